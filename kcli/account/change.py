@@ -119,10 +119,6 @@ class Change(Generic[K, F]):
         """What is easily overlooked in the plan. They stand in its document, too."""
         return ()
 
-    def unchecked(self) -> Iterable[str]:
-        """What of the plan's text are warnings: documents have them, people read them in the text."""
-        return ()
-
     def apply(self, admin: Admin, todo: Sequence[Item[K, F]]) -> Mapping[K, KcliError | None]:
         """Changes the items; an error for each that failed. Raises what stands against all of them."""
         raise NotImplementedError

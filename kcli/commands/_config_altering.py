@@ -10,14 +10,13 @@ from kcli.commands import _config_rows as view
 from kcli.commands._config_resources import explained, shown_name
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.plan_output import show_plan_only
+from kcli.commands.shared.plan_output import not_checked, show_plan_only
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigResource
 from kcli.core.admin.new_partitions import NotKnownError
 from kcli.core.errors import ConnectError, KcliError, NotValidatedError, TimedOutError
 from kcli.flows.config_changes import PlannedChange, make, read_back, rejected
-from kcli.flows.permitted import not_checked
 from kcli.flows.read_back import NotAppliedError
 from kcli.output.progress import counted
 

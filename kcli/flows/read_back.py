@@ -61,9 +61,15 @@ def lost_answers(
     }
 
 
-def wait_until_empty(admin: Admin, wrong: Callable[[], C]) -> C:
-    """Calls ``wrong``, which reads, until nothing is; what is still wrong after the time for a call (``--timeout``)."""
+def wait_until_empty(admin: Admin, wrong: Callable[[], C], done: str, *, see: str) -> C:
+    """Calls ``wrong``, which reads, until nothing is; what is still wrong after the time for a call (``--timeout``).
+
+    ``done`` says what was changed, for the ReadBackError where it cannot be read.
+    """
     until = admin.cluster.deadline()
-    while (found := wrong()) and admin.cluster.loop.now() < until:
-        admin.cluster.sleep(_PAUSE)
+    try:
+        while (found := wrong()) and admin.cluster.loop.now() < until:
+            admin.cluster.sleep(_PAUSE)
+    except KcliError as error:
+        raise ReadBackError(f"{done}, but not read back", why=str(error), do=see) from error
     return found

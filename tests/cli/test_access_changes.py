@@ -141,7 +141,7 @@ def test_quotas_that_no_broker_checks_are_refused_for_a_missing_permission_only_
     cluster.settings.cluster_operations = 1 << 8
     assert "no ALTER_CONFIGS permission" in run(ALTER.line, "--dry-run", code=4).err
     cluster.settings.cluster_operations = 0
-    assert "not checked by the broker" in run(ALTER.line, "--dry-run").out
+    assert "not checked by the broker" in run(ALTER.line, "--dry-run").err
     run(ALTER.line, "--yes")
     (asked,) = cluster.seen(AlterClientQuotasRequest)
     assert not asked.request.validate_only  # type: ignore[attr-defined]

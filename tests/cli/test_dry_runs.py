@@ -146,7 +146,6 @@ UNCHECKED = "not checked by the broker: it is not known to honour validateOnly"
 def test_the_plan_says_what_no_broker_has_checked(old_world: World, line: str) -> None:
     shown = dry_run(old_world, line)[0]
     assert (shown.out + shown.err).count(UNCHECKED) == 1
-    assert ("Alter" in shown.out or "Change" in shown.out) == (UNCHECKED in shown.out)
     (warning,) = json.loads(dry_run(old_world, f"{line} -o json")[0].out)["warnings"]
     assert warning.startswith(UNCHECKED)
 

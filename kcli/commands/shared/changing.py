@@ -85,7 +85,6 @@ class _Run:
         """What is easily overlooked in the plan, and what of it is refused."""
         for warning in self.change.warnings(plan):
             self.inv.talk.warn(warning)
-        self.inv.talk.warnings += self.change.unchecked()
         self._print_errors(plan, partly=self._account(plan).partly)
         if not planned(plan) and not any(item.error for item in plan):
             self.inv.talk.note(self.change.nothing)

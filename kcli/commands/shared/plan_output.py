@@ -6,6 +6,7 @@ from typing import Any
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
+from kcli.core.errors import NotValidatedError
 from kcli.output.tables import Column
 
 ROW_KINDS = ("json", "ndjson", "yaml", "csv", "tsv", "name")
@@ -25,3 +26,8 @@ def show_plan_only(
         show_plan(inv, text)
         return
     print_rows(inv, kind, columns, rows, cluster)
+
+
+def not_checked(error: NotValidatedError) -> str:
+    """What a plan says of changes that no broker has checked."""
+    return f"not checked by the broker: {error.why}; it was compared with what the cluster shows"

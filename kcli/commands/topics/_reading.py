@@ -7,6 +7,7 @@ from kcli.commands.shared.cluster import connect, open_admin, part_missing, uniq
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
+from kcli.commands.shared.plan_output import not_checked
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
 from kcli.commands.topics import _creation as creation
@@ -20,7 +21,6 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition, TopicSpec
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
-from kcli.flows.permitted import not_checked
 from kcli.flows.topic_sizes import TopicSize, topic_sizes
 from kcli.flows.topics.offsets import unknown_offsets
 from kcli.output.progress import counted

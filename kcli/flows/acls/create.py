@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from kcli.account.change import Change, Found, Item, Question
+from kcli.account.change import Found, Item, Question
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.acls import AclBinding, AclPermission
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.flows.acls.rows import ACL, AclItem, acl_row, plan_lines
+from kcli.flows.acls.rows import AclChange, AclItem, plan_lines
 from kcli.flows.acls.selection import SEE, Selection, in_order, matching
 from kcli.flows.permitted import denied_on_cluster
-from kcli.flows.read_back import ReadBackError, lost_answers, wait_until_empty
+from kcli.flows.read_back import lost_answers, wait_until_empty
 from kcli.output.progress import counted
 
 
@@ -24,14 +23,12 @@ class NotCreatedError(KcliError):
     exit_code = ExitCode.REFUSED
 
 
-class AclCreation(Change[AclBinding, None]):
+class AclCreation(AclChange):
     """The ACLs of the selection: all of its combinations."""
 
     kind = "AclCreate"
     printed_by = "acls create"
-    item_meaning = "An ACL."
-    columns = ACL
-    quiet_report = True
+    done = "created"
 
     def __init__(self, selected: Selection) -> None:
         self.wanted = in_order(selected.bindings())
@@ -76,22 +73,13 @@ class AclCreation(Change[AclBinding, None]):
     def read_back(self, admin: Admin, items: Sequence[AclItem]) -> dict[AclBinding, Found[None] | KcliError]:
         """Which of the ACLs exist."""
         made = [item.key for item in items]
-        try:
-            absent = wait_until_empty(
-                admin, lambda: set(made) - matching(admin, [binding.filter for binding in made])
-            )
-        except KcliError as error:
-            what = f"{counted(len(made), 'ACL')} created, but not read back"
-            raise ReadBackError(what, why=str(error), do=SEE) from error
+        absent = wait_until_empty(
+            admin,
+            lambda: set(made) - matching(admin, [binding.filter for binding in made]),
+            f"{counted(len(made), 'ACL')} created",
+            see=SEE,
+        )
         return {binding: Found(None, _absent(binding) if binding in absent else None) for binding in made}
-
-    def row(self, item: AclItem) -> dict[str, Any]:
-        """The values of the columns."""
-        return acl_row(item.key)
-
-    def summary(self, items: Sequence[AclItem]) -> Iterable[str]:
-        """How many were created."""
-        return (f"created {counted(len(items), 'ACL')}, read back",) if items else ()
 
 
 def _missing(plan: Sequence[AclItem]) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from kcli.account.change import Change, Found, Item, Question
+from kcli.account.change import Found, Item, Question
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.acls import AclBinding, AclFilter, AclPermission
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.flows.acls.rows import ACL, AclItem, acl_row, plan_lines
+from kcli.flows.acls.rows import AclChange, AclItem, plan_lines
 from kcli.flows.acls.selection import SEE, Selection, in_order, nothing_selected, selected_acls
 from kcli.flows.permitted import denied_on_cluster
-from kcli.flows.read_back import ReadBackError, lost_answers, wait_until_empty
+from kcli.flows.read_back import lost_answers, wait_until_empty
 from kcli.output.progress import counted
 
 _EVERYTHING = "Neither a principal nor a resource was given, so that every ACL of the cluster may be selected"
@@ -27,14 +26,12 @@ class NotDeletedError(KcliError):
     exit_code = ExitCode.REFUSED
 
 
-class AclDeletion(Change[AclBinding, None]):
+class AclDeletion(AclChange):
     """The ACLs that the selection matches when the plan is made."""
 
     kind = "AclDelete"
     printed_by = "acls delete"
-    item_meaning = "An ACL."
-    columns = ACL
-    quiet_report = True
+    done = "deleted"
 
     def __init__(self, selected: Selection) -> None:
         self.selected = selected
@@ -103,21 +100,13 @@ class AclDeletion(Change[AclBinding, None]):
             self._left = set(selected_acls(admin, self.selected))
             return away & self._left
 
-        try:
-            again = wait_until_empty(admin, left)
-        except KcliError as error:
-            what = f"{counted(len(away), 'ACL')} deleted, but not read back"
-            raise ReadBackError(what, why=str(error), do=SEE) from error
+        again = wait_until_empty(admin, left, f"{counted(len(away), 'ACL')} deleted", see=SEE)
         return {key: self._found(key, is_there=key in again) for key in away}
 
     def _found(self, key: AclBinding, *, is_there: bool) -> Found[None]:
         if is_there:
             return Found(None, _is_there(key))
         return Found(None, note=_GONE, outcome=Outcome.UNCHANGED) if key in self._gone else Found(None)
-
-    def row(self, item: AclItem) -> dict[str, Any]:
-        """The values of the columns."""
-        return acl_row(item.key)
 
     def noticed(self, items: Sequence[AclItem]) -> Iterator[str]:
         """What other clients have deleted and created meanwhile."""
@@ -126,10 +115,6 @@ class AclDeletion(Change[AclBinding, None]):
                 yield f"ACL {item.key} was {item.note}"
         for binding in in_order(self._left - {item.key for item in items}):
             yield f"ACL {binding} was created meanwhile; it was not in the plan and was not deleted"
-
-    def summary(self, items: Sequence[AclItem]) -> Iterable[str]:
-        """How many were deleted."""
-        return (f"deleted {counted(len(items), 'ACL')}, read back",) if items else ()
 
 
 def _common(planned: Sequence[AclBinding]) -> str | None:

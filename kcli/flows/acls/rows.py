@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
 
-from kcli.account.change import Item
+from kcli.account.change import Change, Item
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.acls import AclBinding, word
+from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
 
 ACL = (
@@ -21,6 +22,23 @@ ACL = (
 )
 
 AclItem = Item[AclBinding, None]
+
+
+class AclChange(Change[AclBinding, None]):
+    """A change of ACLs. ``done``: the word for it."""
+
+    item_meaning = "An ACL."
+    columns = ACL
+    quiet_report = True
+    done: ClassVar[str]
+
+    def row(self, item: AclItem) -> dict[str, Any]:
+        """The values of the columns."""
+        return acl_row(item.key)
+
+    def summary(self, items: Sequence[AclItem]) -> Iterable[str]:
+        """How many were changed."""
+        return (f"{self.done} {counted(len(items), 'ACL')}, read back",) if items else ()
 
 
 def acl_row(binding: AclBinding) -> dict[str, Any]:

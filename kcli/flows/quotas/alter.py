@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kcli.account.change import Change, Found, Item, Question, is_lost
@@ -12,7 +12,7 @@ from kcli.core.admin.quotas import USER, QuotaEntity
 from kcli.core.errors import BrokerError, KcliError, NotValidatedError
 from kcli.flows.permitted import denied_on_cluster, not_checked
 from kcli.flows.quotas.values import ENTITY, UNITS, entity_row, number_text, shown_number
-from kcli.flows.read_back import NotAppliedError, ReadBackError, UnknownChangeError, wait_until_empty
+from kcli.flows.read_back import NotAppliedError, UnknownChangeError, wait_until_empty
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 
@@ -51,7 +51,7 @@ class QuotaAlteration(Change[str, Quota]):
     ) -> None:
         self.entity, self.changes, self.check_key = entity, changes, check_key
         self.nothing = f"nothing is to be changed: the quotas of {entity} are as requested"
-        self._unchecked: tuple[str, ...] = ()
+        self._unchecked = ""
 
     def decide(self, admin: Admin) -> list[QuotaItem]:
         """Brokers check the changes."""
@@ -78,7 +78,7 @@ class QuotaAlteration(Change[str, Quota]):
         try:
             admin.alter_quotas(self.entity, wanted, validate_only=True)
         except NotValidatedError as error:
-            self._unchecked = (not_checked(error),)
+            self._unchecked = not_checked(error)
             return denied_on_cluster(admin, "ALTER_CONFIGS", f"changing the quotas of {self.entity}")
         except BrokerError as error:
             return error
@@ -93,7 +93,7 @@ class QuotaAlteration(Change[str, Quota]):
             old, new = (_shown(value, item.key) for value in item.facts)
             planned = item.outcome is Outcome.PLANNED
             lines.append(f"  {item.key}: {f'{old} → {new}' if planned else f'{old} stays'}")
-        return "\n".join((*lines, *self._unchecked))
+        return "\n".join(lines)
 
     def questions(self, plan: Sequence[QuotaItem]) -> list[Question]:
         """One for all."""
@@ -101,17 +101,15 @@ class QuotaAlteration(Change[str, Quota]):
         return [Question(self.text(plan), f"Change {count} of {self.entity}?")]
 
     def warnings(self, plan: Sequence[QuotaItem]) -> Iterator[str]:  # noqa: ARG002
-        """Brokers look up quotas by the name of the user, without the type of the principal."""
+        """What no broker has checked; and brokers look up quotas by the name of the user, without its type."""
+        if self._unchecked:
+            yield self._unchecked
         user = dict(self.entity.parts).get(USER) or ""
         kind, sign, name = user.partition(":")
         if sign and kind == "User":
             yield (
                 f"the name is taken literally, and the quota does not apply to the principal {user}: its user is {name}"
             )
-
-    def unchecked(self) -> Iterable[str]:
-        """That no broker has checked the changes."""
-        return self._unchecked
 
     def apply(self, admin: Admin, todo: Sequence[QuotaItem]) -> dict[str, KcliError | None]:
         """Changes the quotas."""
@@ -132,11 +130,8 @@ class QuotaAlteration(Change[str, Quota]):
             after = self._read(admin)
             return [item.key for item in items if after.get(item.key) != item.facts.new]
 
-        try:
-            bad = wait_until_empty(admin, wrong)
-        except KcliError as error:
-            what = f"the quotas of {self.entity} were changed, but not read back"
-            raise ReadBackError(what, why=str(error), do=_SEE) from error
+        done = f"the quotas of {self.entity} were changed"
+        bad = wait_until_empty(admin, wrong, done, see=_SEE)
         return {
             item.key: Found(item.facts, self._not_applied(item.key) if item.key in bad else None)
             for item in items

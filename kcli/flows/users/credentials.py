@@ -10,7 +10,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import SEE, ScramCredential, ScramMechanism, ScramUpsertion, mechanism_name
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.near_names import near_names
-from kcli.flows.read_back import ReadBackError, UnknownChangeError, lost_answers, wait_until_empty
+from kcli.flows.read_back import UnknownChangeError, lost_answers, wait_until_empty
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 
@@ -94,11 +94,8 @@ class CredentialChange(Change[ScramCredential, Credential]):
             self.after = credentials_of(admin, self.name)
             return [item for item in items if self.after.get(item.key.mechanism) != item.facts.new]
 
-        try:
-            bad = wait_until_empty(admin, wrong)
-        except KcliError as error:
-            what = f"{counted(len(items), 'credential')} of user {self.name} {self.done}, but not read back"
-            raise ReadBackError(what, why=str(error), do=SEE) from error
+        done = f"{counted(len(items), 'credential')} of user {self.name} {self.done}"
+        bad = wait_until_empty(admin, wrong, done, see=SEE)
         return {item.key: self.found(item, wrong=item in bad) for item in items}
 
     def found(self, item: CredentialItem, *, wrong: bool) -> Found[Credential]:

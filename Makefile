@@ -30,11 +30,12 @@ COMPILE_TESTS = ls tests/checks/__pycache__/*-pytest-*.pyc >/dev/null 2>&1 || { 
     $(BIN)/pytest -qq --collect-only $(filter-out $(HALF),$(SUITES)) >/dev/null 2>&1; wait; }
 
 .NOTPARALLEL:
-.PHONY: help demo test test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
+.PHONY: help demo test one test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
 	@echo 'make test       the static checks, then every suite but what the next four run'
+	@echo 'make one T=tests/unit/core/test_errors.py::test_name    one test, or one file'
 	@echo 'make test-brokers    the tests on older versions of Kafka'
 	@echo 'make test-kerberos   GSSAPI with a KDC (Debian: krb5-kdc krb5-user libkrb5-dev), which make test leaves out'
 	@echo 'make test-spark-cluster   jobs on a cluster of Spark: a master and two workers, whose processes are killed'
@@ -85,6 +86,10 @@ test: check
 	{ $(PYTEST) -n 6 --dist worksteal -m 'not integration and not computing and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE); } && \
 	{ $(PYTEST) -n 3 --dist loadfile -m 'integration and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE); }; waited=$$?; \
 	wait $$beside; computed=$$?; cat $(BESIDE); [ $$waited -eq 0 ] && [ $$computed -eq 0 ]
+
+# One test, or one file: no static checks, and nothing else is collected.
+one: venv-dev
+	@$(PYTEST) -n 0 $(T) $(PYTEST_ARGS)
 
 # The tests for older versions, then those of the second phase again on each: the newest Kafka before 4.0, the oldest that
 # is supported. Pages show the default version.

@@ -75,14 +75,16 @@ class Change(Generic[K, F]):
     """A change of some items.
 
     ``kind``: that of its documents, without ``Plan`` and ``Report``; ``printed_by``: the command. ``columns``: of a row,
-    without ``status`` and ``note``; ``item_meaning`` says what a row is. ``parts``: see ``Account``. ``quiet_report``:
-    people see no table of what was done, only its summary. ``nothing``: the note where nothing is to be done.
+    without ``status`` and ``note``; ``further``: keys that rows have in JSON only; ``item_meaning`` says what a row is.
+    ``parts``: see ``Account``. ``quiet_report``: people see no table of what was done, only its summary. ``nothing``: the
+    note where nothing is to be done.
     """
 
     kind: ClassVar[str]
     printed_by: ClassVar[str]
     item_meaning: ClassVar[str]
     columns: Sequence[Column]
+    further: ClassVar[Sequence[Column]] = ()
     parts: ClassVar[bool] = False
     quiet_report: ClassVar[bool] = False
     nothing: str = "nothing is to be changed"
@@ -101,11 +103,15 @@ class Change(Generic[K, F]):
         raise NotImplementedError
 
     def questions(self, plan: Sequence[Item[K, F]]) -> Sequence[Question]:
-        """What is asked before anything is changed; at least one."""
+        """What is asked before anything is changed. Where nothing is, people see no plan before the act."""
         raise NotImplementedError
 
     def confirmed(self) -> None:
         """After the questions: what the act needs besides, such as a password that is typed. Raises without it."""
+
+    def together(self, plan: Sequence[Item[K, F]]) -> list[Item[K, F]]:
+        """The plan without what is not to be changed since something else of it is refused; by default all of it."""
+        return list(plan)
 
     def again(self, item: Item[K, F], now: Item[K, F] | None) -> Item[K, F]:
         """A planned item, decided again (``now``) right before the act: refused if it has changed since the plan."""
@@ -118,6 +124,11 @@ class Change(Generic[K, F]):
     def warnings(self, plan: Sequence[Item[K, F]]) -> Iterable[str]:  # noqa: ARG002
         """What is easily overlooked in the plan. They stand in its document, too."""
         return ()
+
+    def unchanged(self, plan: Sequence[Item[K, F]]) -> Iterable[str]:
+        """What is said of what is as it should be already; by default, where that is all of the plan."""
+        if all(item.outcome is Outcome.UNCHANGED for item in plan):
+            yield self.nothing
 
     def apply(self, admin: Admin, todo: Sequence[Item[K, F]]) -> Mapping[K, KcliError | None]:
         """Changes the items; an error for each that failed. Raises what stands against all of them."""

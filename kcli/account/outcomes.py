@@ -43,7 +43,7 @@ class Settled(NamedTuple):
 
 class Account(Generic[K]):
     """The items that were asked for, in the user's order. ``parts``: they are parts of one thing, such as the partitions
-    of a topic, so that what failed of it is 6 where anything was done, whatever the error.
+    of a topic, so that what failed of it is 6 where another was done, whatever the error.
     """
 
     def __init__(self, scope: Iterable[K] = (), *, parts: bool = False) -> None:
@@ -78,8 +78,8 @@ class Account(Generic[K]):
     @property
     def partly(self) -> bool:
         """Whether errors count as 6 whatever their own codes."""
-        reads = any(end.outcome is Outcome.READ for end in self.settled.values())
-        return reads or (self._parts and self.anything_good)
+        done = (Outcome.READ, Outcome.PLANNED, Outcome.DONE) if self._parts else (Outcome.READ,)
+        return any(end.outcome in done for end in self.settled.values())
 
     def exit_code(self) -> int:
         """The exit code; ValueError if an item has not ended. A read that got something and misses something is 6."""

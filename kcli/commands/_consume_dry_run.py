@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.permitted import check_permitted
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.positions import RangeSpec
@@ -22,7 +23,12 @@ def dry_run(
     spec: RangeSpec,
     flags: dict[str, Any],
 ) -> None:
-    """Prints where reading would begin and stop: as text, or as one of the JSON formats."""
+    """Prints where reading would begin and stop: as text, or as one of the JSON formats. What may not be read is reported
+    as a failure.
+    """
+    topics = [tp.topic for tp in partitions]
+    denied = check_permitted(inv, "READ", topics, "reading topic {}", group=flags["group"])
+    partitions = [tp for tp in partitions if tp.topic not in denied]
     spans = ranges.spans(
         consumer,
         partitions,

@@ -107,7 +107,7 @@ def show_rewind(stage: Stage) -> None:
 def _rewind(stage: Stage, journals: Journals, request: RewindRequest, *, shown: bool) -> None:
     plan = _plan(stage, journals, request)
     if shown:
-        stage.text(plan_text(plan, ClusterName(stage.bootstrap, "")))
+        stage.text(plan_text(plan, ClusterName(stage.servers, "")))
     (report,) = execute(
         stage.admin,
         plan,

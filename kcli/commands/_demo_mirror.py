@@ -1,61 +1,62 @@
 """The steps of ``kcli demo`` that copy the topic exactly once and compare the copy with it."""
 
 from kcli.commands._demo_stage import COPY, TOPIC, ProofError, Stage
-from kcli.core.clock import monotonic
-from kcli.core.consumer import ranges
-from kcli.core.consumer.consumer import Consumer
-from kcli.core.consumer.subscription import Span
-from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, ProducerOptions
-from kcli.core.producer.producer import Producer
+from kcli.commands.shared.context import Invocation
+from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.copy import JOINED_BYTES, Deliveries
-from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
-from kcli.flows.mirror.job import Ends, default_name, job_state, partition_copies
-from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.routes import STATE_TOPIC, parse_rename
-from kcli.flows.mirror.state import job_record
-from kcli.flows.mirror.store import Progress, TopicStore, load_topic
-from kcli.flows.mirror.survey import Selection, Survey, survey
-from kcli.flows.mirror.targets import create_state_topic, create_targets, identify
-from kcli.flows.mirror.verify import Comparison, Extent, Pair, compare
+from kcli.flows.mirror.plan import CopyPlan
+from kcli.flows.mirror.preflight import Login
+from kcli.flows.mirror.run import Mirror
+from kcli.flows.mirror.settings import MirrorSettings
+from kcli.flows.mirror.store import saved_jobs
+from kcli.flows.mirror.verify import Comparison
 from kcli.output.progress import counted
 
-_SOURCE, _TARGET = TopicPartition(TOPIC, 0), TopicPartition(COPY, 0)
+_SOURCE = TopicPartition(TOPIC, 0)
 _RENAME = f"{TOPIC}={COPY}"
-_INIT_PATIENCE = 60.0  # seconds until the broker has made its topic of transactions
+
+
+class _Shown:
+    """The observer of a mirror that a step runs: shows what the driver says, and raises what fails."""
+
+    dry_run = may_fill = False
+
+    def __init__(self, inv: Invocation) -> None:
+        self.contact, self.progress = inv.first_contact, inv.progress
+        self.note, self.warn, self.detail = inv.talk.note, inv.talk.warn, inv.talk.detail
+
+    def may_begin(self, plan: CopyPlan) -> bool:
+        """There is nobody to be asked."""
+        if error := plan.refusal(Login("", ""), Login("", "")):
+            raise error
+        return True
+
+    def failed(self, error: KcliError, *, partly: bool = False) -> None:  # noqa: ARG002
+        """Nothing may fail here."""
+        raise error
 
 
 def show_mirror(stage: Stage) -> None:
     """Copies the topic within the cluster, in transactions; the position that is saved with them is the end."""
     _command(stage, "--exactly-once", "--until-caught-up")
-    found = survey(stage.admin, stage.admin, Selection([TOPIC], [parse_rename(_RENAME)]))
-    name = default_name(found.source_cluster, [TOPIC], [_RENAME])
-    (copy,) = partition_copies(
-        found,
-        None,
-        {_SOURCE: Span(0, stage.records)},
-        {_SOURCE: stage.records},
-        Ends({}, {}),
-        by_key=False,
-        on_recreate="fail",
-    )
-    create_targets(stage.admin, found.findings, [COPY])
-    create_state_topic(stage.admin, found.brokers)
-    identify(stage.admin, [copy])
-    seconds = _copy(stage, name, found, copy)
+    settings = MirrorSettings(topics=(TOPIC,), renames=(_RENAME,), exactly_once=True, until_caught_up=True)
+    with _mirror(stage, settings) as mirror:
+        mirror.prepare()
+        mirror.create()
+        result = mirror.copy(stage.stop)
     if stage.stop:
         return
+    (copy,) = result.copies
     if copy.error is not None:
         raise copy.error
-    stage.figures("mirrored", copy.records, copy.bytes, seconds)
+    stage.figures("mirrored", copy.records, copy.bytes, result.seconds)
     batches = copy.untouched_batches + copy.encoded_batches
     share = 100 * copy.untouched_batches / batches if batches else 0.0
     stage.line(
         "untouched",
         f"{share:.0f} % of {counted(batches, 'batch', 'batches')}, sent on as the bytes they came in",
     )
-    with _reader(stage) as reader:
-        saved = load_topic(stage.admin, reader).get(name)
+    saved = saved_jobs(stage, stage.admin, stage.inv.hooks).get(result.job)
     partition = saved.partitions.get(_SOURCE) if saved is not None else None
     stage.check("mirror", "the number of records copied", stage.records, copy.records)
     stage.check(
@@ -70,20 +71,9 @@ def show_mirror(stage: Stage) -> None:
 def show_verify(stage: Stage) -> Comparison | None:
     """Compares all of both topics; None after a stop."""
     _command(stage, "--verify-only")
-    with _reader(stage) as source, _reader(stage) as target:
-        for consumer in (source, target):
-            stage.stop.wake(consumer.wakeup)
-            consumer.connect(stage.inv.timeout)
-        pair = Pair(_extent(stage, source, _SOURCE), _extent(stage, target, _TARGET))
-        with stage.inv.progress("compared", total=stage.records) as bar:
-            (found,) = compare(
-                source,
-                target,
-                [pair],
-                timestamps=True,
-                stop=stage.stop,
-                progress=lambda done: bar.update(min(done.source, done.target)),
-            )
+    with _mirror(stage, MirrorSettings(topics=(TOPIC,), renames=(_RENAME,), verify_only=True)) as mirror:
+        mirror.prepare()
+        (found,) = mirror.compare(stage.stop).comparisons
     if stage.stop:
         return None
     if found.error is not None:
@@ -108,54 +98,11 @@ def check_comparison(found: Comparison) -> None:
 
 
 def _command(stage: Stage, *flags: str) -> None:
-    clusters = ("--from", stage.bootstrap, "--to", stage.bootstrap)
+    clusters = ("--from", stage.servers, "--to", stage.servers)
     stage.command("mirror", *clusters, "-t", TOPIC, "--map-topic", _RENAME, *flags)
 
 
-def _copy(stage: Stage, name: str, found: Survey, copy: PartitionCopy) -> float:
-    """Copies until the end or a stop; returns the seconds that it took."""
-    deliveries = Deliveries(transactional=True)
-    options = stage.options(ProducerOptions, transactional_id=f"kcli-mirror-{name}", linger_ms=0)
-    state = job_state(name, found, stage.bootstrap, exactly_once=True, by_key=False, headers=False)
-    with (
-        _reader(stage, joins=JOINED_BYTES, markers=True) as consumer,
-        Producer(options, hooks=stage.inv.hooks, on_delivery=deliveries) as producer,
-    ):
-        consumer.connect(stage.inv.timeout)
-        producer.connect([COPY, STATE_TOPIC], stage.inv.timeout, stage.inv.timeout)
-        producer.init_transactions(_INIT_PATIENCE)
-        for wake in (consumer.wakeup, producer.interrupt):
-            stage.stop.wake(wake)
-        progress = Progress(state, lambda _tp: stage.records)
-        store = TopicStore(producer, progress)
-        with producer.transaction():
-            store.write([job_record(state)])
-        with stage.inv.progress("mirrored", total=stage.records) as bar:
-            began = monotonic()
-            ExactlyOnceCopy(
-                consumer,
-                producer,
-                deliveries,
-                [copy],
-                store,
-                stop=stage.stop,
-                progress=lambda: bar.update(copy.records, copy.bytes),
-                warn=stage.inv.talk.warn,
-            ).run()
-            return monotonic() - began
-
-
-def _reader(stage: Stage, *, joins: int = 0, markers: bool = False) -> Consumer:
-    options = stage.options(
-        ConsumerOptions,
-        isolation_level="read_committed",
-        max_poll_records=WHOLE_BATCHES,
-        on_out_of_range="fail",
-        show_control_batches=markers,
-    )
-    return Consumer(options, hooks=stage.inv.hooks, joins=joins)
-
-
-def _extent(stage: Stage, consumer: Consumer, tp: TopicPartition) -> Extent:
-    found = ranges.bounds(consumer, [tp], stage.inv.timeout)
-    return Extent(tp, found.starts[tp], found.ends[tp])
+def _mirror(stage: Stage, settings: MirrorSettings) -> Mirror:
+    """On the throw-away cluster, which is both sides."""
+    inv = stage.inv
+    return Mirror(settings, stage, stage, _Shown(inv), hooks=inv.hooks, timeout=inv.timeout)

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from kcli.commands._produce_input import encoded_key
 from kcli.commands._produce_report import report_dry_run
 from kcli.commands._produce_run import Run
+from kcli.commands.shared.permitted import check_permitted
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions
 from kcli.flows.failed_file import check_writable
 from kcli.flows.produce import ProduceRun
@@ -46,12 +46,15 @@ class DryRun(Run):
     def _find_topic(self) -> int:
         """See ``Run``; what the brokers would create is not created, but has the partitions of new topics."""
         try:
-            return super()._find_topic()
+            count = super()._find_topic()
         except NotFoundError:
-            count = self._partitions_of_new_topics() if self.flags["allow_auto_topic_creation"] else None
-            if count is None:
+            made = self._partitions_of_new_topics() if self.flags["allow_auto_topic_creation"] else None
+            if made is None:
                 raise
-        self.inv.talk.note(f"topic {self.topic} does not exist: the brokers would create it")
+            count = made
+            self.inv.talk.note(f"topic {self.topic} does not exist: the brokers would create it")
+        else:
+            check_permitted(self.inv, "WRITE", [self.topic], "producing to {}")
         return count
 
     def _partitions_of_new_topics(self) -> int | None:
@@ -61,6 +64,6 @@ class DryRun(Run):
             found = admin.describe_configs([broker], keys=[_CREATES, _PARTITIONS])[broker]
         if isinstance(found, KcliError):
             self.inv.talk.warn(f"whether the brokers create topics themselves is not known: {found}")
-            return ExitCode.FAILED
+            return 1
         values = {entry.name: entry.value for entry in found}
         return int(values.get(_PARTITIONS) or 1) if values.get(_CREATES) == "true" else None

@@ -202,7 +202,7 @@ class CommitFailedError(KcliError):
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
-        """That of the errors if the peer sent nonsense (5) or refused the client (4), else 7."""
+        """The exit code of the errors in it if the peer sent nonsense (5) or refused the client (4), else 7."""
         causes = {error.exit_code for error in self.errors.values()}
         return next((code for code in (ExitCode.DATA, ExitCode.DENIED) if code in causes), ExitCode.REFUSED)
 

@@ -455,7 +455,7 @@ class Vocabulary:
 
     @functools.cached_property
     def fields(self) -> dict[str, dataclasses.Field[Any]]:
-        """Each option by each of its spellings."""
+        """The fields of all options, by each spelling of their keys."""
         return {
             spelling: field
             for options in self._kinds
@@ -642,7 +642,7 @@ def option_names(kind: type[ClientOptions]) -> frozenset[str]:
 
 
 def own_option_names(kind: type[ClientOptions]) -> frozenset[str]:
-    """Those that only this kind of client has: what it does, and not how it reaches its cluster."""
+    """The names of the options that only this kind of client has: what it does, and not how it reaches its cluster."""
     return option_names(kind) - option_names(ClientOptions)
 
 

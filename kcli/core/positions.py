@@ -30,7 +30,7 @@ class OffsetSpec(NamedTuple):
 
 
 class RangeSpec(NamedTuple):
-    """From ``start`` up to, not including, ``stop``; None is open."""
+    """A range from ``start`` up to, not including, ``stop``; None leaves a side open."""
 
     start: OffsetSpec | None
     stop: OffsetSpec | None = None

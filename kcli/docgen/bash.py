@@ -136,7 +136,7 @@ def _patterns(doc: CommandDoc, option: OptionDoc) -> str:
 
 
 def _arguments(docs: Sequence[CommandDoc]) -> str:
-    """By command and number of the argument; the first pattern that fits counts."""
+    """The patterns of arguments, by command and number; the first that fits counts."""
     lines = ["_kcli_argument() {", '    case "$1" in']
     for doc in docs:
         for number, argument in enumerate(doc.arguments):

@@ -39,12 +39,14 @@ def change_schemas(change: type[Change[Any, Any]], common: Schema) -> dict[str, 
             "status": {"enum": [str(outcome) for outcome in outcomes], "description": status},
             "note": {"$ref": "common.json#/$defs/note"},
         }
+        required = [key for key in properties if key != "kind"]
+        properties |= {column.key: _property(column, common) for column in change.further}
         made[f"{document}Item"] = {
             "title": f"{document}Item",
             "description": change.item_meaning,
             "x-printed-by": [change.printed_by],
             "type": "object",
-            "required": [key for key in properties if key != "kind"],
+            "required": required,
             "properties": properties,
             "additionalProperties": True,
         }

@@ -52,5 +52,5 @@ def _with_keys(doc: CommandDoc, choices: tuple[str, ...]) -> CommandDoc:
 
 
 def _client_keys() -> set[str]:
-    """Of every option of clients and of the schema registry."""
+    """The keys of all options of clients and of the schema registry."""
     return {key_of(field.name) for kind in (*ALL_OPTIONS, RegistryOptions) for field in written_fields(kind)}

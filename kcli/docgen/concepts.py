@@ -14,7 +14,7 @@ Line = str | tuple[str, str] | Example
 
 
 class Section(NamedTuple):
-    """``heading`` is empty for what comes first."""
+    """A part of a concept; ``heading`` is empty for the first one."""
 
     heading: str
     lines: Sequence[Line]

@@ -175,7 +175,7 @@ def _text(command: click.Command) -> tuple[str, tuple[str, ...]]:
 
 
 def _is_shown(option: click.Option, command: click.Command) -> bool:
-    """Not what is hidden, nor -o where there is nothing to choose."""
+    """Whether help shows the option: no hidden ones, and no -o where there is nothing to choose."""
     return not option.hidden and not (option.name == "output" and getattr(command, "outputs", None) == ())
 
 
@@ -187,7 +187,7 @@ def _by_heading(options: Iterable[OptionDoc]) -> tuple[tuple[str, tuple[OptionDo
 
 
 def _concepts(command: click.Command, params: Iterable[click.Parameter], *, cluster: bool) -> tuple[str, ...]:
-    """Those of the types of its values, of its output, and of every command that contacts a cluster."""
+    """The concepts of its options' types, of its output, and of every command that contacts a cluster."""
     wanted = {getattr(param.type, "concept", "") for param in params if not hasattr(param, "quiet_names")}
     wanted |= {"output"} if getattr(command, "outputs", ()) else set()
     wanted |= {"config", "security"} if cluster else set()

@@ -24,8 +24,8 @@ _BY_COMMAND = "8"
 
 
 def exit_codes(particular: Mapping[int, str], *, cluster: bool) -> tuple[tuple[str, str], ...]:
-    """Those of one command. ``particular`` are codes that mean something particular for it, ``cluster`` whether it
-    contacts one.
+    """The exit codes of one command. ``particular`` are codes that mean something particular for it, ``cluster`` whether
+    it contacts one.
     """
     own = {str(code): text for code, text in particular.items()}
     left_out = {_BY_COMMAND} if cluster else {_BY_COMMAND, *_OF_CLUSTERS}

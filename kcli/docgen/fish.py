@@ -131,7 +131,7 @@ def _offer(what: OptionDoc | ArgumentDoc) -> str:
 
 
 def _word(text: str) -> str:
-    """For the value of -a, in which fish expands words again."""
+    """Escapes a word for the value of -a, in which fish expands words again."""
     return _SPECIAL.sub(r"\\\g<0>", text)
 
 

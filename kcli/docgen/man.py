@@ -183,7 +183,7 @@ def _text(text: str) -> str:
 
 
 def _dashed(text: str) -> str:
-    """Like ``_text``, and hyphens are the ones to type."""
+    """Like ``_text``, with hyphens that can be copied and typed."""
     made = _plain(text)
     return "\\&" + made if made[:1] in (".", "'") else made
 

@@ -52,7 +52,7 @@ def render() -> dict[str, str]:
 
 
 def plots() -> dict[str, str]:
-    """Those that are no screens. The intervals of perf.json have lost their histograms, which no plot shows."""
+    """The pictures that are no screens. The intervals of perf.json have lost their histograms, which no plot shows."""
     perf, profile = (
         json.loads((FOLDER / name).read_text(encoding="utf-8")) for name in ("perf.json", "profile.json")
     )

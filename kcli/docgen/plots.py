@@ -32,13 +32,13 @@ svg { background: #fff }
 
 
 def perf_pictures(report: Mapping[str, Any]) -> dict[str, str]:
-    """Of a PerfReport, as ``-o json`` prints it: with times as text, which only the title of the page needs."""
+    """The pictures of a PerfReport, as ``-o json`` prints it: with times as text, which only the page's title needs."""
     item = {**report["items"][0], "began": None}
     return _pictures(perf_page(item, (), report["cluster"]), PERF)
 
 
 def profile_pictures(report: Mapping[str, Any]) -> dict[str, str]:
-    """Of a PipelineReport of ``profile``."""
+    """The pictures of a PipelineReport of ``profile``."""
     page = profile_page(report["cluster"], report["at"], report["topics"], report["items"])
     return _pictures(page, PROFILE)
 

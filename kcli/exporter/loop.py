@@ -112,7 +112,7 @@ class Loop:
         self._say("problems", f"{texts[0]}{more}" if texts else "")
 
     def _say(self, about: str, text: str) -> None:
-        """Once, until it changes."""
+        """Warns of ``text`` once, until it changes."""
         if text and text != self._warned.get(about):
             self._warn(text)
         self._warned[about] = text

@@ -110,7 +110,7 @@ class Pages:
         self._labels = kept
 
     def _labels_of(self, group: str, partitions: Sequence[TopicPartition]) -> list[str]:
-        """Made once, while the group has the same partitions."""
+        """The labels of the group's partitions, made once for as long as they are the same."""
         known = self._labels.get(group)
         if known is not None and known[0] == partitions:
             return known[1]

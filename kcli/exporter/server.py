@@ -40,7 +40,7 @@ _PAGE = """<!DOCTYPE html>
 
 
 class PortTakenError(KcliError):
-    """Another program uses it."""
+    """Another program uses the port."""
 
     exit_code = ExitCode.REFUSED
 
@@ -69,7 +69,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Of the page; a server for all addresses names this machine."""
+        """The address of the page; a server for all addresses names this machine."""
         host, port = self.address
         shown = Address(socket.gethostname() if host in ("", "0.0.0.0", "::") else host, port)  # noqa: S104 - compared
         return f"http{'s' if self.tls else ''}://{shown}/metrics"

@@ -12,7 +12,7 @@ MISSED = 3
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """After a sample. ``page`` is that of the last sample if it succeeded, else None; ``error`` says why.
+    """The state after a sample. ``page`` is the page of the last sample if it succeeded, else None; ``error`` says why.
 
     ``read_at`` is on the monotonic clock, ``wall`` since the epoch: when the last sample that succeeded was complete.
     ``seconds`` is how long the last sample took, ``requests`` are all that were answered so far.

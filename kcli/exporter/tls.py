@@ -26,7 +26,7 @@ class ServerTls:
         self._context = server_context(*self._files)
 
     def context(self) -> ssl.SSLContext:
-        """For a new connection."""
+        """The context for a new connection; reads the files again if they have changed."""
         with self._lock:
             seen = self._versions()
             if seen != self._seen:

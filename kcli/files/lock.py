@@ -36,7 +36,7 @@ def file_lock(
             on_wait()
             lock.acquire(timeout=timeout)
     except Timeout:
-        raise _locked_error(path, doing) from None
+        raise locked_error(path, doing) from None
     try:
         with naming(str(path)):
             path.write_bytes(b"%d\n" % getpid())
@@ -45,7 +45,8 @@ def file_lock(
         lock.release()
 
 
-def _locked_error(path: Path, doing: str) -> LockedError:
+def locked_error(path: Path, doing: str) -> LockedError:
+    """The error for a lock that another process holds. ``doing``: see ``file_lock``."""
     try:
         pid = path.read_bytes().decode("ascii", "replace").strip()
     except FileNotFoundError:  # the holder has just finished

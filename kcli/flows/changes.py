@@ -8,7 +8,10 @@ from kcli.account.change import Change
 CHANGES = {
     "AclCreate": "kcli.flows.acls.create:AclCreation",
     "AclDelete": "kcli.flows.acls.delete:AclDeletion",
+    "ConfigAlter": "kcli.flows.configs.alter:ConfigAlter",
     "QuotaAlter": "kcli.flows.quotas.alter:QuotaAlteration",
+    "TopicAlter": "kcli.flows.topics.alter:TopicAlter",
+    "TopicCreate": "kcli.flows.topics.create:TopicCreation",
     "TopicDelete": "kcli.flows.topics.delete:TopicDeletion",
     "TopicTrim": "kcli.flows.topics.trim:TopicTrim",
     "UserDelete": "kcli.flows.users.delete:UserDeletion",

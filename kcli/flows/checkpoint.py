@@ -17,11 +17,12 @@ import msgspec
 
 from kcli.core.errors import ConfigError, DataLossError
 from kcli.files.atomic import replace_file
-from kcli.files.lock import file_lock
+from kcli.files.lock import file_lock, is_locked, locked_error
 from kcli.flows.failed_file import cannot_open, cannot_write
 from kcli.flows.inputs.chunk import InputPosition
 
 KIND = "ProduceCheckpoint"
+_USING = "using the checkpoint {}"
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -163,16 +164,19 @@ class Checkpoint:
                 )
 
 
+def check_lockable(path: str) -> None:
+    """Raises what ``locked`` would, and touches nothing: for a dry run."""
+    beside = _lock_of(path)
+    if is_locked(beside):
+        raise locked_error(beside, _USING.format(path))
+
+
 @contextmanager
 def locked(path: str) -> Iterator[None]:
     """Locks the checkpoint for the block; LockedError (7) if another run holds it."""
-    beside = Path(path + ".lock")
+    beside = _lock_of(path)
     try:
-        os.stat(beside.parent)
-    except OSError as error:
-        raise cannot_open(path, error) from None
-    try:
-        lock = file_lock(beside, timeout=0, doing=f"using the checkpoint {path}")
+        lock = file_lock(beside, timeout=0, doing=_USING.format(path))
         lock.__enter__()
     except OSError as error:
         raise cannot_write(str(beside), error) from None
@@ -182,3 +186,13 @@ def locked(path: str) -> Iterator[None]:
         with contextlib.suppress(OSError):
             beside.unlink()
         lock.__exit__(None, None, None)
+
+
+def _lock_of(path: str) -> Path:
+    """The lock file of a checkpoint; FileError where there is no folder for it."""
+    beside = Path(path + ".lock")
+    try:
+        os.stat(beside.parent)
+    except OSError as error:
+        raise cannot_open(path, error) from None
+    return beside

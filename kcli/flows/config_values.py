@@ -7,6 +7,8 @@ A broker keeps the text that was set, and describes what it has read from it (``
 import re
 from decimal import Decimal
 
+from kcli.core.admin.configs import ConfigEntry
+
 _NUMBERS = ("int", "short", "long", "double", "")
 _BOOLEANS = ("boolean", "")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -45,6 +47,17 @@ def is_valid(kind: str, value: str) -> bool:
 def list_words(value: str | None) -> list[str]:
     """The elements of a list, in order."""
     return [word for part in (value or "").split(",") if (word := part.strip())]
+
+
+def own_values(entries: list[ConfigEntry] | None) -> dict[str, str | None] | None:
+    """What is set on the described resource itself, by key; None if that is unknown."""
+    if entries is None:
+        return None
+    return {entry.name: entry.value for entry in sorted(entries, key=_name) if not entry.is_default}
+
+
+def _name(entry: ConfigEntry) -> str:
+    return entry.name
 
 
 def _number(kind: str, text: str) -> Decimal | float | None:

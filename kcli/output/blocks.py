@@ -103,7 +103,7 @@ class BlockLines:
         return [self._text(key, value) for value in column]
 
     def _must_be_escaped(self, cell: str) -> bool:
-        """Also a lone surrogate, as UTF-8 has none."""
+        """Whether a cell must be escaped: a lone surrogate, too, as UTF-8 has none."""
         data = cell.encode("utf-8", "surrogatepass")
         return any(byte in self._refused for byte in data) or len(data) != len(cell.encode("utf-8", "ignore"))
 
@@ -118,7 +118,7 @@ class BlockLines:
         )
 
     def _raw(self, _key: str, column: Sequence[Any]) -> Sequence[Any]:
-        """Strings and numbers are cells as they are; others are refused."""
+        """The column as it is: strings and numbers are cells, others are refused."""
         return column
 
     def _as_text(self, key: str, column: Sequence[Any]) -> Sequence[Any]:

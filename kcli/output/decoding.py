@@ -142,7 +142,7 @@ class _Cells:
         return self._cut(self._own, index)
 
     def place(self, index: int) -> SerdeContext:
-        """For the serde."""
+        """What a serde needs to know about the record."""
         return SerdeContext(self._topic, self._part, self._headers(index), self._cut(self._keys, index))
 
     def _headers(self, index: int) -> tuple[Header, ...]:
@@ -219,6 +219,6 @@ def _utf8(data: bytes | None) -> str | None:
 
 
 def csv_field(data: bytes) -> bytes:
-    """Quoted where it must be, as the kernel does."""
+    """Quotes a field where CSV needs it, as the kernel does."""
     special = not data or any(sign in data for sign in b',"\r\n')
     return b'"%b"' % data.replace(b'"', b'""') if special else data

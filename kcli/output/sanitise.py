@@ -22,7 +22,7 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    """Like ``visible``, and tab and newline too: for a cell or one line."""
+    """Like ``visible``, but escapes tab and newline as well: for a cell or one line."""
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 

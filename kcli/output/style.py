@@ -38,7 +38,7 @@ class TableRows(Rows):
         self._shown: list[tuple[int, Column, int]] = []
 
     def put(self, row: Row) -> None:
-        """Kept until the widths are known."""
+        """Keeps the row until the widths are known."""
         if self._screen is not None and self.count > self._screen.lines:
             return
         self._cells.append([visible_line(_cell(c, row.get(c.key))) for c in self.columns])

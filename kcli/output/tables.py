@@ -109,7 +109,7 @@ class Separated(Rows):
         self._blocks: BlockLines | None = None
 
     def put(self, row: Row) -> None:
-        """One line."""
+        """Writes the row as a line."""
         self._head()
         self._line([_text(column, row.get(key)) for column, key in self._cells])
 
@@ -169,7 +169,7 @@ class Aligned(Rows):
         self._cells: list[list[str]] = [[c.heading for c in self.columns]] if out.headers else []
 
     def put(self, row: Row) -> None:
-        """Kept until the widths are known."""
+        """Keeps the row until the widths are known."""
         self._cells.append([visible_line(flat(c, row.get(c.key), "-")) or "-" for c in self.columns])
 
     def close(self) -> None:

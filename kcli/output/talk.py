@@ -56,7 +56,7 @@ class Talk:
         self.write(f"warning: {text}", YELLOW)
 
     def detail(self, text: str, *, level: int = 1) -> None:
-        """For ``-v`` (level 1), ``-vv`` (2)."""
+        """Prints with ``-v`` (level 1) or ``-vv`` (2) only."""
         if self.verbose >= level:
             self.write(text, DIM)
 

@@ -30,7 +30,7 @@ class Wanted(NamedTuple):
     selected: bytes | bytearray = b""
 
     def indexes(self) -> Iterator[int]:
-        """Of the records that are written, in order."""
+        """The indexes of the records that are written, in order."""
         fetched, selected, left = self.fetched, self.selected, self.limit
         base = fetched.batch.base_offset
         for index, delta in enumerate(self.columns.offset_deltas):

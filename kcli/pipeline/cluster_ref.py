@@ -46,7 +46,7 @@ class ClusterRef:
 
     @property
     def servers(self) -> str:
-        """``bootstrap.servers``."""
+        """The value of ``bootstrap.servers``."""
         return str(self.values["bootstrap_servers"])
 
     def options(self, kind: type[O], **own: Any) -> O:

@@ -141,7 +141,7 @@ def planned_again(manifest: Manifest, missing: Sequence[ExportedFile]) -> Export
 
 
 def slice_of(one: PlannedSlice) -> Slice:
-    """As a range to be divided."""
+    """The slice as a range that can be divided."""
     return Slice(one.topic, id_bytes(one.topic_id), one.partition, one.start, one.end)
 
 

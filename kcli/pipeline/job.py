@@ -43,7 +43,7 @@ class TaskError(NamedTuple):
     may_pass: bool = False
 
     def error(self) -> KcliError:
-        """As an exception."""
+        """The error as an exception."""
         found = KcliError(self.what, why=self.why, do=self.do)
         found.exit_code = self.exit_code
         return found
@@ -156,13 +156,13 @@ def task_error(error: BaseException) -> TaskError:
 
 
 def stopped_result(index: int, attempts: int = 0) -> TaskResult:
-    """For a task that did not end before the job was stopped."""
+    """The result of a task that had not ended when the job was stopped."""
     error = StoppedTaskError("the job was stopped before this task was done")
     return TaskResult(index, None, task_error(error), attempts)
 
 
 def killed_error(index: int, why: str) -> TaskError:
-    """For a task whose process was killed each time."""
+    """The error of a task whose process was killed at each attempt."""
     return TaskError(
         1,
         f"task {index} failed {ATTEMPTS} times",

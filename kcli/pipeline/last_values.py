@@ -75,7 +75,7 @@ class LastValues:
 
 
 def key_digest(key: bytes) -> bytes:
-    """What stands for a key."""
+    """The digest that represents a key."""
     return blake2b(key, digest_size=_DIGEST).digest()
 
 

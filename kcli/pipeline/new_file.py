@@ -46,7 +46,7 @@ class NewFile(io.RawIOBase):
         self.discard()
 
     def writable(self) -> bool:
-        """True."""
+        """True, as writers of files expect."""
         return True
 
     def tell(self) -> int:
@@ -76,7 +76,7 @@ class NewFile(io.RawIOBase):
         return won
 
     def digest(self) -> Digest:
-        """Of what was written so far."""
+        """Size and digest of what was written so far."""
         return Digest(self._size, self._hash.hexdigest())
 
     def discard(self) -> None:

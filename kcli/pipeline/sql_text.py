@@ -44,7 +44,7 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
-        """After its last character."""
+        """The position after its last character."""
         return self.start + len(self.text)
 
     @property

@@ -28,7 +28,7 @@ def count_records(path: str, form: str) -> int:
 
 
 def _count_csv(blocks: Iterator[bytes]) -> int:
-    """Lines that end outside of quotes, but for the first."""
+    """The number of lines that end outside of quotes, without the first."""
     lines, quoted = 0, False
     for block in blocks:
         for at, part in enumerate(block.split(b'"')):

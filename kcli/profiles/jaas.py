@@ -57,7 +57,7 @@ def parse_jaas(text: str, origin: str) -> LoginModule:
 
 
 def _tokens(text: str, origin: str) -> list[tuple[str, str]]:
-    """(text, kind) of each."""
+    """The tokens of the text, each with its kind."""
     found, at = [], 0
     while at < len(text):
         match = _TOKENS.match(text, at)

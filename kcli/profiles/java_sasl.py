@@ -73,7 +73,7 @@ def _of_module(pair: Pair) -> list[Pair]:
 
 
 def _of_librdkafka(pair: Pair) -> list[Pair]:
-    """Nothing for what kcli does anyway; the pair itself, which is then refused by its key, for anything else."""
+    """No pair for what kcli does anyway; the pair itself, which is then refused by its key, for anything else."""
     return [] if pair.text.strip().lower() in _AGREEING[pair.key] else [pair]
 
 

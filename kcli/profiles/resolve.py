@@ -270,7 +270,7 @@ def _parsed(
 
 
 def _options_only(pairs: Sequence[Pair]) -> list[Pair]:
-    """Of KAFKA_* variables, which others set for their own use: those that are options of a client."""
+    """The KAFKA_* variables that are options of a client; others set such variables for their own use."""
     return [pair for pair in pairs if is_option(pair.key) or source_key(pair.key) or is_refused(pair.key)]
 
 

@@ -1,4 +1,4 @@
-"""The options that hold secrets, and the keys that say where such a secret is to be read from. Pure.
+"""The options that hold secrets, and the keys that say where such a secret is read from. Pure.
 
 For a secret K: ``K_file`` names a file, ``K_command`` a command that prints it, and the value ``keyring:SERVICE/USER``
 an entry of the system's keyring. Nothing is read here (``secrets.py``).
@@ -30,7 +30,7 @@ class SecretSource(NamedTuple):
     origin: str
 
     def __str__(self) -> str:
-        """Without the arguments of a command, which may contain anything."""
+        """The source of the secret, without the arguments of a command, which may contain anything."""
         if self.kind == COMMAND:
             return f"(the output of {self.text.split()[0] if self.text.split() else 'a command'})"
         return f"(the file {self.text})" if self.kind == FILE else f"({KEYRING_PREFIX}{self.text})"

@@ -35,7 +35,7 @@ def cluster_id_on(data: Path) -> str | None:
 
 
 def cluster_id(data: str) -> str:
-    """That of the data which is there, else a new one."""
+    """The cluster id of the data in the folder, else a new one."""
     for folder in formatted_nodes(data):
         found = cluster_id_on(folder)
         if found:

@@ -76,7 +76,7 @@ class Node:
         send(self._running(), signal.SIGSTOP)
 
     def resume(self) -> None:
-        """SIGCONT."""
+        """Continues the process (SIGCONT)."""
         send(self._running(), signal.SIGCONT)
 
     def _process(self) -> ProcessId | None:

@@ -114,7 +114,7 @@ def parse_serdes(texts: Iterable[str], *, writing: bool = False) -> SerdeSpecs:
 
 
 def parse_serde(text: str, *, writing: bool = False) -> SerdeSpec:
-    """One SERDE without its part; raises ConfigError."""
+    """Parses one SERDE without its part; raises ConfigError."""
     name, colon, arguments = text.partition(":")
     name = _ALIASES.get(name.lower(), name.lower())
     if name not in NAMES:

@@ -39,7 +39,7 @@ class Serdes:
     """The registry, if a serde uses it: for ``subject_of`` in messages."""
 
     def prepare(self, topic: str) -> None:
-        """For produce: looks up the schemas for ``topic``, so that errors are reported before any input is read."""
+        """Looks up the schemas for ``topic``, so that errors are reported before any input is read."""
         for part, serde in (("key", self.key), ("value", self.value)):
             if serde is not None:
                 serde.prepare(topic, part)

@@ -73,7 +73,7 @@ class Serde(ABC):
         return self.encode_json(data, context)
 
     def prepare(self, topic: str, part: str) -> object:  # noqa: ARG002 - most need nothing
-        """For produce: looks up what is needed to write ``part`` of ``topic``, before there is any input."""
+        """Looks up what is needed to write ``part`` of ``topic``, before there is any input."""
         return None
 
 

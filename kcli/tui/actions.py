@@ -46,7 +46,7 @@ class Wish:
         return self.topic is None and self.by == TO
 
     def flags(self) -> tuple[str, ...]:
-        """As they are typed. ``--wait`` is for a group with members, and has no effect on others."""
+        """The flags as they are typed. ``--wait`` is for a group with members, and has no effect on others."""
         target: tuple[str, ...] = (f"--{self.by}", self.value)
         if self.by == UNDO:
             target = (f"--undo={self.value}" if self.value else "--undo",)

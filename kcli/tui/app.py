@@ -279,7 +279,7 @@ class TopApp(Host):
         return (Cell(fitted(text, width), "accent"),) if monotonic() < until else None
 
     def copy(self, text: str) -> str:
-        """To the clipboard of the terminal (OSC 52); what is to be said then."""
+        """Copies to the clipboard of the terminal (OSC 52), and returns the note to show."""
         self.copy_to_clipboard(text)
         return f"copied, if the terminal allows it: {text}"
 

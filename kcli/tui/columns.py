@@ -116,7 +116,7 @@ def _grown(columns: Sequence[Column[Any]], left: int, needs: Mapping[str, int]) 
 
 
 def _shrunk(columns: Sequence[Column[Any]], missing: int) -> list[int]:
-    """Those that grow give first, down to their least; then the others; then the widest of all."""
+    """Takes width from columns that grow, down to their least, then from the others, then from the widest of all."""
     widths = [column.width for column in columns]
     for giving in (True, False):
         for at, column in enumerate(columns):

@@ -74,7 +74,7 @@ class TopDriver(LinuxDriver):
             self._is_suspended = self._writer_thread is None or not self._writer_thread.is_alive()
 
     def _get_terminal_size(self) -> tuple[int, int]:
-        """That of the terminal itself: stdout may be redirected, and variables of the environment may be of another."""
+        """The size of the terminal itself: stdout may be redirected, and variables of the environment may be wrong."""
         with suppress(OSError):
             size = os.get_terminal_size(self.fileno)
             if size.columns and size.lines:

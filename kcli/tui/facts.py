@@ -1,4 +1,4 @@
-"""What the application is told when it starts. Values only."""
+"""What the application needs to know when it starts. Values only."""
 
 from dataclasses import dataclass
 

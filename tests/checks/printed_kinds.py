@@ -24,16 +24,8 @@ PRINTERS = {"list_rows": 3, "print_rows": 2, "print_report": 2, "show_plan_only"
 
 ELSEWHERE = {
     "commands/_cluster_rows.py:_print": ["ClusterDescriptionList ClusterDescription CLUSTER"],
-    "commands/_config_altering.py:Alteration.run": [
-        "TopicAlterPlan TopicAlterPlanItem view.columns('topic',status=False)",
-        "ConfigAlterPlan ConfigAlterPlanItem view.columns('name',status=False)",
-    ],
-    "commands/_config_altering.py:Alteration._report": [
-        "TopicAlterReport TopicAlterReportItem view.columns('topic',status=True)",
-        "ConfigAlterReport ConfigAlterReportItem view.columns('name',status=True)",
-    ],
     "commands/_config_show.py:print_values": ["ClientConfigList ClientConfig (*_COLUMNS,_ORIGIN)"],
-    "commands/_configs_describe.py:describe": ["ConfigValueList ConfigValue _COLUMNS+_WITH_ORIGIN"],
+    "commands/configs/describe.py:describe_configs": ["ConfigValueList ConfigValue _COLUMNS+_WITH_ORIGIN"],
     "commands/_produce_report.py:_print": [
         "ProduceReport ProduceReport KEYS",
         "ProducePlan ProducePlan ('topic','partitions','lines','failed','bad_input')",

@@ -16,7 +16,7 @@ BEFORE = re.compile(r"\b(of|than|neither|the) $")
 WITHOUT_NUMBERS = {"core", "serde", "docgen"}
 """Errors of an API and of malformed bytes, whose numbers are not those of a user's things."""
 MANY = {
-    "commands/topics/_partitions.py:{count:,} partitions": "more than 10,000",
+    "flows/topics/partitions.py:{count:,} partitions": "more than 10,000",
     "commands/groups/_lag_rows.py:{len(lags):,} groups": "more than a few",
     "commands/groups/_partition_errors.py:{len(alike)} partitions": "one has a message of its own",
     "commands/groups/_rewind_text.py:{len(plan.groups)} groups": "one has a question of its own",
@@ -24,7 +24,7 @@ MANY = {
     "commands/perf/_kafka_lines.py:{interval.records} records": "as Kafka writes it",
     "commands/perf/_load_flags.py:{processes} processes": "more than there are records",
     "commands/perf/_produce_run.py:{flags['processes']} processes": "one is not mentioned",
-    "commands/configs.py:{(ctx.command_path if ctx else 'kcli')} topics": "no number",
+    "commands/configs/_names.py:{(ctx.command_path if ctx else 'kcli')} topics": "no number",
     "commands/topics/_rows.py:{' or '.join(kinds)} partitions": "no number",
     "commands/perf/_consume_run.py:{processes} processes": "one is not mentioned",
     "commands/perf/_kafka_lines.py:{(' steady state' if item['warmup_records'] else '')} records": "as Kafka writes it",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kcli.core import Admin, ConfigChange, ConfigKind, ConfigResource
+from kcli.core.admin.acls import AclOperation
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
@@ -206,7 +207,7 @@ def test_a_dry_run_lets_the_brokers_check_and_changes_nothing(cluster: FakeClust
     done = run(cluster, "alter topics orders --set retention.ms=6 --dry-run")
     assert b"retention.ms: 5 (topic) \xe2\x86\x92 6 (topic)" in ok(done)
     (row,) = items(cluster, "alter topics orders --set retention.ms=6 --dry-run")
-    assert (row["change"], row["old"], row["new"], "status" in row) == ("set", "5", "6", False)
+    assert (row["change"], row["old"], row["new"], row["status"]) == ("set", "5", "6", "planned")
     refused(
         cluster, "alter topics orders --set retention.ms=x --dry-run", 2, "INVALID_CONFIG", "retention.ms"
     )
@@ -262,9 +263,54 @@ def test_a_value_that_is_set_already_is_no_change(cluster: FakeCluster) -> None:
 
 def test_the_others_are_changed_when_one_is_refused(cluster: FakeCluster) -> None:
     rows = items(cluster, "alter topics none orders --set retention.ms=6 --yes", code=6)
-    assert [(r["name"], r["status"]) for r in rows] == [("orders", "done")]
+    assert [(r["name"], r["status"]) for r in rows] == [("none", "refused"), ("orders", "done")]
     done = run(cluster, "alter brokers 1 77 --set log.retention.ms=6 --yes")
     assert done.returncode == 6
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "ends"),
+    [
+        ("topics orders other --set retention.ms=5", 0, ["unchanged", ""]),
+        ("topics none orders --set retention.ms=6", 6, ["refused", ""]),
+        ("brokers 1 2 --set message.max.bytes=9 --set broker.id=3", 7, ["refused"] * 4),
+        ("brokers 1 77 --set log.retention.ms=6", 6, ["", "refused"]),
+        ("topics orders other --set retention.ms=x", 2, ["refused", "refused"]),
+        ("topics orders other --set cleanup.policy=compact", 4, ["", "refused"]),
+    ],
+)
+def test_a_dry_run_ends_as_the_act(cluster: FakeCluster, line: str, code: int, ends: list[str]) -> None:
+    def denied(_request: Any, answer: Any) -> None:
+        for row in answer.responses:
+            if row.resource_name == "other":
+                row.error_code = Code.TOPIC_AUTHORIZATION_FAILED
+
+    if code == 4:
+        cluster.replace(IncrementalAlterConfigsRequest, denied, times=FOREVER)
+    for how, otherwise in (("--dry-run", "planned"), ("--yes", "done")):
+        rows = items(cluster, f"alter {line} {how}", code)
+        assert [row["status"] for row in rows] == [end or otherwise for end in ends]
+
+
+@pytest.mark.parametrize("form", ["json", "ndjson", "yaml", "csv", "tsv", "name"])
+def test_each_format_has_every_change(cluster: FakeCluster, form: str) -> None:
+    for how in ("--dry-run", "--yes"):
+        out = ok(
+            run(cluster, f"alter topics none orders --set retention.ms=6 {how} -o {form}"), (6,)
+        ).decode()
+        assert all(name in out for name in ("none", "orders"))
+
+
+def test_a_permission_that_brokers_report_is_seen_where_they_check_nothing(cluster: FakeCluster) -> None:
+    """A group's are those of the group, a broker's those of the cluster."""
+    cluster.settings.metadata_version = 0
+    cluster.settings.honours_validate_only = False
+    cluster.settings.topic_operations = cluster.settings.cluster_operations = 1 << AclOperation.DESCRIBE
+    for how in ("--dry-run", "--yes"):
+        said = refused(cluster, f"alter topics orders --set retention.ms=6 {how}", 4)
+        assert "--operation alter_configs --topic orders" in said
+        said = refused(cluster, f"alter brokers 1 --set log.retention.ms=6 {how}", 4)
+        assert "--operation alter_configs --cluster" in said
 
 
 def test_a_lack_of_permission_to_change_is_4(cluster: FakeCluster) -> None:

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from kcli.__main__ import run
-from kcli.commands import _demo_groups, _demo_mirror, _demo_run
+from kcli.commands import _demo_groups, _demo_run
 from kcli.commands._demo_stage import COPY, GROUP, TOPIC, ProofError
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core import Producer
 from kcli.core.admin.admin import Admin
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
+from kcli.flows.mirror.store import TopicStore
 from kcli.flows.round_trip import generate_lines
 from kcli.flows.stop import Stop
 from tests.fake.cluster import FakeCluster
@@ -154,7 +155,7 @@ def test_another_next_record_than_the_named_one_ends_the_demo(
 def test_a_mirror_without_a_committed_position_ends_the_demo(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_demo_mirror.TopicStore, "save", lambda _self, _copies, *, ended=False: None)
+    monkeypatch.setattr(TopicStore, "save", lambda _self, _copies, *, ended=False: None)
     with pytest.raises(ProofError, match=r"step mirror .*position") as error:
         demo()
     assert (error.value.exit_code, error.value.why) == (8, "None was found, 1,001 was expected")

@@ -17,7 +17,9 @@ from tests.cli.test_every_option import NO_CLUSTER
 from tests.cli.test_questions import LINES, MEMBER, World
 from tests.cli.test_read_only import COMMANDS, line_of
 from tests.effects import CHANGES, CHANGES_UNLESS_CHECKED, CREATES_TOPICS, READS, changes
+from tests.fake.codes import Code
 from tests.fake.journal import Seen
+from tests.fake.script import FOREVER
 from tests.in_process import Done
 from tests.protocol.tables import requests
 
@@ -209,6 +211,29 @@ def test_a_missing_permission_is_seen_without_the_broker_s_check(old_world: Worl
     done = dry_run(old_world, line)[0]
     assert done.code == 4, done.err
     assert "AUTHORIZATION_FAILED" in done.err
+
+
+@pytest.mark.parametrize(
+    ("line", "api", "lacks"),
+    [
+        ("produce t {dir}/lines.txt", "Produce", "WRITE permission on topic t"),
+        ("perf produce -t t --num-records 1", "Produce", "WRITE permission on topic t"),
+        ("perf e2e -t t --num-records 1", "Produce", "WRITE permission on topic t"),
+        ("consume t -e", "Fetch", "READ permission on topic t"),
+        ("consume t -e --tail 1", "Fetch", "READ permission on topic t"),
+        ("perf consume -t t --num-records 1", "Fetch", "READ permission on topic t"),
+    ],
+)
+def test_what_a_stream_would_be_refused_is_the_code_of_its_dry_run(
+    world: World, line: str, api: str, lacks: str
+) -> None:
+    world.cluster.settings.topic_operations = 1 << AclOperation.DESCRIBE
+    dry = dry_run(world, line)[0]
+    request = next(one for one in requests() if one.api_name == api)
+    world.cluster.fail(request, Code.TOPIC_AUTHORIZATION_FAILED, times=FOREVER)
+    done = world.run("", *shlex.split(line.format(dir=world.folder)), "--yes")
+    assert (dry.code, done.code) == (4, 4), dry.err + done.err
+    assert lacks in dry.err
 
 
 @pytest.mark.parametrize(("creates", "code"), [(True, 0), (False, 1)])

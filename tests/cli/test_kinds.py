@@ -45,6 +45,8 @@ LINES = [
     ("groups rewind --journal", "RewindJournalList", "RewindJournal"),
     ("groups copy g h --yes", "RewindReport", "RewindReportItem"),
     ("groups import {file} --group i --yes", "OffsetImportReport", "OffsetImportReportItem"),
+    ("topics create made --if-not-exists --dry-run", "TopicCreatePlan", "TopicCreatePlanItem"),
+    ("topics create made --if-not-exists", "TopicCreateReport", "TopicCreateReportItem"),
     ("topics alter a --set retention.ms=5 --dry-run", "TopicAlterPlan", "TopicAlterPlanItem"),
     ("topics alter a --set retention.ms=5 --yes", "TopicAlterReport", "TopicAlterReportItem"),
     ("configs alter topics a --set retention.ms=6 --dry-run", "ConfigAlterPlan", "ConfigAlterPlanItem"),

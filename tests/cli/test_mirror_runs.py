@@ -341,11 +341,15 @@ def test_a_checkpoint_that_lost_its_last_lines_is_refused_or_an_earlier_one(
     assert "is no checkpoint of a mirror" in done.errors[0]["what"]
 
 
-def test_a_checkpoint_in_use_is_refused(source: FakeCluster, target: FakeCluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_a_checkpoint_in_use_is_refused(
+    source: FakeCluster, target: FakeCluster, tmp_path: Path, more: tuple[str, ...]
+) -> None:
     path = tmp_path / "c"
     with file_lock(Path(f"{path}.lock"), timeout=0, doing="the test"):
-        done = mirrored(source, target, "--checkpoint", str(path))
+        done = mirrored(source, target, "--checkpoint", str(path), *more)
     assert done.code == 7, done
+    assert f"another kcli process is using the checkpoint {path}" in done.err
     assert untouched(target)
 
 
@@ -368,6 +372,8 @@ def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_copy(
 ) -> None:
     done = mirrored(source, target, "--checkpoint", str(tmp_path / place))
     assert done.code in (1, 2), done
+    dry = mirrored(source, target, "--checkpoint", str(tmp_path / place), "--dry-run")
+    assert dry.code == done.code, dry
     assert "internal error" not in done.err
     assert untouched(target)
 

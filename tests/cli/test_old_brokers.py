@@ -118,17 +118,35 @@ def test_the_remedies_of_produce_help(
     assert cluster.log("t", 0).values() == [b"line"]
 
 
+@pytest.mark.parametrize("dry_run", [(), ("--dry-run",)])
 @pytest.mark.parametrize(
-    ("more", "do"), [((), "target of a mirror needs"), (("--exactly-once",), "transactions need")]
+    ("line", "do"),
+    [
+        ("mirror --until-caught-up", "target of a mirror needs"),
+        ("mirror --until-caught-up --exactly-once", "transactions need"),
+        ("pipeline mirror --runner inline", "transactions need"),
+        ("pipeline mirror --runner inline --delivery at-least-once", "target of a mirror needs"),
+    ],
 )
-def test_mirror_proposes_no_option_that_it_refuses(
-    cluster: FakeCluster, more: tuple[str, ...], do: str
+def test_a_mirror_is_refused_before_it_creates_and_proposes_no_option_that_it_refuses(
+    cluster: FakeCluster, line: str, do: str, dry_run: tuple[str, ...]
 ) -> None:
     cluster.hide(InitProducerIdRequest)
-    with FakeCluster(nodes=1, topics={"t": 1}, cluster_id="source") as source:
-        line = ("--from", source.bootstrap, "--to", cluster.bootstrap, "-t", "t", "--until-caught-up")
-        done = command("mirror", *line, *more)
+    with FakeCluster(1, topics={"new": 1}, cluster_id="source") as source:
+        source.append("new", 0, batch(b"1"))
+        sides = ("--from", source.bootstrap, "--to", cluster.bootstrap, "-t", "new")
+        done = command(*line.split(), *sides, *dry_run)
     assert (done.code, do in done.err, "-X" in done.err) == (7, True, False), done.err
+    assert "does not offer InitProducerId" in done.err
+    assert "the target is created" in done.err + done.out
+    assert not cluster.seen(CreateTopicsRequest)
+
+
+def test_a_comparison_needs_no_producer_ids(cluster: FakeCluster) -> None:
+    cluster.hide(InitProducerIdRequest)
+    with FakeCluster(1, topics={"t": 1}, cluster_id="source") as source:
+        sides = ("--from", source.bootstrap, "--to", cluster.bootstrap, "-t", "t")
+        assert command("mirror", *sides, "--verify-only").code == 0
 
 
 @pytest.mark.parametrize("kind", ["produce", "e2e"])

@@ -1,23 +1,27 @@
 """``kcli topics alter``: the plan, what is changed and read back, what is refused, and the exit codes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from kcli.core.admin.acls import AclOperation
+from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-from kcli.flows import config_changes
+from kcli.flows.configs import changes as config_changes
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code, RefusedError
 from tests.fake.script import FOREVER
+from tests.printed_json import check_printed
 from tests.topic_changes import Topics
 
 INTERNAL = "__consumer_offsets"
+CHECKS = 2
+"""How often brokers are asked before the act: for the plan, and right before it."""
 
 
 @pytest.fixture(scope="module")
@@ -286,7 +290,7 @@ def test_a_missing_permission_is_4(topics: Topics) -> None:
 
 
 def test_added_partitions_that_fail_after_the_configuration_are_6(topics: Topics) -> None:
-    topics.cluster.fail(CreatePartitionsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=1)
+    topics.cluster.fail(CreatePartitionsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=CHECKS)
     done = topics("alter orders --set retention.ms=5 --partitions 4 --yes -o json", 6)
     assert [row["status"] for row in done.items] == ["done", "failed"]
     assert "could not add partitions to topic orders" in done.err
@@ -294,7 +298,7 @@ def test_added_partitions_that_fail_after_the_configuration_are_6(topics: Topics
 
 
 def test_no_partition_is_added_after_the_configuration_failed(topics: Topics) -> None:
-    topics.cluster.fail(IncrementalAlterConfigsRequest, Code.POLICY_VIOLATION, after=1)
+    topics.cluster.fail(IncrementalAlterConfigsRequest, Code.POLICY_VIOLATION, after=CHECKS)
     done = topics("alter orders --set retention.ms=5 --partitions 4 --yes -o json", 7)
     assert [row["status"] for row in done.items] == ["failed", "failed"]
     assert "no partitions were added" in done.err
@@ -302,8 +306,8 @@ def test_no_partition_is_added_after_the_configuration_failed(topics: Topics) ->
 
 
 def test_a_change_whose_response_is_lost_is_made(topics: Topics) -> None:
-    topics.cluster.swallow(IncrementalAlterConfigsRequest, "reset", nth=2)
-    topics.cluster.swallow(CreatePartitionsRequest, "reset", nth=2)
+    topics.cluster.swallow(IncrementalAlterConfigsRequest, "reset", nth=CHECKS + 1)
+    topics.cluster.swallow(CreatePartitionsRequest, "reset", nth=CHECKS + 1)
     done = topics("alter orders --set retention.ms=5 --partitions 4 --yes -o json")
     assert [row["status"] for row in done.items] == ["done", "done"]
     assert described(topics) == (4, {"retention.ms": "5"})
@@ -315,7 +319,7 @@ def test_a_broker_that_receives_the_change_late_is_waited_for(topics: Topics) ->
             if row.name == "retention.ms":
                 row.value = "1000"
 
-    late = topics.cluster.replace(DescribeConfigsRequest, stale, after=1, times=2)
+    late = topics.cluster.replace(DescribeConfigsRequest, stale, after=CHECKS, times=2)
     done = topics("alter orders --set retention.ms=5 --yes -o json")
     assert late.count == 2
     assert [row["status"] for row in done.items] == ["done"]
@@ -326,7 +330,9 @@ def test_a_change_that_another_client_overwrites_is_7(
 ) -> None:
     monkeypatch.setattr(config_changes, "VISIBLE_WITHIN", 0.1)
     topics.cluster.intercept(
-        DescribeConfigsRequest, lambda _request: topics.cluster.configure("orders", retention_ms="9"), after=1
+        DescribeConfigsRequest,
+        lambda _request: topics.cluster.configure("orders", retention_ms="9"),
+        after=CHECKS,
     )
     done = topics("alter orders --set retention.ms=5 --yes -o json", 7)
     assert "retention.ms of topic orders was changed, but reads 9 (topic)" in done.err
@@ -334,8 +340,68 @@ def test_a_change_that_another_client_overwrites_is_7(
 
 
 def test_a_change_that_cannot_be_read_back_is_6(topics: Topics) -> None:
-    topics.cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED, after=1)
+    topics.cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED, after=CHECKS)
     done = topics("alter orders --set retention.ms=5 --yes -o json", 6)
     assert "topic orders was changed, but not read back" in done.err
     type_remedy("`kcli configs describe topics orders` shows what is set", done.err, topics.cluster.bootstrap)
     assert [row["status"] for row in done.items] == ["unknown"]
+
+
+def forbid(api: type[Request]) -> Callable[[FakeCluster], None]:
+    def prepare(cluster: FakeCluster) -> None:
+        cluster.fail(api, Code.TOPIC_AUTHORIZATION_FAILED, times=FOREVER)
+
+    return prepare
+
+
+BOTH = "orders --set retention.ms=5 --partitions 4"
+
+
+@pytest.mark.parametrize(
+    ("line", "prepare", "code", "ends"),
+    [
+        (BOTH, None, 0, ["", ""]),
+        ("orders --set retention.ms=1000 --partitions 4", None, 0, ["unchanged", ""]),
+        ("orders --set retention.ms=1000 --partitions 3", None, 0, ["unchanged", "unchanged"]),
+        ("orders --set retention.ms=5 --partitions 2", None, 7, ["refused", "refused"]),
+        ("orders --set retention.ms=1000 --partitions 2", None, 7, ["unchanged", "refused"]),
+        ("orders --set retention.ms=x --partitions 4", None, 2, ["refused", "refused"]),
+        ("ordrs --set retention.ms=5 --partitions 4", None, 1, ["refused", "refused"]),
+        (BOTH, forbid(DescribeConfigsRequest), 4, ["refused", "refused"]),
+        (BOTH, forbid(IncrementalAlterConfigsRequest), 4, ["refused", "refused"]),
+        (BOTH, forbid(CreatePartitionsRequest), 4, ["refused", "refused"]),
+    ],
+)
+def test_a_dry_run_ends_as_the_act(
+    topics: Topics, line: str, prepare: Callable[[FakeCluster], None] | None, code: int, ends: list[str]
+) -> None:
+    if prepare is not None:
+        prepare(topics.cluster)
+    for how, otherwise in (("--dry-run", "planned"), ("--yes", "done")):
+        done = topics(f"alter {line} {how} -o json", code)
+        check_printed(done.out)
+        assert [row["status"] for row in done.items] == [end or otherwise for end in ends], done
+
+
+def test_what_another_client_has_changed_since_the_plan_is_refused_with_the_rest(topics: Topics) -> None:
+    topics.cluster.intercept(
+        DescribeConfigsRequest, lambda _request: topics.cluster.configure("orders", retention_ms="9"), after=1
+    )
+    before = len(changed(topics.cluster))
+    done = topics(f"alter {BOTH} --yes -o json", 7)
+    assert "retention.ms of topic orders has changed since the plan was shown" in done.err
+    assert [row["status"] for row in done.items] == ["refused", "refused"]
+    assert len(changed(topics.cluster)) == before
+
+
+def test_partitions_whose_answer_is_lost_are_counted(topics: Topics) -> None:
+    topics.cluster.swallow(CreatePartitionsRequest, nth=CHECKS + 1)
+    done = topics("alter orders --partitions 4 --yes --timeout 1s -o json")
+    assert [row["status"] for row in done.items] == ["done"]
+
+
+def test_partitions_that_are_not_there_after_a_lost_answer_are_unknown(topics: Topics) -> None:
+    topics.cluster.drop(CreatePartitionsRequest, after=CHECKS, times=FOREVER)
+    done = topics(f"alter {BOTH} --yes --timeout 1s -o json", 6)
+    assert [row["status"] for row in done.items] == ["done", "unknown"]
+    assert "partitions may have been added" in done.err

@@ -6,11 +6,12 @@ from typing import Any
 
 from kcli.core import Consumer, Producer
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.copy import Copy, Deliveries, Pace
+from kcli.flows.mirror.copy import Copy, Deliveries
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.routes import STATE_TOPIC
+from kcli.flows.mirror.settings import Pace
 from kcli.flows.mirror.state import JobState, SavedJob, load_jobs
 from kcli.flows.mirror.store import Progress, TopicStore
 from kcli.flows.stop import Stop

@@ -192,7 +192,7 @@ def test_a_new_topic_whose_target_has_records_is_refused_once_and_the_rest_conti
 def test_a_topic_whose_start_is_not_known_yet_delays_no_other_topic(
     monkeypatch: pytest.MonkeyPatch, source: FakeCluster, target: FakeCluster, follow: Follow
 ) -> None:
-    monkeypatch.setattr("kcli.commands._mirror_run._TASK_PATIENCE", 0.3)
+    monkeypatch.setattr("kcli.flows.mirror.run._TASK_PATIENCE", 0.3)
     waiting = TopicPartition("new-b", 0)
     rule = source.fail(ListOffsetsRequest, Code.LEADER_NOT_AVAILABLE, where=waiting, times=1 << 30)
     with follow() as mirror:

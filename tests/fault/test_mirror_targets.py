@@ -4,6 +4,7 @@ And a target that is created: with the configuration that keeps what the source 
 """
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -278,8 +279,9 @@ def test_all_missing_permissions_of_both_sides_are_listed_together(
         "CREATE on the target cluster, for topic o31",
         "WRITE on topic o44 of the target",
         "CREATE on the target cluster, for topic o45",
+        "CREATE on the target cluster, for topic __kcli_mirror",
     ]
-    check_denied(done, "6 permissions", missing)
+    check_denied(done, "7 permissions", missing)
     assert wrote_nothing(target)
 
 
@@ -333,6 +335,43 @@ def test_a_topic_that_is_to_be_created_must_be_written_to(fifty: FakeCluster, ta
     deny(target, {"o17"}, WRITE)
     done = mirrored(fifty, target, "-t", "o17", "-t", "o18")
     check_denied(done, "1 permission", ["WRITE on topic o17 of the target"])
+
+
+@pytest.mark.case("M18")
+@pytest.mark.parametrize("more", [(), ("--exactly-once",), ("--dry-run",)])
+@pytest.mark.parametrize("exists", [False, True])
+def test_the_topic_of_the_state_must_be_written_before_anything_is_created(
+    source: FakeCluster, target: FakeCluster, more: tuple[str, ...], exists: bool
+) -> None:
+    if exists:
+        target.create_topic("__kcli_mirror")
+    deny(target, {"__kcli_mirror"}, WRITE)
+    done = mirrored(source, target, *more)
+    check_denied(done, "1 permission", ["WRITE on topic __kcli_mirror of the target"])
+    assert done.errors[0]["do"].startswith("have it granted: `kcli acls create ")
+    assert "  WRITE on topic __kcli_mirror of the target" in done.err.splitlines()
+    assert wrote_nothing(target)
+
+
+@pytest.mark.case("M18")
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_a_topic_of_the_state_that_may_not_be_described_is_refused_before_anything_is_created(
+    source: FakeCluster, target: FakeCluster, more: tuple[str, ...]
+) -> None:
+    target.settings.hidden_topics = frozenset({"__kcli_mirror"})
+    done = mirrored(source, target, *more)
+    missing = [f"{one} on topic __kcli_mirror of the target" for one in ("READ", "WRITE")]
+    check_denied(done, "2 permissions", missing)
+    assert wrote_nothing(target)
+
+
+def test_a_position_in_a_file_and_a_comparison_need_no_topic_of_the_state(
+    source: FakeCluster, target: FakeCluster, tmp_path: Path
+) -> None:
+    target.settings.hidden_topics = frozenset({"__kcli_mirror"})
+    assert mirrored(source, target, "--checkpoint", str(tmp_path / "c")).code == 0
+    line = [word for word in arguments(source, target, "--verify-only") if word != "--until-caught-up"]
+    assert command(*line).code == 0
 
 
 @pytest.mark.case("M18")

@@ -133,4 +133,5 @@ def test_a_mirror_lists_what_is_missing_for_all_its_topics_at_once(
     assert done.code == 4, done
     error = json.loads(done.err.splitlines()[-1])
     missing = [f"READ on topic {name} of the source" for name in (hidden, closed)]
-    assert (error["what"], error["why"]) == ("2 permissions missing", "; ".join(missing))
+    missing += [f"{one} on topic __kcli_mirror of the target" for one in ("READ", "WRITE")]
+    assert (error["what"], error["why"]) == ("4 permissions missing", "; ".join(missing))

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from kcli.core.errors import KcliError
+from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
+from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.pipeline import exported_records
 from tests.fake.cluster import FakeCluster
@@ -278,3 +280,14 @@ def test_what_a_failed_task_has_restored_is_in_the_report(
     done, report = import_(target, tmp_path)
     assert done.code == 0, done.err
     assert contents(target.bootstrap, "t") == [*ROWS, *ROWS]
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_a_cluster_without_transactions_is_refused_before_a_topic_is_created(
+    source: FakeCluster, target: FakeCluster, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    assert export(source, tmp_path)[0].code == 0
+    target.hide(InitProducerIdRequest)
+    done, _ = import_(target, tmp_path, *more)
+    assert (done.code, "transactions need brokers of Kafka 0.11 or later" in done.err) == (7, True), done.err
+    assert not target.seen(CreateTopicsRequest)

@@ -134,7 +134,8 @@ def test_no_page_interface_log_or_argument_shows_a_secret(
         for one in psutil.Process(process.pid).children(recursive=True):
             with suppress(psutil.NoSuchProcess):
                 found[f"process {one.pid}"] = " ".join(one.cmdline())
-                if not variables:  # a local session inherits them: decision 0090
+                # A local session inherits them, for jobs that name variables (decision 0090).
+                if not variables:
                     found[f"environment of {one.pid}"] = repr(one.environ())
         hold.release()
         out, err = process.communicate(timeout=PATIENCE)

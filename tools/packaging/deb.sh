@@ -3,7 +3,7 @@
 #
 # Called by build.sh with the folder of the tools, the wheel, and a folder to work in. The libraries of all four versions of
 # Python are in one site-packages, to which lib/python3.N lead: compiled modules have the version in their names, and the rest
-# is the same (docs/decisions/0117).
+# is the same. An environment of one version would be a package for each release of Debian, and broken after an upgrade of it.
 set -eu
 
 tools=$1 wheel=$2 work=$3

@@ -16,6 +16,7 @@ from kcli.commands.perf._shares import shares
 from kcli.commands.perf._shown import Shown
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.permitted import check_permitted
 from kcli.commands.shared.usage import usage
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.ranges import bounds
@@ -78,6 +79,7 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
     check_shares("consume", flags["num_records"], processes)
     show_plan(inv, _plan_text(topic, len(numbers), flags, processes))
     if inv.dry_run:
+        check_permitted(inv, "READ", [topic], "reading topic {}", group=group)
         return inv.finish(done=False)
     total = None if flags["duration"] is not None or group is not None else records
     if flags["num_records"] is not None:

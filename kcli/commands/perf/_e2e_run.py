@@ -21,6 +21,7 @@ from kcli.commands.shared.load_target import (
     records_per_second,
     size_range_text,
 )
+from kcli.commands.shared.permitted import check_permitted
 from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.flows.perf.end_to_end import EndToEndPart, measure_end_to_end
 from kcli.flows.perf.load_plan import LoadPart, LoadPlan
@@ -53,6 +54,8 @@ def run(inv: Invocation, topic: str, given: Mapping[str, Any]) -> int:
     target = find_topic(inv, topic, producing)
     show_plan(inv, _plan_text(target, flags, values, producing))
     if inv.dry_run:
+        check_permitted(inv, "WRITE", [topic], "producing to {}")
+        check_permitted(inv, "READ", [topic], "reading topic {}")
         return inv.finish(done=False)
     plan = LoadPlan(
         topic,

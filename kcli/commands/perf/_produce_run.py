@@ -22,6 +22,7 @@ from kcli.commands.shared.load_target import (
     records_per_second,
     size_range_text,
 )
+from kcli.commands.shared.permitted import check_permitted
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import KcliError
 from kcli.core.options import ConsumerOptions, ProducerOptions
@@ -66,7 +67,8 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
     target = find_topic(inv, topic, options)
     show_plan(inv, _plan(target, flags, values, options))
     if inv.dry_run:
-        return 0
+        check_permitted(inv, "WRITE", [topic], "producing to {}")
+        return inv.finish(done=False)
     plans = _plans(topic, flags, values, payload.mean_size, run_number)
     speed = None if values.file else generator_speed(payload) * len(plans)  # those of a file are not made
     return _measure(inv, target, flags, options, plans, speed)

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from kcli.commands._mirror_plan import Names, may_begin
 from kcli.commands.pipeline._job_run import (
     cluster_of,
     print_report,
@@ -19,15 +18,17 @@ from kcli.commands.pipeline._job_run import (
     without,
 )
 from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
+from kcli.commands.shared.copy_plan import Names, may_begin
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.options import ClientOptions, ProducerOptions, own_option_names
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.group_position import Position, read_positions
+from kcli.flows.mirror.plan import CopyPlan
 from kcli.flows.mirror.preflight import TopicFacts
 from kcli.flows.mirror.routes import parse_renames, plan_routes
 from kcli.flows.mirror.survey import Survey, survey_target
-from kcli.flows.mirror.targets import create_targets, target_ends
+from kcli.flows.mirror.targets import create_targets, target_ends, unfit
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
 from kcli.output.sanitise import visible_line
@@ -198,16 +199,21 @@ class _Import:
         option = f"--profile {profile.name}" if profile is not None else f"-b {self.target.servers}"
         return may_begin(
             self.inv,
-            self.settings.job,
             Names(ClusterName(self.folder, ""), self.inv.cluster_name, "", option),
-            found,
-            {tp.topic: self.targets[tp.topic] for tp in positions},
-            {topic.topic: len(topic.partitions) for topic in self.manifest.topics},
-            target_ends(self.admin, found),
-            exactly_once=True,
-            title=f"Import {visible_line(self.folder)} of cluster {visible_line(self.manifest.cluster)} "
-            f"to {cluster_text(self.inv.cluster_name, found.target_cluster)}, exactly once",
-            remarks=[remark],
+            CopyPlan(
+                self.settings.job,
+                found,
+                {tp.topic: self.targets[tp.topic] for tp in positions},
+                {topic.topic: len(topic.partitions) for topic in self.manifest.topics},
+                target_ends(self.admin, found),
+                exactly_once=True,
+                unfit=unfit(
+                    self.admin, self.target.inner_options(ProducerOptions, transactional_id="import")
+                ),
+                title=f"Import {visible_line(self.folder)} of cluster {visible_line(self.manifest.cluster)} "
+                f"to {cluster_text(self.inv.cluster_name, found.target_cluster)}, exactly once",
+                remarks=[remark],
+            ),
         )
 
     # the jobs

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from kcli.commands.pipeline._mirror_tasks import PlannedCopy, places_of
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.copy_plan import may_fill
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import id_bytes
 from kcli.core.cluster.offsets import LATEST
@@ -72,7 +73,7 @@ def follow(
         [PartitionCopy(one.source.tp, one.target, None, position=one.source.start) for one in planned],
         jobs=jobs,
         headers=False,
-        may_fill=inv.yes and not (inv.profile is not None and inv.profile.protected),
+        may_fill=may_fill(inv),
     )
     settings = dataclasses.replace(settings, seconds=seconds)
     with inv.progress("copied") as bar:

@@ -7,29 +7,30 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from kcli.commands._mirror_clusters import Side
-from kcli.commands._mirror_jobs import jobs_that_write
-from kcli.commands._mirror_plan import may_begin, names_of
 from kcli.commands.pipeline._job_run import cluster_of, print_report, runner_of, with_runner
 from kcli.commands.pipeline._mirror_continuous import follow
 from kcli.commands.pipeline._mirror_tasks import PlannedCopy, items_of, places_of, task_of
 from kcli.commands.pipeline._ranges import check_slices, wanted_range
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.copy_plan import may_begin, names_of
+from kcli.commands.shared.sides import Side
 from kcli.core.admin.admin import Admin
-from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import LATEST
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
-from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions
+from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.group_position import Position, end_run, group_name, read_positions
 from kcli.flows.mirror.job import EXACTLY_ONCE, default_name
-from kcli.flows.mirror.loops import copies_of_target, returning_routes
+from kcli.flows.mirror.loops import jobs_that_write
+from kcli.flows.mirror.plan import CopyPlan
+from kcli.flows.mirror.planning import survey_job
 from kcli.flows.mirror.preflight import HIDDEN
 from kcli.flows.mirror.routes import Route, parse_rename
-from kcli.flows.mirror.survey import Selection, Survey, survey
-from kcli.flows.mirror.targets import create_targets, offsets, target_ends
+from kcli.flows.mirror.state import JobState
+from kcli.flows.mirror.survey import Selection, Survey
+from kcli.flows.mirror.targets import create_targets, offsets, target_ends, unfit
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 from kcli.output.tables import Column
@@ -153,22 +154,25 @@ class _Mirror:
 
     def _survey(self, positions: Mapping[TopicPartition, Position]) -> Survey:
         """What both clusters have, and what stands in the way."""
-        jobs, own = self._jobs(), _own(positions)
-        copies = copies_of_target(jobs, self._target_admin.cluster_id())
-        if self._source_admin.cluster_id() == self._target_admin.cluster_id():
-            copies.update(own.values())
-        self._selection = self._selection._replace(copies=copies)
-        found = survey(self._source_admin, self._target_admin, self._selection, own)
-        conflicts, warnings = returning_routes(
-            found.routes, jobs, found.target_cluster, headers=False, now=wall_ms()
+        self._selection, found = survey_job(
+            self._source_admin,
+            self._target_admin,
+            self._selection,
+            _own(positions),
+            self._jobs(),
+            headers=False,
         )
-        found.findings.conflicts.extend(conflicts)
-        found.findings.warnings.extend(warnings)
         return found
 
-    def _jobs(self, *, again: bool = False) -> list[Any]:
-        target_id = self._target_admin.cluster_id()
-        return jobs_that_write(self._inv, self._source, self._source_admin, target_id, again=again)
+    def _jobs(self, *, again: bool = False) -> list[JobState]:
+        return jobs_that_write(
+            self._source,
+            self._source_admin,
+            self._target_admin.cluster_id(),
+            self._inv.hooks,
+            detail=self._inv.talk.detail,
+            again=again,
+        )
 
     def _planned(self, found: Survey, positions: Mapping[TopicPartition, Position]) -> list[PlannedCopy]:
         """What is to be copied of each partition, its end pinned now."""
@@ -223,17 +227,19 @@ class _Mirror:
         remark = f"  {counted(left, 'offset')} to copy, in {counted(tasks, 'task')}"
         if self._flags["continuous"]:
             remark += ", then what arrives"
-        return may_begin(
-            self._inv,
+        exactly_once = self._flags["delivery"] == EXACTLY_ONCE
+        own = {"transactional_id": job} if exactly_once else {}
+        plan = CopyPlan(
             job,
-            names_of(self._source, self._target),
             found,
             _own(positions),
             {route.source: found.sources[route.source].partitions for route in found.routes},
             target_ends(self._target_admin, found),
-            exactly_once=self._flags["delivery"] == EXACTLY_ONCE,
+            exactly_once,
+            unfit=unfit(self._target_admin, self._target.options(ProducerOptions, **own)),
             remarks=[remark],
         )
+        return may_begin(self._inv, names_of(self._source, self._target), plan)
 
     # the copy
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
-from kcli.commands._mirror_clusters import Side
 from kcli.commands.pipeline._job_run import (
     cluster_of,
     print_report,
@@ -15,6 +14,7 @@ from kcli.commands.pipeline._job_run import (
 from kcli.commands.pipeline._ranges import wanted_range
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.sides import Side
 from kcli.commands.shared.usage import usage
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import ConfigError, KcliError

@@ -47,7 +47,7 @@ class _Run:
         self.inv, self.admin, self.cluster, self.change = inv, admin, cluster, change
 
     def run(self) -> int:
-        plan = list(self.change.decide(self.admin))
+        plan = self.change.together(self.change.decide(self.admin))
         if self.inv.dry_run:
             self._show_only(plan)
         elif not planned(plan):
@@ -76,29 +76,33 @@ class _Run:
             check_answerable(self.inv, question)
 
     def _show(self, plan: Plan) -> None:
-        text = self.change.text(plan) if plan or self.inv.dry_run else ""
-        if text:
+        if (self.inv.dry_run or not all_refused(plan)) and (text := self.change.text(plan)):
             show_plan(self.inv, text)
         self._remark(plan)
 
     def _remark(self, plan: Plan) -> None:
-        """What is easily overlooked in the plan, and what of it is refused."""
+        """What is easily overlooked in the plan, what of it is refused, and what is as it should be already."""
         for warning in self.change.warnings(plan):
             self.inv.talk.warn(warning)
         self._print_errors(plan, partly=self._account(plan).partly)
-        if not planned(plan) and not any(item.error for item in plan):
-            self.inv.talk.note(self.change.nothing)
+        for sentence in self.change.unchanged(plan):
+            self.inv.talk.note(sentence)
 
-    def _asked(self, plan: Plan) -> list[Item[Any, Any]]:
+    def _asked(self, plan: list[Item[Any, Any]]) -> list[Item[Any, Any]]:
         """The plan after all questions. It is decided again, and what has changed since it was shown is refused."""
-        for number, question in enumerate(self.change.questions(plan)):
+        questions = self.change.questions(plan)
+        if not questions:
+            self._remark(plan)
+            return plan
+        for number, question in enumerate(questions):
             ask(self.inv, question, (lambda: self._remark(plan)) if number == 0 else None)
         self.change.confirmed()
         again = {item.key: item for item in self.change.decide(self.admin)}
-        now = [
+        looked = [
             self.change.again(item, again.get(item.key)) if item.outcome is Outcome.PLANNED else item
             for item in plan
         ]
+        now = self.change.together(looked)
         refused = [new for old, new in zip(plan, now, strict=True) if new.error is not old.error]
         self._print_errors(refused, partly=self._account(now).partly)
         return now
@@ -140,8 +144,7 @@ class _Run:
         return item._replace(outcome=end.outcome, error=end.error)
 
     def _report(self, plan: Plan) -> None:
-        refused = all(item.outcome is Outcome.REFUSED for item in plan)
-        if self.inv.out.kind is not None or not (self.change.quiet_report or refused):
+        if self.inv.out.kind is not None or not (self.change.quiet_report or all_refused(plan)):
             rows = [self._row(item) for item in plan]
             print_rows(
                 self.inv, f"{self.change.kind}Report", report_columns(self.change.columns), rows, self.cluster
@@ -162,6 +165,11 @@ class _Run:
         for item in items:
             account.settle(item.key, item.outcome, item.error)
         return account
+
+
+def all_refused(plan: Plan) -> bool:
+    """Whether the plan, or the report, is of nothing but what is refused: people read that in its errors."""
+    return all(item.outcome is Outcome.REFUSED for item in plan)
 
 
 def planned(plan: Plan) -> list[Item[Any, Any]]:

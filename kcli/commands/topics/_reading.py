@@ -1,29 +1,23 @@
-"""What ``kcli topics`` does: list, describe, offsets, create, delete. Columns and rows are in ``_topic_rows.py``."""
+"""What ``kcli topics`` shows: list, describe, offsets. Columns and rows are in ``_rows.py``."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from kcli.commands.shared.cluster import connect, open_admin, part_missing, unique, without_errors
-from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.params import check_topic_name
-from kcli.commands.shared.plan_output import not_checked
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
-from kcli.commands.topics import _creation as creation
 from kcli.commands.topics import _rows as view
-from kcli.commands.topics._partitions import many_partitions
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.errors import KcliError, NoLeaderError, NotValidatedError
+from kcli.core.errors import KcliError, NoLeaderError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.positions import OffsetSpec
-from kcli.core.types import TopicPartition, TopicSpec
+from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
 from kcli.flows.topic_sizes import TopicSize, topic_sizes
 from kcli.flows.topics.offsets import unknown_offsets
-from kcli.output.progress import counted
 
 
 def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool) -> int:
@@ -105,75 +99,6 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
     return inv.finish(done=done)
 
 
-def create_topics(
-    inv: Invocation,
-    names: tuple[str, ...],
-    partitions: int | None,
-    replication_factor: int | None,
-    configs: tuple[str, ...],
-    if_not_exists: bool,
-) -> int:
-    """Creates topics. Returns the exit status."""
-    for name in names:
-        check_topic_name(name, "topics create")
-    settings = _config_pairs(configs)
-    specs = [TopicSpec(name, partitions or -1, replication_factor or -1, settings) for name in unique(names)]
-    with open_admin(inv) as admin:
-        cluster = connect(inv, admin)
-        if many_partitions(sum(spec.partitions for spec in specs)) is not None:
-            outcome = _create_many(inv, admin, specs, may_exist=if_not_exists)
-        else:
-            outcome = _create(inv, admin, specs, may_exist=if_not_exists)
-    for error in outcome.failed:
-        inv.failed(error)
-    for name in outcome.existing:
-        inv.talk.note(f"topic {name} already exists")
-    for name in outcome.created:
-        inv.talk.note(f"{'would create' if inv.dry_run else 'created'} topic {name}")
-    creation.print_topics(inv, cluster, outcome)
-    return inv.finish(done=bool(outcome.created or outcome.existing))
-
-
-def _create(
-    inv: Invocation, admin: Admin, specs: Sequence[TopicSpec], *, may_exist: bool
-) -> creation.Outcome:
-    """Creates the topics; a dry run has brokers check them that are known to do no more, and else compares metadata."""
-    try:
-        return creation.create(admin, specs, may_exist=may_exist, dry_run=inv.dry_run)
-    except NotValidatedError as error:
-        known, left = creation.known_without_check(admin, specs, may_exist=may_exist)
-        inv.talk.warn(not_checked(error))
-        return known.with_more(creation.unchecked(left))
-
-
-def _create_many(
-    inv: Invocation, admin: Admin, specs: Sequence[TopicSpec], *, may_exist: bool
-) -> creation.Outcome:
-    """The same with so many partitions that brokers are asked only after an answer."""
-    known, left = creation.known_without_check(admin, specs, may_exist=may_exist)
-    if not left or _is_confirmed(inv, left):
-        return known.with_more(creation.create(admin, left, may_exist=may_exist, dry_run=inv.dry_run))
-    inv.talk.warn("not checked by the broker: a check takes as much of its memory as the creation")
-    return known.with_more(creation.unchecked(left))
-
-
-def _is_confirmed(inv: Invocation, specs: Sequence[TopicSpec]) -> bool:
-    """Whether the topics may be created; those with very many partitions only by name, and so one at a time."""
-    count = sum(spec.partitions for spec in specs)
-    danger = many_partitions(count)
-    if danger is None:
-        return True
-    if len(specs) > 1:
-        show_plan(inv, creation.plan_text(specs))
-        raise usage(
-            f"topics create: {counted(count, 'partition')} of {counted(len(specs), 'topic')}",
-            why=f"{danger}, so that --confirm has to name the topic; nothing was created",
-            do="create the topics one at a time",
-        )
-    (spec,) = specs
-    return confirm(inv, creation.plan_text(specs), f"Create {spec.name}?", name=spec.name, danger=danger)
-
-
 def _described(
     inv: Invocation, admin: Admin, names: Sequence[str], match: str | None, *, every: bool
 ) -> dict[str, TopicInfo]:
@@ -237,17 +162,3 @@ def _query(when: OffsetSpec | None) -> int | None:
         if word
         else "write --time @-1h or --time 2026-11-21T10:00Z",
     )
-
-
-def _config_pairs(configs: Iterable[str]) -> dict[str, str]:
-    pairs = {}
-    for text in configs:
-        key, sign, value = text.partition("=")
-        if not sign or not key:
-            raise usage(
-                f"topics create: --config {text!r} is not KEY=VALUE",
-                why="there is no = in it",
-                do="write --config retention.ms=3600000",
-            )
-        pairs[key.strip()] = value
-    return pairs

@@ -1,4 +1,4 @@
-"""What ``kcli topics`` prints: columns, rows, descriptions, the plan of a deletion."""
+"""What ``kcli topics`` prints of topics as they are: columns, rows, descriptions."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from kcli.core.cluster.metadata import OR_HIDDEN, PartitionView
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.types import Node, TopicPartition
+from kcli.flows.config_values import own_values
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.topic_sizes import TopicSize
 from kcli.output.sanitise import visible_line
@@ -122,16 +123,11 @@ def list_row(topic: TopicInfo) -> Row:
     return {
         "name": topic.name,
         "partitions": len(topic.partitions),
-        "replication_factor": replication_factor(topic),
+        "replication_factor": topic.replication_factor,
         "under_replicated": sum(len(part.isr) < len(part.replicas) for part in topic.partitions),
         "internal": topic.internal,
         "topic_id": topic.topic_id or None,
     }
-
-
-def replication_factor(topic: TopicInfo) -> int | None:
-    """The largest number of replicas of a partition; they differ only while replicas are moved."""
-    return max((len(part.replicas) for part in topic.partitions), default=None)
 
 
 def print_descriptions(
@@ -173,24 +169,13 @@ def broker(number: int | None, nodes: Mapping[int, Node]) -> str | None:
 
 def heading(topic: TopicInfo, entries: list[ConfigEntry] | None) -> str:
     """The topic itself, for people: a line, and one for each of its settings."""
-    copies = replication_factor(topic)
+    copies = topic.replication_factor
     parts = [f"partitions {len(topic.partitions)}", f"replication factor {copies}"]
     if topic.topic_id:
         parts.append(f"id {topic.topic_id}")
     lines = [f"{visible_line(topic.name)}: {', '.join(parts)}"]
-    lines += [visible_line(f"  {key} = {value}") for key, value in (overrides(entries) or {}).items()]
+    lines += [visible_line(f"  {key} = {value}") for key, value in (own_values(entries) or {}).items()]
     return "\n".join(lines) + "\n\n"
-
-
-def overrides(entries: list[ConfigEntry] | None) -> dict[str, str | None] | None:
-    """What is set on the topic itself; None if that is unknown."""
-    if entries is None:
-        return None
-    return {entry.name: entry.value for entry in sorted(entries, key=_name) if not entry.is_default}
-
-
-def _name(entry: ConfigEntry) -> str:
-    return entry.name
 
 
 def description(topic: TopicInfo, ends: Ends, entries: list[ConfigEntry] | None) -> Row:
@@ -202,9 +187,9 @@ def description(topic: TopicInfo, ends: Ends, entries: list[ConfigEntry] | None)
         "name": topic.name,
         "topic_id": topic.topic_id or None,
         "internal": topic.internal,
-        "replication_factor": replication_factor(topic),
+        "replication_factor": topic.replication_factor,
         "partitions": partitions,
-        "configs": overrides(entries),
+        "configs": own_values(entries),
     }
 
 

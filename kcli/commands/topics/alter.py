@@ -1,12 +1,14 @@
 """``kcli topics alter``: change the configuration, and add partitions."""
 
-from typing import Any
-
 import click
 
+from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
+from kcli.commands.shared.config_flags import config_changes
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.types import TOPIC, CountType
+from kcli.commands.shared.usage import usage
 
 _MOST_PARTITIONS = (1 << 31) - 1
 
@@ -33,7 +35,15 @@ _MOST_PARTITIONS = (1 << 31) - 1
     help="increase the number of partitions to N; more than 10,000 new ones require --confirm NAME",
 )
 @pass_invocation
-def alter_topic(inv: Invocation, /, **flags: Any) -> int:
+def alter_topic(
+    inv: Invocation,
+    name: str,
+    set_: tuple[str, ...],
+    unset: tuple[str, ...],
+    append: tuple[str, ...],
+    remove: tuple[str, ...],
+    partitions: int | None,
+) -> int:
     """Change the configuration of a topic, and add partitions.
 
     The broker checks all changes before the plan is shown; nothing is changed if it rejects one. Afterwards each
@@ -43,6 +53,15 @@ def alter_topic(inv: Invocation, /, **flags: Any) -> int:
     not have: exit code 2. A topic cannot have fewer partitions than it has: exit code 7. An internal topic, such as
     __consumer_offsets, requires --confirm NAME: --yes is not enough.
     """
-    from kcli.commands.topics import _altering as run  # clients are loaded when the command runs
+    from kcli.flows.topics.alter import TopicAlter  # clients are loaded when the command runs
 
-    return run.alter_topic(inv, **flags)
+    check_topic_name(name, "topics alter")
+    changes = config_changes("topics alter", set_, unset, append, remove)
+    if not changes and partitions is None:
+        raise usage(
+            "topics alter: no change is given",
+            why="it is required",
+            do="as in --set retention.ms=3600000, --unset retention.ms, --append cleanup.policy=compact, "
+            "--remove cleanup.policy=compact, --partitions 12",
+        )
+    return run_change(inv, TopicAlter(name, changes, partitions, named=inv.values.confirm is not None))

@@ -1,12 +1,14 @@
 """``kcli topics create``: create topics."""
 
-from typing import Any
-
 import click
 
+from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.types import CountType
+from kcli.commands.shared.usage import usage
+from kcli.core.types import TopicSpec
 
 _MOST_PARTITIONS = (1 << 31) - 1
 
@@ -42,13 +44,40 @@ _MOST_PARTITIONS = (1 << 31) - 1
 )
 @click.option("--if-not-exists", is_flag=True, help="a topic that already exists is not an error")
 @pass_invocation
-def create_topics(inv: Invocation, /, **flags: Any) -> int:
+def create_topics(
+    inv: Invocation,
+    names: tuple[str, ...],
+    partitions: int | None,
+    replication_factor: int | None,
+    configs: tuple[str, ...],
+    if_not_exists: bool,
+) -> int:
     """Create topics.
 
     All TOPICs get the same number of partitions and the same configuration. Exit code 7 where one exists; with
     --if-not-exists only where it differs from what is requested. A topic is created once all brokers show its
-    partitions with leaders; exit code 6 where they do not within --timeout. With -o, shows the topics created.
+    partitions with leaders; exit code 6 where they do not within --timeout. With -o, shows what became of each.
     """
-    from kcli.commands.topics import _reading as run  # clients are loaded when the command runs
+    from kcli.flows.topics.create import TopicCreation  # clients are loaded when the command runs
 
-    return run.create_topics(inv, **flags)
+    for name in names:
+        check_topic_name(name, "topics create")
+    settings = _config_pairs(configs)
+    specs = [
+        TopicSpec(name, partitions or -1, replication_factor or -1, settings) for name in dict.fromkeys(names)
+    ]
+    return run_change(inv, TopicCreation(specs, may_exist=if_not_exists, dry_run=inv.dry_run))
+
+
+def _config_pairs(configs: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for text in configs:
+        key, sign, value = text.partition("=")
+        if not sign or not key:
+            raise usage(
+                f"topics create: --config {text!r} is not KEY=VALUE",
+                why="there is no = in it",
+                do="write --config retention.ms=3600000",
+            )
+        pairs[key.strip()] = value
+    return pairs

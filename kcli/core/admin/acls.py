@@ -78,7 +78,7 @@ def is_allowed(operations: int | None, operation: AclOperation) -> bool:
 
 
 class AclPermission(IntEnum):
-    """With Kafka's numbers."""
+    """Whether an ACL allows or denies, with Kafka's numbers."""
 
     DENY = 2
     ALLOW = 3

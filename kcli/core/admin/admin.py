@@ -67,8 +67,8 @@ class Admin:
         **values: Any,
     ) -> None:
         self.cluster = Cluster(given(ClientOptions, options, values), hooks=hooks)
+        self.timeout = timeout
         self._known_coordinators: Coordinators | None = None
-        self._timeout = timeout
         self._emptied: set[str] = set()
         self._member_bytes: MemberBytes | None = None
 
@@ -80,7 +80,7 @@ class Admin:
 
     def connect(self) -> ClusterView:
         """Connects to the cluster; ConnectError says which address failed and why."""
-        return self.cluster.connect(self._timeout)
+        return self.cluster.connect(self.timeout)
 
     # --- the cluster ---------------------------------------------------------------------------------
 
@@ -565,4 +565,4 @@ class Admin:
         return self._deadline()
 
     def _deadline(self) -> float:
-        return self.cluster.deadline(self._timeout)
+        return self.cluster.deadline(self.timeout)

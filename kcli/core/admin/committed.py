@@ -215,7 +215,7 @@ class OffsetFetch:
 def _outcome(
     key: GroupPartition, row: wire.OffsetFetchResponsePartition | wire.OffsetFetchResponsePartitions
 ) -> KcliError | None:
-    """For a row without an offset; None if nothing is committed."""
+    """The error of a row without an offset; None if nothing is committed."""
     if row.error_code == GROUP_ID_NOT_FOUND:  # before version 2 errors of the group are in the rows
         return None
     if row.error_code != NONE:

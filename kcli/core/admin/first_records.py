@@ -108,12 +108,12 @@ class _ToLeader:
         self._partitions = ToLeader(cluster)
 
     def find_nodes(self, keys: Collection[_Position], deadline: float) -> Nodes[_Position]:
-        """As ``ToLeader``."""
+        """The same as ``ToLeader``."""
         leaders = self._partitions.find_nodes({position.tp for position in keys}, deadline)
         return {position: leaders[position.tp] for position in keys}
 
     def renew(self, errors: Mapping[_Position, KcliError], deadline: float) -> None:
-        """As ``ToLeader``."""
+        """The same as ``ToLeader``."""
         self._partitions.renew({position.tp: error for position, error in errors.items()}, deadline)
 
 

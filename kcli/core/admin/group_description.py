@@ -28,6 +28,10 @@ _NO_OPERATIONS = -2147483648
 _PROTOCOLS = {0: "classic", 1: "consumer"}
 
 
+class OtherGroupError(UnsupportedError):
+    """The group is of a type whose members commit no offsets that can be set: share, streams."""
+
+
 @dataclass(frozen=True, slots=True)
 class MemberDescription:
     """A member. ``subscription`` names topics, ``subscription_regex`` applies to KIP-848 members only.
@@ -182,7 +186,7 @@ def _neither(group: str, message: str) -> KcliError:
     """Both types denied it. Only the broker's message distinguishes another type from a missing group."""
     if "is not a consumer group" not in message:
         return unknown_group(group)
-    return UnsupportedError(f"group {group} cannot be described", why="it is a share or a streams group")
+    return OtherGroupError(f"group {group} cannot be described", why="it is a share or a streams group")
 
 
 def _classic(row: classic.DescribedGroup, coordinator: int, member_bytes: MemberBytes) -> GroupDescription:

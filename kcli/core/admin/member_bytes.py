@@ -44,6 +44,6 @@ class MemberBytes:
         self.subscription, self.assignment = self._subscriptions.value, self._assignments.value
 
     def begin_call(self) -> None:
-        """Another description begins."""
+        """Starts on the next description of groups."""
         self._subscriptions.begin_call()
         self._assignments.begin_call()

@@ -67,6 +67,11 @@ class TopicInfo:
     partitions: tuple[PartitionView, ...]
     error: KcliError | None = None
 
+    @property
+    def replication_factor(self) -> int | None:
+        """The largest number of replicas of a partition; they differ only while replicas are moved."""
+        return max((len(part.replicas) for part in self.partitions), default=None)
+
 
 @dataclass(frozen=True, slots=True)
 class CreatedTopic:

@@ -156,7 +156,7 @@ class _Streamed:
         self.capsule = 0
 
     def fail(self, text: bytes) -> None:
-        """Nothing of Python is called for it any more, but for the text."""
+        """Ends the stream with an error: from now on only the text of the error is asked of Python."""
         self.error = text
         self.close()
         if self.origin in _structures:  # else the capsule is gone

@@ -36,4 +36,6 @@ class Authentication:
         """A connection is being made, and has its outcome after ``patience`` seconds at most."""
         if self.login.refusal is not None:
             self.login.permit()
+            # Not the growing pause: this attempt decides. If it is refused, `refusal` sees a new error and
+            # takes the next pause.
             self._try_at = now + patience

@@ -114,6 +114,8 @@ class Brokers:
         route = self._route(node, purpose)
         channel = self._usable(route)
         if channel is None:
+            # Before the backoff: refused credentials are reported as such by each request, not as a broker that
+            # cannot be reached.
             refusal = route.address.refusal or self.refusal(now)
             if refusal is not None:
                 self._loop.complete((future, None, refusal))
@@ -242,6 +244,8 @@ class Brokers:
             route.failure = channel.failure
         else:
             address.failure = channel.failure
+        # From when it closed, not from when that was noticed: a caller that has been busy for longer than the
+        # pause may try at once.
         address.retry_at = max(address.retry_at, channel.closed_at + address.backoff.next())
         return None
 
@@ -258,6 +262,8 @@ class Brokers:
             setup_timeout=setup_timeout,
         )
         if self._authentication is not None:
+            # Until this connection has its outcome the others wait: a wrong password is sent once, not once per
+            # broker.
             self._authentication.began(now, setup_timeout)
         channel = Channel(
             connection,
@@ -285,6 +291,7 @@ class Brokers:
 
     def _lookup_and_open(self, node: Node, channel: Channel) -> None:
         def found(addresses: list[Address] | None, error: KcliError | None) -> None:
+            # The setup timed out, or the client was closed, while the name was looked up.
             if not channel.is_open:
                 return
             if error is not None or addresses is None:

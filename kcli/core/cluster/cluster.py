@@ -110,6 +110,7 @@ class Cluster:
         if self._closed:
             future.set_error(ClosedError("the client is closed"))
             return future
+        # A pinned cluster (cluster.id): nothing but Metadata goes to a broker before it has named its cluster.
         if self.options.cluster_id and not self.view.version and not isinstance(request, MetadataRequest):
             self.request_refresh()
             future.set_error(ConnectError("not connected yet", why="cluster.id has to be checked first"))
@@ -166,6 +167,7 @@ class Cluster:
         backoff = Backoff.of_requests(self.options)
         started, last = self.loop.now(), None
         while True:
+            # Anew for each attempt: leader, coordinator and versions may be others after the pause.
             future = attempt()
             self.poll(max(0.0, deadline - self.loop.now()), future)
             if not future.done:
@@ -179,6 +181,7 @@ class Cluster:
                 if not verdict.retriable:
                     raise
                 wait = backoff.next()
+                # No attempt would follow the pause: the caller learns of it now.
                 if self.loop.now() + wait >= deadline:
                     raise given_up(what, error, self.loop.now() - started) from error
                 stale = verdict.refresh == "metadata" or is_controller_error(error)
@@ -302,6 +305,8 @@ class Cluster:
 
     def request_refresh(self) -> None:
         """The view is known to be stale: refresh it as soon as the backoff allows."""
+        # Forgets only how old the view is. The pause since the last request still counts: partitions by the
+        # thousand may ask for it in one turn, and that is one request.
         self._refreshed_at = float("-inf")
         self.maybe_refresh(self.loop.now())
 
@@ -359,6 +364,8 @@ class Cluster:
         if failure is None and response.value.error_code:
             # e.g. REBOOTSTRAP_REQUIRED (KIP-1102): the known metadata is of no use any more
             failure = BrokerError(response.value.error_code, "requesting metadata")
+            # KIP-1102: counts as if every known broker had failed, so that the bootstrap addresses are next
+            # (`_any_node`).
             self._refresh_failures += len(self.view.nodes)
         if failure is None:
             failure = _wrong_cluster(self.options.cluster_id, response.value)
@@ -377,12 +384,16 @@ class Cluster:
         self._refreshed_at = now
         for name in names:
             if topic_missing(self.view.topics.get(name)):
+                # Counted from the first response without the topic. A response that has it ends the count: a
+                # topic that is being created is there for some brokers and not for others.
                 self._missing_since.setdefault(name, now)
             else:
                 self._missing_since.pop(name, None)
         for address in self._bootstrap:
             for node in self.view.nodes.values():
                 if (node.host, node.port) == (address.host, address.port):
+                    # The connection stays, though its broker has a number now: a second one to the same broker
+                    # would authenticate again.
                     self.brokers.rename(address, node)
         incomplete = any(
             self.view.topics[n].error or any(p.leader < 0 for p in self.view.topics[n].partitions)
@@ -390,10 +401,14 @@ class Cluster:
             if n in self.view.topics
         )
         if incomplete:
+            # An election, or a topic that is being created: asked again after a pause that grows (KIP-580), as
+            # long as something is missing.
             self._refreshed_at = float("-inf")
             self._refresh_not_before = now + self._refresh_backoff.next()
         else:
             self._refresh_backoff.reset()
+            # At most one request per retry.backoff.ms, also without a failure: each NOT_LEADER_OR_FOLLOWER asks
+            # for one.
             self._refresh_not_before = now + self.options.retry_backoff_ms / 1000
         done.set_result(self.view)
         if not self.topics <= self.view.topics.keys():

@@ -102,6 +102,7 @@ class Coordinators:
                 yield key, BrokerError(code, what, message=message, needs=[needs])
                 continue
             self._known[key_type, key] = node_id
+            # A broker that has just joined may be the coordinator before metadata lists it.
             if node_id not in self._cluster.view.nodes:
                 self._cluster.request_refresh()
             yield key, node_id

@@ -186,6 +186,8 @@ class _FanOut(Generic[K, V, A]):
                 self._note_error(key, node, passing=isinstance(node, (NotFoundError, TimedOutError)))
             else:
                 by_node.setdefault(node, []).append(key)
+        # Patience counts from here: the first lookup may itself have taken long, and no broker has been asked
+        # about these keys before.
         if self._routed is None:
             self._routed = self._cluster.loop.now()
         for node_id, group in by_node.items():
@@ -210,6 +212,8 @@ class _FanOut(Generic[K, V, A]):
 
     def _collect(self) -> None:
         """Reads the responses that have arrived; at the deadline also those of incomplete calls."""
+        # At the deadline a call whose plan is answered in part counts in part: what is known is a result, the
+        # rest is unsure.
         late = self._cluster.loop.now() >= self._deadline
         done = [call for call in self._in_flight if late or call.future.done]
         self._in_flight = [call for call in self._in_flight if call not in done]

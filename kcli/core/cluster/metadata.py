@@ -114,6 +114,8 @@ def apply_metadata(
 def _merge(old: TopicView | None, name: str, found: MetadataResponseTopic) -> TopicView:
     same = old if old is not None and found.topic_id in (old.id, NO_UUID) else None
     if found.error_code not in (NONE, LEADER_NOT_AVAILABLE) or not found.partitions:
+        # The partitions stay: a topic is missing for moments while a broker catches up, and what is queued for
+        # it keeps its leaders.
         kept = old or TopicView(name)
         return kept._replace(error=found.error_code)
     partitions = []
@@ -128,12 +130,15 @@ def _merge(old: TopicView | None, name: str, found: MetadataResponseTopic) -> To
             p.error_code,
         )
         before = same.partition(p.partition_index) if same else None
+        # Sequence: broker 1 reports the new leader with epoch 6, the next request goes to broker 2, which lags
+        # and reports epoch 5. With it produce and fetch would go back to the old leader, and be refused.
         stale = before is not None and 0 <= new.leader_epoch < before.leader_epoch
         partitions.append(before if stale and before is not None else new)
     listed = {p.partition for p in partitions}
     # Partitions are never removed: a response without some of them is older than what is known.
     partitions.extend(p for p in (same.partitions if same else ()) if p.partition not in listed)
     partitions.sort(key=lambda p: p.partition)
+    # Brokers before 2.8, during an upgrade, report no id: that is no other topic.
     topic_id = found.topic_id if found.topic_id != NO_UUID or old is None else old.id
     internal = found.is_internal or is_own_topic(name)
     return TopicView(name, topic_id, internal, tuple(partitions), found.error_code)

@@ -148,7 +148,7 @@ def _too_old(broker: Broker, tp: TopicPartition, place: int, version: int) -> Un
 
 
 def _checked(tp: TopicPartition, asked: int, info: OffsetInfo) -> int | KcliError:
-    """0 for a response that is possible."""
+    """0 for an offset that a broker may return here, otherwise the error."""
     if info.offset >= 0 or (info.offset == NOT_FOUND and asked not in _ALWAYS_THERE):
         return 0
     return ProtocolError(f"listing offsets of {tp}", why=f"the broker returned {info.offset}")

@@ -66,9 +66,8 @@ def given_up(what: str, error: KcliError, seconds: float) -> KcliError:
 
 def late_error(what: str, cause: KcliError) -> KcliError:
     """The error when a deadline passed because of ``cause``; wrong data and refused credentials remain what they are."""
-    kind: type[KcliError] = (
-        TimedOutError  # also for subclasses: what a response left out may come with the next one
-    )
+    # Also for subclasses of ProtocolError: what a response left out may come with the next one.
+    kind: type[KcliError] = TimedOutError
     if isinstance(cause, OutcomeUnknownError):
         kind = OutcomeUnknownError
     elif type(cause) in (ProtocolError, AuthError):

@@ -85,6 +85,8 @@ class ToCoordinator(Generic[K]):
             if lost or classify_error(error).refresh == "coordinator":
                 self._coordinators.forget(self._key_type, self._name(key))
             if lost:
+                # The broker may be gone for good: then the next coordinator is one that metadata has to list
+                # first.
                 self._cluster.request_refresh()
 
     def _look_up(self, names: list[str], deadline: float) -> dict[str, int | KcliError]:

@@ -38,6 +38,7 @@ class AutoCommit:
         """Everything returned so far has been processed; commits it when the interval has elapsed."""
         if self._group is None or not self._group.commits.possible:
             return
+        # One at a time: a second commit could only repeat the first, or wait behind it.
         if now < self._next or (self._pending is not None and not self._pending.done):
             return
         self._next = now + self._interval
@@ -52,6 +53,7 @@ class AutoCommit:
         offsets = self._moved(partitions)
         if self._group is None or not offsets:
             return None
+        # Not the commit's usual patience: the whole group may be waiting for this member.
         deadline = self._cluster.loop.now() + _REVOCATION_PATIENCE
         return self._submit(offsets, deadline, through_rebalance=False, last=True)
 

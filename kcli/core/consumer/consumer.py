@@ -444,6 +444,7 @@ class Consumer:
                 "this consumer is not a member of its group yet", do="poll until it has partitions"
             )
         kept = group.owned - wanted.keys()
+        # Partitions that are not rewound: the barrier gives up everything without a commit.
         commit = self._auto_commit.before_revocation(kept)
         if commit is not None:
             with suppress(TimeoutError, KcliError):
@@ -534,7 +535,11 @@ class Consumer:
         loop = self.cluster.loop
         deadline = _NEVER if timeout is None else self.cluster.deadline(timeout)
         now = loop.now()
+        # Before anything is taken: what the last poll returned has been processed, what this one returns has
+        # not.
         self._auto_commit.polled(now)
+        # The bytes of the last batches are released only now: until this call the application may have used
+        # them.
         if self._poll_buffer.empty:
             self._poll_buffer.release()
         # drives rebalances and commits even while the buffer still holds batches
@@ -592,6 +597,7 @@ class Consumer:
             group.polled(now)
             group.advance(now)
             self._must_be_open()  # a callback may have closed it
+        # Positions before fetches: what is settled by this turn's responses is fetched in the same turn.
         self._positions.pump(now)
         if self._positions.errors:
             raise self._positions.errors.popleft()
@@ -634,6 +640,7 @@ class Consumer:
             if commit:
                 self._end_join(group, timeout / 2)
                 self._auto_commit.before_close(deadline - timeout / 4)  # the rest is for LeaveGroup
+            # After the commit, and before LeaveGroup: the callback may commit by hand, as a member.
             if self._subscribed and group.is_member:
                 self._rebalancing.revoked(self.assignment)
             elif self._subscribed:

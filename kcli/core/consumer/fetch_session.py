@@ -106,6 +106,8 @@ class FetchSession:
 
     def answered(self, session_id: int) -> None:
         """The request succeeded, and the response names this session (0: none, as below v7)."""
+        # 0: the broker's cache of sessions is full, or it is older than KIP-227. Another id than ours: it has
+        # opened a session that this side knows nothing of. In both cases the next fetch lists everything.
         if session_id == NO_SESSION or (self.epoch != FULL and session_id != self.id):
             self.lost()
         else:
@@ -126,6 +128,7 @@ class FetchSession:
             return self._all(by_id), {}
         asks: Asks = {}
         forgotten: Asks = {}
+        # Only while the epoch says that the broker has received all that was sent before; otherwise `_all`.
         for tp in self._news:
             ask, sent = self.wanted.get(tp), self._sent.get(tp)
             if ask is not None and sent is not None and ask.topic_id != sent.topic_id:

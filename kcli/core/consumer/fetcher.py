@@ -66,7 +66,7 @@ class OutOfRangeError(DataLossError):
 
 
 class Fetcher:
-    """``pump`` sends the fetches that can be sent; ``take_response`` returns that has arrived."""
+    """``pump`` sends the fetches that can be sent; ``take_response`` returns the responses in the order they arrived."""
 
     def __init__(
         self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription, *, joins: int = 0
@@ -94,15 +94,19 @@ class Fetcher:
         """The oldest response received, or None; raises an error reported by a broker when its turn comes."""
         while self._queue:
             found = self._taken = self._queue[0]
+            # Noted before it leaves the queue: Ctrl-C between the two finds it in both, never in neither, and
+            # its memory is released (`take_back`).
             self._queue.popleft()
             if isinstance(found, Arrived):
                 return found
+            # The records before the error were returned first, and the application may have sought elsewhere
+            # since.
             if found.still_applies(self._subscription):
                 raise found.error
         return None
 
     def take_back(self) -> None:
-        """After Ctrl-C, before the caller received the last response taken: frees its memory."""
+        """Frees the memory of the response taken last: Ctrl-C came before the caller received it."""
         if isinstance(self._taken, Arrived):
             self._taken.release()
 
@@ -158,6 +162,7 @@ class Fetcher:
         view = self._cluster.view
         if view is not self._view:
             self._view = view
+            # New metadata may concern any partition: leader, replicas, topic id.
             self._changed.update((tp, None) for tp, _ in self._subscription.items())
         self._recovery.wake(now)
         while self._changed:
@@ -171,6 +176,8 @@ class Fetcher:
         source = None if state is None else self._source(state, now)
         before = self._read_from.get(tp)
         if before is not None and before is not source:
+            # From its old broker first: a partition in two fetch sessions is sent twice, and one of the two is
+            # dropped.
             before.session.drop(tp)
             del self._read_from[tp]
         if source is None and self.open_transactions is not None:
@@ -200,6 +207,8 @@ class Fetcher:
             self._recovery.handle_missing_leader(state, topic, now)
             return None
         if state.must_validate(partition.leader_epoch):
+            # KIP-320: after an unclean election the new leader may lack what was read. A fetch before the check
+            # would return other records at the same offsets.
             return None  # ``positions`` validates it; the result counts as a change
         return self._source_named(node_id)
 
@@ -215,6 +224,7 @@ class Fetcher:
             return True
         source.not_before = self._cluster.brokers.retry_at(node, FETCH) if node is not None else now + 1.0
         self.wake_at = min(self.wake_at, source.not_before)
+        # A follower that cannot be reached is no reason to wait: the leader has the records (KIP-392).
         self._leave_replica(source, source.session.wanted)
         self._cluster.request_refresh()
         return False
@@ -248,16 +258,20 @@ class Fetcher:
         else:
             source.session.answered(future.value.session_id)
             self._handle_response(source, future.value, now)
+        # At once, before the application gets this response: the broker works on the next fetch meanwhile.
         self.pump(now)
 
     def _failed(self, source: Source, error: BaseException, now: float) -> None:
         """Handles the failure of a whole fetch: starts a new session and requests metadata."""
         session = source.session
         code = error.code if isinstance(error, BrokerError) else NONE
+        # KIP-227: an unknown id is forgotten. In all other cases the broker may still have the session, and the
+        # next request, with its id and epoch 0, replaces it.
         if code == FETCH_SESSION_ID_NOT_FOUND:
             session.lost()
         else:
             session.reset()
+        # Without a pause only the first time: a broker that refuses each session would be asked in a loop.
         at_once = code in _SESSION_CODES and not source.backoff.failures
         source.failed(now)
         if at_once:  # the broker evicted the session or was restarted: nothing is wrong
@@ -321,7 +335,10 @@ class Fetcher:
             or asked is None
             or (asked.version, asked.offset) != (state.version, state.fetch_from)
         ):
-            return  # a response for an earlier position or an unassigned partition
+            # Answers what was asked before a seek, a step back or a revocation. Sequence that must not happen:
+            # fetch from 100 is sent, the application seeks to 0, the response arrives and moves the position to
+            # 150.
+            return
         if data.error_code != NONE:
             self._partition_error(state, data, source, now)
             return
@@ -332,10 +349,14 @@ class Fetcher:
         self.bytes_fetched += found.bytes
         state.high_watermark, state.last_stable = data.high_watermark, data.last_stable_offset
         if found.position > state.fetch_from:
+            # Only where the next fetch begins. The position that is committed advances when records are
+            # returned (PollBuffer).
             state.fetch_from, state.fetch_epoch = found.position, found.epoch
             arrived.add_partition(state, found)
             self._changed[tp] = None
         elif found.needed:
+            # A batch larger than the limit is sent whole if it is the first one (KIP-74); cut short, nothing of
+            # it can be used.
             what = f"{tp}: a batch of {found.needed} bytes was not received completely"
             self._recovery.retry_later(state, KcliError(what), now)
         if found.skipped is not None:
@@ -359,6 +380,8 @@ class Fetcher:
         known = (
             partition is not None and replica in partition.replicas and replica in self._cluster.view.nodes
         )
+        # Metadata is older than what the leader knows, or the leader is wrong: it goes on naming the replica
+        # and sends no records until the rack is left out.
         if not known or replica == leader.id:
             source.distrust(now)
             self._cluster.request_refresh()

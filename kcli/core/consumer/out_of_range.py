@@ -61,6 +61,8 @@ class OutOfRange:
         state = self._subscription.get(error.tp)
         if state is None:
             return
+        # Where no start was given, as in Java: the offset was committed, or the policy has found it. A start
+        # that was given is an error.
         if state.by_policy and not self._options.on_out_of_range:
             policy = f"auto.offset.reset={self._options.auto_offset_reset}"
             self._cluster.hooks.log("warning", "fetch", f"{error}: continuing by {policy}")

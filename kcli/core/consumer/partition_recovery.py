@@ -124,6 +124,7 @@ class PartitionRecovery:
     def handle_unknown_id(self, state: PartitionState, error: KcliError, now: float) -> None:
         """A broker does not know the topic id: the topic was recreated, or brokers do not agree yet."""
         topic = self._cluster.view.topics.get(state.tp.topic)
+        # Two witnesses: the broker that was asked to fetch, and metadata.
         if topic is not None and topic.id != NO_UUID and state.topic_id not in (None, topic.id):
             self._fail_recreated(topic)
         else:
@@ -142,6 +143,8 @@ class PartitionRecovery:
                 self._suspected.pop(state.tp, None)
             return False
         version = self._cluster.view.version
+        # The first response only raises the suspicion; a later one that says the same decides. A lagging broker
+        # may report the id of the topic before, after a current one has reported the new id.
         if version > self._suspected.setdefault(state.tp, version):
             self._fail_recreated(topic)
         elif state.phase is not Phase.FAILED:
@@ -186,6 +189,8 @@ class PartitionRecovery:
             do="start again to read the new topic, or seek",
         )
         for state in self._subscription.of_topic(topic.name):
+            # Before the error: a commit in the application's handler must find no position of the old topic (it
+            # would skip the first records of the new one).
             self._subscription.forget_position(state.tp, topic.id)
         self.fail_topic(topic.name, error)
 

@@ -71,10 +71,8 @@ class PollBuffer:
         self._arrived: Arrived | None = None
         self._items: deque[_Item] = deque()
         self._open: list[FetchedBatch] = []  # taken but not yet returned
-        self._moving: tuple[list[FetchedBatch], _PriorPositions] = (
-            [],
-            [],
-        )  # returned last, and the positions before
+        # Returned last, and the positions before.
+        self._moving: tuple[list[FetchedBatch], _PriorPositions] = ([], [])
         self._cursor: _Cursor | None = None
         self.records = 0
         self.bytes = 0
@@ -104,6 +102,7 @@ class PollBuffer:
         """The next batches, of at most ``limit`` offsets; the last may be the first part of a batch."""
         self.end_open()
         taken: list[FetchedBatch] = []
+        # The same list that is filled below: Ctrl-C after any step finds in it what has left the queue.
         self._open = taken
         withheld = self._withheld()
         while self._items and limit > 0:
@@ -112,6 +111,8 @@ class PollBuffer:
             if self._state(item, withheld) is None:
                 self._items.popleft()
             elif batch is None:
+                # Control records, or what compaction left of a batch: the position moves over them without a
+                # record, or `done` would never be reached.
                 self._advance(item.tp, item.then, item.epoch)
                 self._items.popleft()
             elif batch.stop - batch.first > limit and batch.batch.count > limit:
@@ -134,6 +135,7 @@ class PollBuffer:
                 state = seen[batch.tp] = self._subscription.get(batch.tp)
                 if state is not None:
                     before.append((state, state.position, state.epoch))
+        # Before the first position moves: from here on an interruption restores all of them (`take_back`).
         self._moving = (batches, before)
         records = 0
         for batch in batches:
@@ -177,6 +179,8 @@ class PollBuffer:
                 for record in self._records_of(fetched):
                     if state.version != versions[fetched.tp] or self._state_of(fetched) is not state:
                         break
+                    # The position moves before the record is yielded: code that handles it may commit, and
+                    # includes it.
                     held = (state, state.position, state.epoch)
                     state.position, state.epoch = record.offset + 1, record.leader_epoch
                     self.records += 1
@@ -224,6 +228,8 @@ class PollBuffer:
         state = self._subscription.get(item.tp)
         if state is None or state.version != item.version:
             return None
+        # Dropped and fetched again later: kept, the records would hold back those of other partitions behind
+        # them in the queue.
         if state.paused or item.tp in withheld:
             self._subscription.step_back(item.tp)
             return None

@@ -197,10 +197,14 @@ class Positions:
                     tp, state, offset, now, always=not isinstance(offset, BrokerError | ProtocolError)
                 )
             elif offset is None:
+                # Only a response that says "none" leads here. An error that was taken for it would start at the
+                # end, or at the beginning, of a partition with a committed offset.
                 self._over(tp)
                 self.reset(tp)
             else:
                 self._over(tp)
+                # With the epoch of the commit: a log that was truncated since is noticed before the first fetch
+                # (KIP-320).
                 self._subscription.seek(tp, offset.offset, epoch=offset.leader_epoch)
                 state.committed = offset.offset
 
@@ -222,6 +226,9 @@ class Positions:
             partition = topic.partition(tp.partition) if topic else None
             if state is None or partition is None or state.phase is not Phase.READING:
                 continue
+            # A higher epoch than the one checked last: another replica leads, which after an unclean election
+            # may lack what was read (KIP-320). Before the next fetch it is asked where the epoch of the
+            # position ends.
             if state.must_validate(partition.leader_epoch):
                 state.phase = Phase.VALIDATE
             else:
@@ -378,6 +385,8 @@ class Positions:
     def _fail(self, tp: TopicPartition, error: KcliError) -> None:
         state = self._subscription.get(tp)
         if state is not None:
+            # What was fetched beyond the position is dropped: after a seek back it is read again, after a
+            # truncation it is not what the log has.
             self._subscription.step_back(tp)
             state.fail(error)
         self.errors.append(error)

@@ -36,6 +36,7 @@ class Rebalancing:
     def assigned(self, partitions: TopicPartitions) -> None:
         """Reads them from their committed offsets, unless the callback seeks."""
         for tp in sorted(partitions):
+            # Before the callback: it may seek, and nothing is fetched until it has returned.
             self._subscription.add_partition(tp, Span())
         if self._on_assigned is not None:
             self._on_assigned(sorted(partitions))
@@ -50,6 +51,7 @@ class Rebalancing:
 
     def lost(self, partitions: TopicPartitions) -> None:
         """Other members may read them already: nothing can be committed."""
+        # Before the callback, unlike in `revoked`: it must find no position that it could commit.
         self._remove(partitions)
         if self._on_lost is not None and partitions:
             self._on_lost(sorted(partitions))

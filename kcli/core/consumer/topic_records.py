@@ -266,7 +266,7 @@ def _at(instant: Instant | None, now: int) -> OffsetSpec | None:
 
 
 def _numbers(partitions: int | Iterable[int] | None) -> list[int] | None:
-    """None: all."""
+    """The numbers of the partitions that were asked for; None means all."""
     if partitions is None:
         return None
     several = [partitions] if isinstance(partitions, int) else partitions

@@ -1,4 +1,4 @@
-"""Tracks which partitions are blocked by an open transaction, since when, and which is to be reported now.
+"""Tracks which partitions are blocked by an open transaction, since when, and which of them must be reported now.
 
 Pure: no I/O, ``now`` is passed in. ``open_transactions.py`` asks the leaders and logs. Runs in the consumer's thread.
 
@@ -100,7 +100,7 @@ class Waiting:
         return self._waits.get(tp)
 
     def start(self, tp: TopicPartition, offset: int, stable: int, now: float, since_ms: int) -> None:
-        """Nothing after ``offset`` may be read before the transaction at ``stable`` ends."""
+        """Records that nothing after ``offset`` may be read before the transaction at ``stable`` ends."""
         self._waits[tp] = Wait(tp, offset, stable, since_ms, now + REPORT_AFTER)
         self.wake_at = min(self.wake_at, now + REPORT_AFTER)
 
@@ -116,7 +116,7 @@ class Waiting:
         return True
 
     def take_due(self, now: float) -> list[Wait]:
-        """The waits whose leaders are to be asked now, a few at a time."""
+        """The waits whose leaders must be asked now, a few at a time."""
         if now < self.wake_at:
             return []
         found = [wait for wait in self._waits.values() if wait.due <= now][:_AT_ONCE]
@@ -131,7 +131,7 @@ class Waiting:
         self.wake_at = min(self.wake_at, wait.due)
 
     def set_writer(self, wait: Wait, writer: Writer, now: float) -> bool:
-        """Sets the producer. True if it is to be reported now."""
+        """Sets the producer. True if it must be reported now."""
         self._reported_at = {key: at for key, at in self._reported_at.items() if now - at < REPORT_AGAIN}
         key = (wait.tp.topic, writer.producer_id)
         is_news = key not in self._reported_at

@@ -45,6 +45,8 @@ class ClassicHeartbeats:
         """A late poll, and a request to leave, turn the member id into an id that is to leave the group."""
         member = self._membership
         if member.is_member and now >= member.late_at:
+            # KIP-62: heartbeats go on while the application hangs, so without this nobody would read its
+            # partitions.
             member.happened(MemberEvent.LATE, came_too_late(member.group_id, member.max_poll_interval))
             self._forget_id()
         if member.state is MemberState.LEAVING:
@@ -60,7 +62,7 @@ class ClassicHeartbeats:
 
     @property
     def _beats(self) -> bool:
-        """Also between JoinGroup and SyncGroup, where a leader may have to fetch metadata of topics first."""
+        """Whether heartbeats are due: also between JoinGroup and SyncGroup, where a leader may have to fetch metadata."""
         member = self._membership
         return member.is_member and member.member_id != "" and member.generation != NO_GENERATION
 
@@ -76,6 +78,8 @@ class ClassicHeartbeats:
         """The heartbeat, or the LeaveGroup that must precede it."""
         member = self._membership
         if self._to_leave:
+            # Before any heartbeat: the member may have joined again under a new id, and the coordinator would
+            # go on assigning partitions to the old one until its session ends.
             gone = self._to_leave[0]
             reason = (
                 "the consumer is closed"
@@ -115,11 +119,14 @@ class ClassicHeartbeats:
             self._next = now + self._pause
             return None
         if isinstance(request, LeaveGroupRequest):
+            # Whatever the code: an unknown member has left, and a refusal would be repeated.
             if request.member_id in self._to_leave:
                 self._to_leave.remove(request.member_id)
             return None
         assert isinstance(request, HeartbeatRequest)
         sent = (request.member_id, request.generation_id)
+        # Sequence that must not end a membership: heartbeat of generation 4 is sent, the caller joins
+        # generation 5, the coordinator answers the heartbeat with ILLEGAL_GENERATION.
         if error is not None and member.is_member and sent == (member.member_id, member.generation):
             return self._refused(error)
         return None
@@ -140,6 +147,8 @@ class ClassicHeartbeats:
             member.happened(MemberEvent.LOST, str(error))
             member.member_id = ""
         elif error.code == ILLEGAL_GENERATION:
+            # The id is kept: the coordinator still has the member, and a join under a new id would leave the
+            # old one behind until its session ends.
             member.happened(MemberEvent.LOST, str(error))
         elif error.code == FENCED_INSTANCE_ID:
             reason = refused(member.group_id, error, member.instance_id)

@@ -113,6 +113,8 @@ class ClassicMember(Member):
         if state in (MemberState.OUT, MemberState.LATE) and not self.topics:
             self._lose()
             return None
+        # Before a rejoin that is due already: after a cooperative rebalance that takes partitions away
+        # (KIP-429) the member first gives them up, and the join that follows reports what it still owns.
         if self._assigned is not None and self._is_member():
             return self._adopt(self._assigned)
         if state is MemberState.STABLE:
@@ -130,12 +132,18 @@ class ClassicMember(Member):
         if not self._is_member():
             self._lose()
         elif self._cooperative:
+            # KIP-429: kept until an assignment shows what goes elsewhere. Eager members give up everything
+            # before JoinGroup, since it may be another's as soon as all have joined.
             yield from self._revoke(frozenset(tp for tp in self.owned if tp.topic not in self.topics))
         else:
             yield from self._revoke(self.owned)
         with self._membership.lock:
+            # The heartbeat thread may have found meanwhile that the member is fenced, or the consumer is being
+            # closed.
             if not self._membership.happened(MemberEvent.JOIN):
                 return
+        # Noted before the request: a subscription that changes while the join is under way differs from this,
+        # which is a reason for the next rebalance.
         self._joined_for, self._led, self._assigned = self.topics, None, None
         partitions: TopicPartitions | None = None
         try:
@@ -165,6 +173,8 @@ class ClassicMember(Member):
         self._assigned = None
         generation, (last, before) = self._membership.generation, self._last
         self._last = (partitions, generation)
+        # Only the generation that follows directly proves that nobody else had the partitions in between. If
+        # one was missed, another member may have read them and committed.
         self._assign(partitions, last if generation == before + 1 else frozenset())
 
     def _lose(self) -> None:
@@ -180,6 +190,9 @@ class ClassicMember(Member):
         while True:
             node = yield from self._coordinator()
             last, generation = self._last
+            # Cooperative members report what they own now. Eager ones own nothing here, and report what they
+            # had: sticky assignors give it back, unless a member with a later generation claims it (KIP-54,
+            # KIP-341).
             protocols = offers(
                 list(self._assignors.values()),
                 self.topics,
@@ -192,9 +205,12 @@ class ClassicMember(Member):
             if error is None:
                 return node, answer
             code = error.code if isinstance(error, BrokerError) else NONE
+            # KIP-394: the first answer only names the id, so that a client that gives up leaves no member
+            # behind.
             if code == MEMBER_ID_REQUIRED:
                 self._now_known_as(answer.member_id)
             elif code in (UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION):
+                # Removed while it was joining: what a cooperative member had kept may be another's by now.
                 self._lose()
                 self._now_known_as("")
             else:
@@ -206,6 +222,8 @@ class ClassicMember(Member):
 
     def _sync(self, node: Node, joined: JoinGroupResponse) -> Steps:
         """The assignment; None if the group has moved on to another generation meanwhile."""
+        # First of all: with id and generation the heartbeat thread begins to beat, and the leader may need
+        # seconds for metadata below while the session runs.
         self._now_known_as(joined.member_id, joined.generation_id)
         rows: list[SyncGroupRequestAssignment] = []
         if joined.leader == joined.member_id:
@@ -215,6 +233,7 @@ class ClassicMember(Member):
         answer, error = yield from self._ask(node, request, self._options.request_timeout_ms / 1000)
         if error is None:
             self._backoff.reset()
+            # Another client made this assignment: anything may be in it.
             given = decode_assignment(answer.assignment, joined.member_id).partitions
             return frozenset(tp for tp in given if tp.partition >= 0)
         code = error.code if isinstance(error, BrokerError) else NONE
@@ -222,6 +241,8 @@ class ClassicMember(Member):
             self._lose()
             self._now_known_as(joined.member_id if code == ILLEGAL_GENERATION else "")
         elif code != REBALANCE_IN_PROGRESS:
+            # Not for REBALANCE_IN_PROGRESS: somebody joined after JoinGroup was answered, and the caller joins
+            # the next generation at once, under the same id.
             yield self._pause_or_raise(error)
         return None
 
@@ -231,6 +252,8 @@ class ClassicMember(Member):
         for error in members.unreadable.values():
             self._cluster.hooks.log("warning", "group", f"{error}; it gets no partitions")
         yield from self._learn_topics(members.topics)
+        # Also where it need not assign (KIP-814): the leader is the member that watches the number of
+        # partitions.
         self._led = self._sizes(dict.fromkeys(members.topics, 0))
         if joined.skip_assignment:
             return []
@@ -273,6 +296,8 @@ class ClassicMember(Member):
     def _ask(self, node: Node, request: Request, timeout: float) -> Steps:
         """Returns the response, and the error in it or in place of it."""
         self._check_joining()
+        # Checked before and after: the heartbeat thread ends a join at any time, and the response to one that
+        # is over must set no generation.
         future = self._cluster.send(request, node.id, purpose=GROUP, timeout=timeout)
         self._joins_at = node.id
         try:
@@ -317,4 +342,6 @@ class ClassicMember(Member):
     def _now_known_as(self, member_id: str, generation: int = NO_GENERATION) -> None:
         with self._membership.lock:
             self._check_joining()
+            # Under the lock that the check was made under: an id that is stored after the heartbeat thread has
+            # left would stay in the group until its session ends.
             self._membership.member_id, self._membership.generation = member_id, generation

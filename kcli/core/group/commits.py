@@ -228,6 +228,7 @@ class Commits:
     def pump(self, now: float) -> None:
         """Completes what was answered and sends what comes next."""
         self.wake_at = _NEVER
+        # Responses first: a commit whose response has arrived by its deadline has not expired.
         if self._asked is not None and self._asked.answer.done:
             asked, self._asked = self._asked, None
             self._answered(asked, now)
@@ -279,6 +280,8 @@ class Commits:
             why = MembershipError("this consumer is not a member of the group at the moment")
             self._fail_all(self._first, why)
             return True
+        # Which partitions stay is known only after the assignment. Commits whose caller waits without polling
+        # fail now: the join needs that poll, so both would wait for each other.
         if self._first.made_as != present and self.committer.joining:
             self._fail_waiting()
             self.wake_at = now + self._cluster.options.retry_backoff_ms / 1000
@@ -296,6 +299,8 @@ class Commits:
         if over:
             self._complete_all(*over)
             return True
+        # By id the broker checks that the topic is the one that was read. By name nobody does: hence the turn, the
+        # metadata and the check below; the module's docstring has the sequence of events.
         by_id = have_ids(offsets) and checks_ids(self._cluster, node)
         if not by_id and self._waits_a_turn(commits):
             self.wake_at = now
@@ -402,6 +407,7 @@ class Commits:
         for tp, code in read_commit(asked.answer.value, asked.offsets):
             codes.setdefault(tp, code)
         again = self._about_membership(asked, set(codes.values()))
+        # Others expired or were abandoned while the request was in flight, and are completed.
         is_open = [commit for commit in asked.commits if commit in self._queue]
         for commit in is_open:
             self._remove_finished(commit, codes, again)
@@ -426,6 +432,8 @@ class Commits:
                 gone = self._cluster.gone(tp.topic) if verdict.refresh == "metadata" else None
                 if gone is None and again.get(code, verdict.retriable):
                     commit.last_error = failure
+                    # The topic may be deleted, and created anew before the next attempt, which therefore needs
+                    # metadata that is newer than this response.
                     if verdict.refresh == "metadata":
                         commit.suspects, commit.needs_view = True, self._cluster.view.version + 1
                     continue
@@ -460,6 +468,7 @@ class Commits:
         error = commit.last_error or self._link.error
         what = "committing offsets"
         if self._asked is not None and commit in self._asked.commits:
+            # In flight: the coordinator may have stored it, and the response only come too late.
             failure: KcliError = OutcomeUnknownError(f"{what}: no response in {now - commit.started:.1f} s")
         elif error is None:
             failure = TimedOutError(f"{what}: no response in {now - commit.started:.1f} s")

@@ -87,7 +87,7 @@ class ConsumerGroupHeartbeats:
         return min(self._next, member.late_at) if member.is_member else _NEVER
 
     def _owe_leave(self) -> None:
-        """Also when it is not known yet whether the join succeeded."""
+        """Leaves with the next heartbeat, even where it is not known yet whether the join succeeded."""
         self._membership.generation = NO_GENERATION
         if self._known and not self._owes_leave:
             self._owes_leave, self._next = True, 0.0
@@ -102,11 +102,16 @@ class ConsumerGroupHeartbeats:
             return None
         self._next = now + self._interval
         if member.state is MemberState.JOINING:
+            # From here on the coordinator may have the member, whether or not the response arrives: a close
+            # owes it a leave.
             self._reported, self._known = None, True
             request = self._beat(_JOIN)
+            # KIP-848: with epoch 0 the list must be there, and empty.
             request.topic_partitions = []
         else:
             request = self._beat(member.generation)
+        # A field that is null means "as before" (KIP-848). After a lost response everything is sent again,
+        # since it is not known what the coordinator has received (handle_no_response).
         if self._reported is None:
             request.rebalance_timeout_ms = int(member.max_poll_interval * 1000)
             request.rack_id, request.server_assignor = self._rack, self._assignor
@@ -132,8 +137,11 @@ class ConsumerGroupHeartbeats:
         if classify_code(code).retriable:  # it is still loading its groups
             self._next = now + self._pause
         elif request.member_epoch < 0:
+            # Whatever the code: a member that is unknown has left.
             self._owes_leave = self._known = False
         elif self._owes_leave or request.member_epoch != max(member.generation, 0) or not member.is_member:
+            # The answer to a heartbeat of an earlier epoch: the member has joined again or left since, and a
+            # refusal of that epoch must not end the present membership.
             pass
         elif code != NONE:
             error = BrokerError(
@@ -167,6 +175,7 @@ class ConsumerGroupHeartbeats:
         self, request: ConsumerGroupHeartbeatRequest, answer: ConsumerGroupHeartbeatResponse, now: float
     ) -> None:
         member = self._membership
+        # What this request said, not what is true now: changes since it was sent have still to be reported.
         topics, owned = self._reported or ([], {})
         if request.subscribed_topic_names is not None:
             topics = request.subscribed_topic_names
@@ -174,13 +183,17 @@ class ConsumerGroupHeartbeats:
             owned = {row.topic_id: list(row.partitions) for row in request.topic_partitions}
         self._reported = (topics, owned)
         self._interval = max(_SHORTEST_INTERVAL, answer.heartbeat_interval_ms / 1000)
+        # 0 stays 0: something changed while this heartbeat was under way, and is reported at once.
         self._next = min(self._next, now + self._interval) if self._next else 0.0
         member.member_id = answer.member_id or member.member_id
         member.generation = answer.member_epoch
         if member.state is MemberState.JOINING:
             member.happened(MemberEvent.JOINED, f"epoch {member.generation}")
         else:
+            # A heartbeat after the one that joined proves that the membership lasts. Counted from the join, a
+            # coordinator that accepts and then removes the member would be asked again without a pause.
             self._lost = 0
+        # Null: as before (KIP-848).
         if answer.assignment is not None:
             rows = answer.assignment.topic_partitions
             self.target = {row.topic_id: sorted(row.partitions) for row in rows}
@@ -203,5 +216,6 @@ class ConsumerGroupHeartbeats:
 
     def _removed(self, why: str) -> None:
         self._lost += 1
+        # The id stays: the member gave it to itself, and joins again under it with epoch 0 (KIP-848).
         self.target, self.owned = None, {}
         self._membership.happened(MemberEvent.LOST, why)

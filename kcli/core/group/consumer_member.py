@@ -70,6 +70,7 @@ class ConsumerMember(Member):
         if target is None or target == self._acknowledged:
             return None
         partitions = self._named(target)
+        # The target names topics by id, and may have one that was created since the last metadata.
         if partitions is None:
             self._cluster.request_refresh()
             self.wake_at = now + self._cluster.options.retry_backoff_ms / 1000
@@ -94,6 +95,9 @@ class ConsumerMember(Member):
         yield from self._revoke(self.owned - partitions)
         if not self._is_member():
             return
+        # Not earlier: a callback that raises while partitions are revoked ends this procedure, and the target
+        # is due again. Not later: the next callback may take long, and the coordinator gives partitions to
+        # others only once it has been told that they are free.
         self._acknowledged = target
         with self._membership.lock:
             self._heartbeats.owned = target

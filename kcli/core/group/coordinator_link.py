@@ -98,6 +98,8 @@ class CoordinatorLink:
         known = self._coordinators.known(KeyType.GROUP, self._group_id)
         if known is None and self._lookup is None and now < self._not_before:
             return True  # several requests were in flight to it: that counts as one failure
+        # The pause grows with each failure: while no broker is the coordinator (an election of its partition of
+        # __consumer_offsets), FindCoordinator may name the same broker again and again.
         self._coordinators.forget(KeyType.GROUP, self._group_id)
         self._not_before = now + self._backoff.next()
         return True

@@ -123,6 +123,7 @@ class Group:
     def advance(self, now: float) -> None:
         """Continues whatever is under way. Raises the reason why it cannot be a member, and errors of callbacks."""
         self._check_heartbeat()
+        # Before the member: a revocation waits for its commit, and finds it done in the same turn.
         self.commits.pump(now)
         if self._member is not None:
             try:
@@ -136,6 +137,7 @@ class Group:
             return
         member, heartbeat = self._member, self._heartbeat
         try:  # callbacks of commits may raise
+            # Before LeaveGroup: with it the group may become empty, and accepts old offsets from anyone then.
             self.commits.abandon(KcliError("the consumer has left the group"))
         finally:
             self.commits.committer = Committer(self._options.group_id)
@@ -182,6 +184,8 @@ class Group:
             member.revoke_all()  # its callback may raise: the partitions must be assigned again all the same
             return rewind(barrier, offsets, deadline)
         finally:
+            # Also after an error: the barrier holds the group's rebalance, and the others wait until this
+            # member joins again.
             if self._options.group_protocol == "classic":  # else its next heartbeat releases the members
                 with self._membership.lock:
                     self._membership.happened(MemberEvent.REBALANCE, "the offsets were rewound")

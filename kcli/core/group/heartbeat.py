@@ -65,6 +65,8 @@ class HeartbeatThread:
         self._membership = membership
         self._heartbeats = heartbeats
         self._changed = changed
+        # A coordinator that is silent for a whole session counts as gone. With request.timeout.ms alone (30 s)
+        # the next one would be looked for long after the member was removed.
         self._timeout = min(options.request_timeout_ms, options.session_timeout_ms) / 1000
         self._cluster = Cluster(options, hooks=hooks)
         self._link = CoordinatorLink(self._cluster, membership.group_id)
@@ -87,6 +89,8 @@ class HeartbeatThread:
         if not self._thread.is_alive():
             return
         self.wake()
+        # First in order: a member that leaves sends its LeaveGroup now. Then by force, as a coordinator that
+        # cannot be reached must not keep a close waiting; it notices by the session timeout.
         self._thread.join(max(0.0, timeout))
         self._must_end = True
         self.wake()
@@ -94,6 +98,7 @@ class HeartbeatThread:
 
     def abandon(self) -> None:
         """The consumer was dropped: the thread leaves the group, and ends. May be called by a finalizer."""
+        # Only a flag: a finalizer may run at any moment, also in a thread that holds the membership's lock.
         self._abandoned = True
         self.wake()
 
@@ -104,12 +109,15 @@ class HeartbeatThread:
             while not self._must_end and self._membership.state is not MemberState.GONE:
                 before = self._membership.state
                 until = self._turn(loop.now())
+                # Read without the lock: a change by the caller in between costs a wake-up too many, never one
+                # too few.
                 if self._membership.state is not before:
                     self._changed()
                 loop.poll(min(_LONGEST_WAIT, max(0.0, until - loop.now())))
         except BaseException as error:  # noqa: BLE001 - raised by the caller's next poll
             self.defect = error
         finally:
+            # The caller is woken for an error too: it may be in a long poll, and only a poll raises `defect`.
             self._cluster.close()
             self._changed()
 
@@ -124,6 +132,8 @@ class HeartbeatThread:
         with self._membership.lock:
             due = self._heartbeats.tick(now)
             seen = self._membership.seen
+        # One request at a time: a second one would queue behind a silent broker. What becomes due meanwhile, a
+        # LeaveGroup as well, waits for the response or its timeout.
         if due > now or self._asked is not None:
             return due if due > now else now + _LONGEST_WAIT
         self._link.learn(seen)
@@ -133,6 +143,8 @@ class HeartbeatThread:
                 self._heartbeats.handle_no_response(None, now)
             return self._link.wake_at
         with self._membership.lock:
+            # The lock was free since `tick`: if the caller has left or joined meanwhile, something else is due,
+            # or nothing.
             next_request = self._heartbeats.request(now)
         if next_request is not None:
             future = Future(self._cluster.loop.wait)

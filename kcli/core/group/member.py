@@ -135,6 +135,8 @@ class Member(ABC):
 
     def stop(self) -> None:
         """Drops a rebalance that is under way: the member starts over, or is closed."""
+        # JOINING must end with its procedure: in that state answers about the generation are ignored, and
+        # nothing else would lead out of it.
         self._procedure, self.revoking = None, _NOTHING
         with self._membership.lock:
             if self._membership.state is MemberState.JOINING:
@@ -161,17 +163,22 @@ class Member(ABC):
         commit = self._listener.committing(partitions)
         if commit is not None:
             yield commit
+        # While the commit was under way the heartbeat thread may have found that the member was removed. Then
+        # others may own the partitions, and `revoked` would promise that nobody has read on from here.
         if not self._is_member():
             self._lose()
             return
         try:
             self._listener.revoked(partitions)
         finally:
+            # Also if the callback raised: it has been called for these partitions, and is not called again.
             self.owned -= partitions
             self.revoking = _NOTHING
 
     def _assign(self, partitions: TopicPartitions, kept: TopicPartitions = _NOTHING) -> None:
         """``kept``: what was revoked but not assigned to another member in between."""
+        # A partition that stayed here keeps its number: a commit that was made before the rebalance may still
+        # be sent after it (Commits._carry_over).
         added, same = partitions - self.owned, (self.owned | kept) & self._tenures.keys()
         self.owned = partitions
         self._tenures = {

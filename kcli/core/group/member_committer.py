@@ -59,10 +59,13 @@ class MemberCommitter(Committer):
             if error.code == REBALANCE_IN_PROGRESS:
                 member.happened(MemberEvent.REBALANCE, str(error))
                 return True
+            # KIP-848: the epoch advanced while the commit was under way. The next heartbeat brings the new one,
+            # under which the commit is sent again; the member has lost nothing.
             if error.code == STALE_MEMBER_EPOCH:
                 return True
             if error.code in _NOT_A_MEMBER:
                 member.happened(MemberEvent.LOST, str(error))
+                # A classic member that is unknown gets another id; one of KIP-848 joins again under its own.
                 if error.code != ILLEGAL_GENERATION and not self.by_epoch:
                     member.member_id = ""
             elif error.code == FENCED_INSTANCE_ID:

@@ -51,6 +51,8 @@ TABLE: dict[tuple[MemberState, MemberEvent], MemberState] = {
     **{(state, _E.LOST): _S.OUT for state in _MEMBER},
     **{(state, _E.LATE): _S.LATE for state in _MEMBER},
     **{(state, _E.FENCE): _S.FENCED for state in (*_MEMBER, _S.OUT, _S.LATE)},
+    # Also from OUT and FENCED, where there is nothing to leave: a close waits for the heartbeat thread, which
+    # ends at GONE only.
     **{(state, _E.LEAVE): _S.LEAVING for state in _S if state not in (_S.LEAVING, _S.GONE)},
     (_S.LEAVING, _E.LEFT): _S.GONE,
 }
@@ -91,7 +93,7 @@ class Membership:
 
     @property
     def late_at(self) -> float:
-        """By when the caller must have polled again (``max.poll.interval.ms``, KIP-62)."""
+        """The time by which the caller must have polled again (``max.poll.interval.ms``, KIP-62)."""
         return self.polled_at + self.max_poll_interval
 
     @property
@@ -109,6 +111,9 @@ class Membership:
         if not self.cell.allows(event):
             return False
         self.cell.apply(event, why)
+        # With the generation ends the right to commit (MemberCommitter.metadata). A group whose last member is
+        # gone accepts a commit from anyone, so one that goes out after this would put an old offset over what
+        # the next member commits.
         if event in _ENDS_MEMBERSHIP:
             self.generation = NO_GENERATION
         self.error = error or self.error

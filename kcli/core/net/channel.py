@@ -157,6 +157,8 @@ class Channel:
         self._connect_next()
         if self._addresses:
             now = self.clock()
+            # The time that is left is shared: a first address that drops packets (IPv6 without a route) must
+            # leave time for the next.
             self._each = max(0.0, self._setup_deadline - now) / (len(self._addresses) + 1)
             self._attempt_deadline = now + self._each
 
@@ -374,6 +376,7 @@ class Channel:
 
     def _computed(self, value: Any, error: BaseException | None) -> None:
         """The result of the work; runs in the loop."""
+        # Closed while the worker computed: its result is of no use to the next connection.
         if not self.is_open:
             return
         try:

@@ -125,6 +125,8 @@ class Loop:
         try:
             for channel in list(self._channels):
                 channel.close()
+            # Their callbacks run while the loop still exists: they may wake it, or send, which the closed
+            # client refuses.
             self._run_completions()
         finally:
             self._poll.close()
@@ -191,9 +193,12 @@ class Loop:
 
     def _turn(self, deadline: float | None) -> bool:
         """One wait and the handling of its events; False if only bytes of established connections moved."""
+        # From here on a callback that polls is refused (`check_owner`): it would be run in the middle of the
+        # events that called it.
         self._turning = True
         try:
             now = self.now()
+            # What the callbacks of the last turn have queued is written before the wait, not after it.
             closed = self._flush_and_watch(now)
             happened, now = self._wait(now, self._wait_time(now, deadline))
             happened |= closed
@@ -310,6 +315,7 @@ class Loop:
         return bool(late)
 
     def _run_calls(self) -> None:
+        # As many as there are now: a call that queues another one must not keep the turn from ending.
         for _ in range(len(self._calls)):
             self._contain(self._calls.popleft())
 

@@ -25,7 +25,7 @@ class Poll(Protocol):
 
 
 def open_poll() -> Poll:
-    """One for this system."""
+    """The poll object for this system."""
     if hasattr(select, "epoll"):
         return select.epoll()
     return SelectorPoll()
@@ -45,20 +45,20 @@ class SelectorPoll:
         self._selector.register(fd, self._translated(events))
 
     def modify(self, fd: int, events: int, /) -> None:
-        """Watches it for other events."""
+        """Changes the events that a watched descriptor is watched for."""
         self._selector.modify(fd, self._translated(events))
 
     def unregister(self, fd: int, /) -> None:
-        """Watches it no longer."""
+        """Stops watching the descriptor."""
         self._selector.unregister(fd)
 
     def poll(self, timeout: float | None, /) -> list[tuple[int, int]]:
-        """Descriptors with their events; after ``timeout`` seconds none."""
+        """The descriptors that are ready, with their events; an empty list after ``timeout`` seconds."""
         found = self._selector.select(timeout)
         return [(key.fd, sum(bit for bit, own in self._bits if own & events)) for key, events in found]
 
     def close(self) -> None:
-        """Releases it."""
+        """Releases the selector."""
         self._selector.close()
 
     def _translated(self, events: int) -> int:

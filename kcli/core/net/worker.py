@@ -31,6 +31,8 @@ class Worker:
         while True:
             with self._lock:
                 if not self._queue:
+                    # Under the lock, together with the look at the queue: a piece that is submitted after this
+                    # starts a new thread, one before it is seen here.
                     self._running = False
                     return
                 work, done = self._queue.popleft()

@@ -123,6 +123,8 @@ class Accumulator:
             queue.placed += taken
             if queue.open is not None and queue.open.full:
                 self._close_open(queue)
+            # A record that joins an open batch changes nothing for the sender: when that batch is due was known
+            # when it was begun.
             if begun and tp not in self._held:
                 self._must_wake = True
             elif not was_exhausted and memory.used >= memory.size and self._any_not_held():
@@ -196,10 +198,14 @@ class Accumulator:
             with self._lock:
                 parked = self._parked.first(topic)
                 if parked is None:
+                    # A flush came while these records had no batches. Those begun since then are younger than
+                    # the flush, and would linger.
                     if topic in self._flush_parked:
                         self._flush_parked.remove(topic)
                         self._flush_before = max(self._flush_before, self._now())
                     return
+            # Without the lock, which `append` takes. The entry stays in its queue until it is placed: as long
+            # as the topic is parked, callers park behind it, and no record of theirs is placed before these.
             parked.place()
             with self._lock:
                 self._parked.remove_first(topic)
@@ -209,6 +215,8 @@ class Accumulator:
         """The partitions whose first batch may be sent now, and when the next one is due. Clears all holds."""
         ready, wake = [], NEVER
         with self._lock:
+            # Together with the look at the queues, under one lock: a batch that is begun after it wakes the
+            # sender.
             self._held = _NOTHING_HELD
             for tp, queue in self._queues.items():
                 if not queue.batches:
@@ -249,6 +257,8 @@ class Accumulator:
                 first = queue.batches[0] if queue.batches else None
                 if first is None or first.not_before > now or not may_send(first):
                     continue
+                # Under the lock: a caller that appends at this moment finds the batch open, or begins another
+                # one.
                 if first is queue.open:
                     self._close_open(queue)
                 taken.append(queue.batches.popleft())
@@ -274,6 +284,8 @@ class Accumulator:
     def _insert(self, again: list[ProducerBatch]) -> None:
         """Inserts adjacent batches of one partition."""
         batches = self._queues.setdefault(again[0].tp, PartitionQueue()).batches
+        # Several batches of a partition may come back, by responses to different requests: their numbers
+        # decide, not the order in which they come back.
         index = 0
         while index < len(batches) and _goes_before(batches[index], again[0]):
             index += 1
@@ -388,6 +400,8 @@ class Accumulator:
         first = queue.batches[0]
         if first is not queue.open:
             return first.not_before
+        # Callers wait for memory, which only batches that are completed give back: the records that a batch
+        # would linger for cannot come.
         hurry = self.memory.waiters > 0 or self.memory.used >= self.memory.size
         lingered = hurry or first.created <= self._flush_before
         due = now if lingered else first.created + self._linger

@@ -167,7 +167,7 @@ class ProducerBatch:
     def split_into(
         self, parts: "Sequence[ProducerBatch]", taken: Sequence[Sequence[range]] | None = None
     ) -> None:
-        """It was refused: its parts are sent instead, or fail.
+        """Replaces a refused batch by its parts, which are sent or fail.
 
         ``taken``: for each part, which records of this batch are its own; by default they follow each other.
         """
@@ -186,7 +186,7 @@ class ProducerBatch:
             watcher()  # each then waits for its part
 
     def fail(self, error: KcliError) -> None:
-        """It will not be retried."""
+        """Fails the batch: it will not be retried."""
         self.cell.apply(BatchEvent.FAIL, str(error))
         self.delivery.error = error
         self.delivery.done = True

@@ -97,7 +97,7 @@ class ColumnPlacer:
             self._refuse(self._numbers(rows, start, rows.stop), size, cause)
 
     def _size(self, count: int) -> int:
-        """Bytes of so many rows, on average."""
+        """The bytes of ``count`` rows of average size."""
         return self._selection.size * count // max(1, len(self._selection))
 
     def _numbers(self, rows: Selection, start: int, stop: int) -> Any:

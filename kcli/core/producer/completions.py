@@ -37,7 +37,9 @@ class Completions:
             batch.sent_at,
         )
         self._count_and_report(report)
-        with self._thread.lock:  # last: a flush must find the batch counted and reported
+        # Last, and a lock of its own: a flush that returns must find the batch counted and reported, and the
+        # application's callback runs before this without the lock, since it may call the producer.
+        with self._thread.lock:
             delivery.reported = True
             if self._thread.waiters.waiting:
                 self._thread.waiters.wake()

@@ -80,6 +80,8 @@ class CoordinatorRequests:
             failed(future.error)
 
     def _is_awaited(self, future: Future[Any]) -> bool:
+        # The call that waited for it was given up: its state has moved on, and the next request may be under
+        # way.
         if self._awaited is not future:
             return False
         self._awaited = None

@@ -85,12 +85,16 @@ class Idempotence:
 
     def ids_to_bump(self) -> tuple[int, int]:
         """The producer id and epoch to bump; (−1, −1) requests a new id, when epochs are exhausted."""
+        # As the coordinator counts (KIP-360): 32,766 is the last epoch that is handed out, 32,767 is kept for
+        # fencing.
         if self.epoch >= LAST_EPOCH - 1:
             return -1, -1
         return self.producer_id, self.epoch
 
     def renew(self, producer_id: int, epoch: int, queued: list[ProducerBatch]) -> None:
         """A new id or epoch: sequences restart at 0, and queued batches are numbered again when sent."""
+        # Of an id that they know, leaders demand that a higher epoch begins with sequence 0, so batches may be
+        # pipelined at once. A new id is known to none of them (`pipelines`).
         if producer_id != self.producer_id:
             self._known_at.clear()
         self.producer_id, self.epoch = producer_id, epoch

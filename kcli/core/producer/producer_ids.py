@@ -52,6 +52,8 @@ class ProducerIds:
             return NEVER
         if numbers.producer_id >= 0:
             queued = list(self._accumulator.queued())
+            # What is still in flight, or may be stored, has numbers of the old epoch: bumped now, it would be
+            # stored again under the new one.
             if not numbers.may_bump(self._in_flight(), queued):
                 return NEVER
         if now < self._not_before:

@@ -184,6 +184,8 @@ class Sender:
         if self._accumulator.parked_queues:
             for topic in self._accumulator.parked_topics:
                 self._place_parked(topic)
+        # Before anything is sent: a batch that has expired in the queue is known not to be stored. Sent now,
+        # its outcome would be unknown.
         if now >= self._expire_at:
             self._expire(now)
         ready, wake = self._accumulator.ready(now)
@@ -297,15 +299,23 @@ class Sender:
 
     def _may_send(self, leader: Node, first: ProducerBatch) -> bool:
         """Keeps order within the partition: a retry goes alone; without sequence numbers, only one batch at a time."""
+        # What goes wrong otherwise, without numbers: batch 1 is refused (NOT_LEADER_OR_FOLLOWER), batch 2 is
+        # stored, batch 1 is sent again and stored behind it. With numbers the broker refuses batch 2 for the
+        # gap (KIP-98).
         tp = first.tp
         flying = self._in_flight.get(tp)
         if self._identity is None or self._numbers is None:
             return not flying
         if flying and flying[0].sent_to != leader.id:
-            # brokers remember five batches: possibly stored batches must not be pushed out of that window
+            # The leader has moved, and batches at the old one may be stored. A broker remembers the last five
+            # batches of a producer: five new ones at the new leader, and an old one that is repeated is no
+            # duplicate any more.
             return False
+        # The first batch for a leader goes alone: see Idempotence.pipelines.
         if flying and not self._numbers.pipelines(tp):
             return False
+        # If a retry fails once more, everything that was sent behind it is refused for the gap, and sent once
+        # more too.
         if flying and (first.attempts or flying[0].attempts > 1):  # a retry in flight is alone there
             return False
         return self._identity.may_send(first)
@@ -343,6 +353,8 @@ class Sender:
         self._requests_to[delivery.node.id] -= 1
         now = self._cluster.loop.now()
         for batch in delivery.batches:
+            # Out of flight before anything is decided: _may_retry_without_predecessor looks for other batches
+            # there, and a batch that is put back must not be in two places.
             flying = self._in_flight[batch.tp]
             flying.remove(batch)
             if not flying:
@@ -364,6 +376,7 @@ class Sender:
             raise error
         retry_at = now + self._pause(min(batch.attempts for batch in delivery.batches))
         for batch in delivery.batches:
+            # Stays set through retries: what a later attempt is answered does not say what became of this one.
             batch.outcome_unknown = batch.outcome_unknown or outcome_is_ambiguous(error)
             if batch.state is BatchState.FAILED:
                 self._handle_late_response(batch, error)
@@ -395,6 +408,8 @@ class Sender:
 
     def _complete_part(self, batch: ProducerBatch, part: PartitionProduceResponse, now: float) -> None:
         code = part.error_code
+        # DUPLICATE_SEQUENCE_NUMBER: an attempt without a response has stored it, so many batches ago that the
+        # broker has forgotten the offset; for the last five it answers with NONE and the old offset (KIP-98).
         stored = code in (NONE, DUPLICATE_SEQUENCE_NUMBER)
         if batch.cell.state is BatchState.FAILED:
             self._handle_late_response(batch, None if stored else BrokerError(code, f"produce to {batch.tp}"))
@@ -434,6 +449,8 @@ class Sender:
         first = self._accumulator.first_batch(batch.tp)
         others = [*self._in_flight.get(batch.tp, []), *([first] if first else [])]
         earlier = any(other.numbered and other.goes_before(batch) for other in others)
+        # The earlier batch is on its way again and closes the gap. A new epoch would be wrong while it may be
+        # stored under the old one.
         if error.code == OUT_OF_ORDER_SEQUENCE_NUMBER and earlier:
             return True
         return self._identity.may_retry_after_gap(batch, error)
@@ -491,9 +508,8 @@ class Sender:
         again = not batch.whole and not batch.outcome_unknown
         failed = [part for part, _ in culprits] + ([] if again else left)
         self._accumulator.replace(batch, left if again else [], failed)
-        if (
-            batch.outcome_unknown
-        ):  # an earlier attempt may have stored all of it, whatever the broker says now
+        # An earlier attempt may have stored all of it, whatever the broker says now.
+        if batch.outcome_unknown:
             for part in failed:
                 part.number(batch.producer_id, batch.epoch, batch.sequence)
                 part.outcome_unknown = True
@@ -587,6 +603,8 @@ class Sender:
 
     def _abandon(self) -> None:
         """Fails everything left, so that no caller waits indefinitely; later responses are ignored."""
+        # First: closing the connections completes every request in flight with an error, for batches that are
+        # completed below.
         self._abandoned = True
         error = ClosedError("the producer was closed before the record was sent")
         unknown = OutcomeUnknownError("the producer was closed before the broker responded")

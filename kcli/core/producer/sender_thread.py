@@ -92,5 +92,7 @@ class SenderThread:
             self.crash = crash
             self._on_crash(KcliError("the sender thread has died", why=repr(crash)))
         finally:
+            # Before the callers are woken: each looks at this to decide whether to wait on. They raise the
+            # crash then, instead of waiting for a thread that is gone.
             self._ended = True
             self.notify()

@@ -68,7 +68,7 @@ def check_rows(rows: Sequence[Row]) -> int:
 
 
 def bytes_of(values: Iterable[bytes | None]) -> int:
-    """Their total length; null counts as 0."""
+    """The total length of ``values``; null counts as 0."""
     return sum(map(len, filter(None, values)))
 
 

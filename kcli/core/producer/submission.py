@@ -249,7 +249,7 @@ class Submission:
 
 
 def _nothing(_: KcliError | None = None) -> None:
-    """In place of what a parked call had to do."""
+    """Replaces the callbacks of a parked call that is over."""
 
 
 def origins_of(token: Any, rows: Rows) -> list[Origin]:

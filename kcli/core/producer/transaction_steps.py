@@ -118,6 +118,8 @@ class TransactionSteps:
         self._requests.reset_pause()
         self._last_error = None
         if event is Event.ABORT and phase is Phase.IN_DOUBT:
+            # Whether the coordinator still has anything of it is not known: InitProducerId ends it in either
+            # case.
             self.transaction.begun = self.transaction.end_refused = True
         if event is not None:
             self.transaction.cell.apply(event, operation.what)
@@ -174,6 +176,7 @@ class TransactionSteps:
         """Sends what is due; returns when to be called again."""
         transaction = self.transaction
         if transaction.phase in (Phase.MUST_ABORT, Phase.ABORTING, Phase.FENCED):
+            # In every turn: a caller that passed `refuse_send` before the failure may have appended since.
             self._drop(self._reason())
         operation = self._operation
         if operation is not None and now >= operation.deadline:
@@ -226,6 +229,8 @@ class TransactionSteps:
             step, self.transaction, self._id, self._timeout_ms, self._numbers, self._claim
         )
         if step is Step.END:
+            # Before it is sent: from here on no record may follow, and a commit without a response is of
+            # unknown outcome.
             self.transaction.end_sent = True
         elif step is not Step.INIT:
             self.transaction.begun = True
@@ -323,6 +328,8 @@ class TransactionSteps:
         transaction = self.transaction
         was_abort = transaction.phase is Phase.ABORTING
         self._numbers.renew(producer_id, epoch, [])
+        # As this coordinator reports it now: an upgrade may have raised transaction.version since the last
+        # transaction, and in it the protocol must not change (KIP-890).
         offer = self._cluster.brokers.offer(self._cluster.node(node_id), TRANSACTION)
         transaction.version_2 = offer is not None and offer.features.get(_FEATURE, 0) >= 2
         self._claim = EpochClaim()
@@ -382,6 +389,8 @@ class TransactionSteps:
             if step is Step.COMMIT_OFFSETS:  # the topic may be gone, and another one come
                 self.transaction.offsets[0].needs_view = -1
         self._cluster.hooks.log("debug", "proto", f"{self._id}: {error}")
+        # Before the check for fencing: that the coordinator has aborted our own transaction looks like a
+        # successor that has taken over (`epoch_claim.py`).
         if step is Step.INIT and self._claim.fenced_itself(code):
             return
         if code in FENCING:

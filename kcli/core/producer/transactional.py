@@ -104,6 +104,8 @@ class Transactional:
         while not self._thread.wait(lambda: bool(results), None if stop is None else _LOOK):
             if stop is not None and stop():
                 stop = None
+                # Not cut off at once: EndTxn may have been sent, and without its response the outcome would be
+                # unknown.
                 operation.deadline = min(deadline, self._loop.now() + grace)
                 self._loop.wakeup()
         if results[0] is not None:

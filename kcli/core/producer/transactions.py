@@ -65,6 +65,7 @@ TABLE: dict[tuple[Phase, Event], Phase] = {
     (Phase.INITIALIZING, Event.LOSE): Phase.IN_DOUBT,
     (Phase.READY, Event.BEGIN): Phase.OPEN,
     (Phase.OPEN, Event.COMMIT): Phase.COMMITTING,
+    # The same EndTxn again: the coordinator answers it as the first time if it had carried it out.
     (Phase.UNKNOWN, Event.COMMIT): Phase.COMMITTING,
     (Phase.OPEN, Event.ABORT): Phase.ABORTING,
     (Phase.MUST_ABORT, Event.ABORT): Phase.ABORTING,
@@ -73,6 +74,7 @@ TABLE: dict[tuple[Phase, Event], Phase] = {
     (Phase.COMMITTING, Event.FAIL): Phase.MUST_ABORT,
     (Phase.MUST_ABORT, Event.FAIL): Phase.MUST_ABORT,
     (Phase.ABORTING, Event.FAIL): Phase.ABORTING,
+    # EndTxn was not sent: nothing is decided, and the same records can still be committed.
     (Phase.COMMITTING, Event.GIVE_UP): Phase.OPEN,
     (Phase.COMMITTING, Event.LOSE): Phase.UNKNOWN,
     (Phase.COMMITTING, Event.REFUSE): Phase.IN_DOUBT,
@@ -182,6 +184,8 @@ class Transaction:
         if self.offsets:
             known = self.version_2 or self.offsets[0].group.group_id in self.groups
             return Step.COMMIT_OFFSETS if known else Step.ADD_GROUP
+        # Last: after EndTxn the markers are written, and a record that arrives behind them would belong to no
+        # transaction, or to the next one.
         if all_written:
             return Step.END if self.begun else Step.END_LOCALLY
         return None
@@ -189,6 +193,6 @@ class Transaction:
     def _backward(self) -> Step:
         if not self.begun:
             return Step.INIT if self.must_init else Step.END_LOCALLY
-        # A new epoch aborts what is open and fences late requests of the old one. Version 2 does both at its
-        # end.
+        # A new epoch aborts what is open and fences late requests of the old one (KIP-360). With version 2 each
+        # end does both (KIP-890).
         return Step.INIT if self.end_refused or (self.must_init and not self.version_2) else Step.END

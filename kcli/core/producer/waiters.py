@@ -42,6 +42,8 @@ class Waiters:
         self.waiting.append(waiter)
         try:
             self._lock.release()
+            # The gate may have been released already, by a thread that took the lock in between: a lock, unlike
+            # a condition, keeps that until it is acquired, so no wake-up is lost.
             gate.acquire(timeout=seconds)
         finally:
             self._lock.acquire()

@@ -37,7 +37,7 @@ class Table(Sequence[T]):
         return self._all()[at]
 
     def __eq__(self, other: object) -> bool:
-        """As a list of the same elements."""
+        """Compares like a list of the same elements."""
         if isinstance(other, Table | list):
             return self._all() == list(other)
         return NotImplemented

@@ -60,7 +60,7 @@ def _command(line: str, source: str, places: Places) -> str:
 
 
 def _keys(schema: Schema, source: str, link: markdown.Linker) -> Iterator[str]:
-    """Of the document; a kind that is a document or an item, too, has its keys below ``items``."""
+    """The keys of the document; a kind that is a document or an item, too, has its keys below ``items``."""
     return _Keys(schema.get("$defs", {}), source, link).of(schema.get("then", schema), "")
 
 
@@ -73,7 +73,7 @@ class _Keys:
         self._link = link
 
     def of(self, schema: Schema, before: str) -> Iterator[str]:
-        """Of an object."""
+        """The keys of an object and of what is inside it."""
         required = schema.get("required", ())
         for name, inner in schema.get("properties", {}).items():
             found = self._resolved(inner)

@@ -40,7 +40,7 @@ def command_place(doc: CommandDoc) -> str:
 
 
 def option_anchor(option: OptionDoc) -> str:
-    """Of an option on the page that explains it: ``opt-max-lag``, ``opt-K``."""
+    """The anchor of an option on the page that explains it: ``opt-max-lag``, ``opt-K``."""
     return "opt-" + max(option.names, key=len).lstrip("-")
 
 

@@ -12,7 +12,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from kcli.core.admin.topics import id_text
 from kcli.core.cluster.offsets import LATEST
@@ -36,6 +36,7 @@ from kcli.core.records.run import BatchRun
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.origin import was_on, with_origin
 from kcli.flows.mirror.partition_copy import PartitionCopy, SentBatch
+from kcli.flows.mirror.settings import STEADY, Pace
 from kcli.flows.periodic import Periodic
 from kcli.flows.rate import TokenBucket, wait
 from kcli.flows.stop import Stop
@@ -53,17 +54,6 @@ _PROGRESS_PATIENCE = 2.0  # seconds in which a partition with so many unconfirme
 _PROGRESS_PAUSE = 0.01
 _RESTART_PATIENCE = 15.0  # seconds without a confirmation, before a recreated topic is copied from its start
 _LOOKUP = 30.0  # seconds to find the end of a topic that was created anew
-
-
-class Pace(NamedTuple):
-    """Limits and intervals. ``interval``: seconds between two saved positions, or the length of a transaction."""
-
-    interval: float = 1.0
-    records_per_second: float | None = None
-    bytes_per_second: float | None = None
-
-
-STEADY = Pace()
 
 
 class Checkpoints(Protocol):
@@ -469,6 +459,9 @@ class Copy:
         raise error
 
     def _save(self, *, ended: bool = False) -> None:
+        """Saves positions that are confirmed, so that a kill at any moment loses nothing: what was sent after them is
+        sent again, and may be stored twice. They themselves are confirmed later; ``_finish`` waits for the last ones.
+        """
         try:
             self._checkpoints.save(self.copies.values(), ended=ended)
             self._unsaved = False

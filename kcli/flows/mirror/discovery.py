@@ -7,14 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from kcli.core.admin.admin import Admin
-from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import EARLIEST
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import AuthError, ConfigError, KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.job import Ends, partition_copies
-from kcli.flows.mirror.loops import copies_of_target, returning_routes
+from kcli.flows.mirror.loops import add_loops, copies_of_target
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.preflight import ConflictError, Denied, Finding, Findings
 from kcli.flows.mirror.routes import Route, is_pattern, plan_routes, select_topics
@@ -86,10 +85,7 @@ class Discovery:
         names = sorted({*grown, *(name for name in self._topics if name in available)})
         selection = self._selection._replace(selectors=names)
         found = survey(self._source, self._target, selection, continues=self._topics)
-        loops, _ = returning_routes(
-            found.routes, jobs, found.target_cluster, headers=self._headers, now=wall_ms()
-        )
-        found.findings.conflicts.extend(loops)
+        add_loops(found, jobs, headers=self._headers)
         ends = target_ends(self._target, found)
         for route in found.routes:
             if route.source in grown:

@@ -50,7 +50,13 @@ class ExactlyOnceCopy(Copy):
         self._commit(ended=ended)
 
     def _commit(self, *, ended: bool = False) -> bool:
-        """Commits the open transaction with the positions after it, or aborts it; False where it was aborted."""
+        """Commits the open transaction with the positions after it, or aborts it; False where it was aborted.
+
+        The order is the guarantee: all records are confirmed or failed, then the positions are taken and written, then
+        both are committed. Positions that were taken before would miss records that are in the transaction, and the next
+        run would store these again. A partition that failed meanwhile has records in the transaction that no position
+        covers: all is aborted, and the others are copied again without it.
+        """
         self._saved_at = time.monotonic()
         if not self._open:
             if not (ended or self._checkpoints.is_pending(self.copies.values())):
@@ -61,7 +67,7 @@ class ExactlyOnceCopy(Copy):
             self._abort_incomplete()
             return False
         self._process_deliveries()
-        if self._broken() != self._broken_before:
+        if self._broken() != self._broken_before:  # since the transaction began
             self._abort(None)
             return False
         try:
@@ -71,9 +77,11 @@ class ExactlyOnceCopy(Copy):
             self._abort(error)
             return False
         except (TimedOutError, TransactionUnknownError):
+            # The request to commit was sent, and its answer did not come. No position here may be reported: whether it
+            # is committed is in the state, where the driver (run.py, _recover) or the next run reads it.
             if not self._stop:
                 raise
-            self._forget()  # whether it is committed is in the state, where the next run reads it
+            self._forget()
             return False
         self._open, self._forgotten, self._aborted = False, False, 0
         self._suspects = frozenset(self._held)

@@ -179,7 +179,13 @@ def _lost_target(
     *,
     by_key: bool,
 ) -> KcliError | None:
-    """``end``: of the target's partition, which says nothing where partitions are chosen by key."""
+    """Why the copy of an earlier run is not there any more. To continue would leave a hole that nothing shows: the target
+    would have later records, and not those before them.
+
+    By the topic id where brokers have one, else (and for a log that was truncated) by its end: an earlier run reached
+    ``target_end``, so a log that ends before lost records. ``end``: of the target's partition, which says nothing where
+    partitions are chosen by key.
+    """
     topic_id, reached = old.progress.target_topic_id, old.offsets.target_end
     if facts is None or (topic_id and facts.topic_id != topic_id):
         up_to = f"offset {old.progress.position} of the source" if by_key else f"offset {reached} of {copy}"

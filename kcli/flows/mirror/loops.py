@@ -1,13 +1,60 @@
-"""Mirrors that copy the other way: two of them would copy the same records for ever. Pure.
+"""Mirrors that copy the other way: two of them would copy the same records for ever.
 
 Only a job that writes to the source can be seen here; a circle of three clusters needs ``--headers`` on each mirror.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
+from kcli.core.errors import KcliError
+from kcli.core.hooks import Hooks
+from kcli.flows.mirror.errors import may_pass
+from kcli.flows.mirror.group_position import group_jobs
 from kcli.flows.mirror.preflight import Finding
 from kcli.flows.mirror.routes import Route
+from kcli.flows.mirror.settings import Cluster
 from kcli.flows.mirror.state import JobState, is_running
+from kcli.flows.mirror.store import saved_jobs
+from kcli.flows.mirror.survey import Survey
+
+
+def jobs_that_write(
+    cluster: Cluster,
+    admin: Admin,
+    other_cluster: str,
+    hooks: Hooks,
+    *,
+    detail: Callable[[str], object],
+    again: bool = False,
+) -> list[JobState]:
+    """The jobs that write to one side, those of ``kcli pipeline mirror`` only where they copy from ``other_cluster``.
+
+    What this client may not read is left out: without the permission there is no guard against loops. ``again``: the
+    caller tries again later, so an error that may pass is raised.
+    """
+    jobs: list[JobState] = []
+    readers: tuple[Callable[[], list[JobState]], ...] = (
+        lambda: [job.state for job in saved_jobs(cluster, admin, hooks, wait=False).values()],
+        lambda: group_jobs(admin, other_cluster),
+    )
+    for read in readers:
+        try:
+            jobs += read()
+        except KcliError as error:
+            if again and may_pass(error):
+                raise
+            detail(f"whether mirrors write to {cluster.servers} is not known: {error}")
+    return jobs
+
+
+def add_loops(found: Survey, jobs: Iterable[JobState], *, headers: bool) -> None:
+    """Adds to the findings that a job copies the other way. ``jobs``: those that write to the source."""
+    conflicts, warnings = returning_routes(
+        found.routes, jobs, found.target_cluster, headers=headers, now=wall_ms()
+    )
+    found.findings.conflicts.extend(conflicts)
+    found.findings.warnings.extend(warnings)
 
 
 def copies_of_target(jobs: Iterable[JobState], target_cluster: str) -> set[str]:

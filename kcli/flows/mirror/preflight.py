@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
+from kcli.core.own_names import STATE_TOPIC
 from kcli.core.permissions import Permission, grant_command, granted_to, on_topic
 from kcli.core.types import TopicSpec
 from kcli.flows.mirror.routes import Route
@@ -78,9 +79,9 @@ class Finding(NamedTuple):
 
 
 class Denied(NamedTuple):
-    """A permission that is missing for one route, on a topic of the ``source``, or else of the target."""
+    """A permission that is missing for one route, or all (None), on a topic of the ``source``, or else of the target."""
 
-    route: Route
+    route: Route | None
     what: str
     need: Permission
     of_source: bool
@@ -144,6 +145,24 @@ def check_routes(
     return found
 
 
+def denied_state(own: int | KcliError | None, *, creates: bool) -> list[Denied]:
+    """What this client may not do with the topic of the state, which a job reads and writes. ``own``: the operations
+    with it, an error where it may not even be described; ``creates``: it does not exist, and CREATE on the
+    cluster is missing.
+    """
+    found = 0 if isinstance(own, KcliError) else own
+    missing = [one for one in ("READ", "WRITE") if not is_allowed(found, AclOperation[one])]
+    denied = [
+        Denied(
+            None, f"{one} on topic {STATE_TOPIC} of the target", on_topic(one, STATE_TOPIC), of_source=False
+        )
+        for one in missing
+    ]
+    if creates and (found is None or not is_allowed(found, AclOperation.CREATE)):
+        denied.append(_denied_creation(None, STATE_TOPIC))
+    return denied
+
+
 def _denied(operation: str, route: Route, *, of_source: bool) -> Denied:
     name = route.source if of_source else route.target
     what = f"{operation} on topic {name} of the {'source' if of_source else 'target'}"
@@ -158,10 +177,14 @@ def _denied_to_new(route: Route, own: int | KcliError | None, cluster: int | Non
     if not is_allowed(cluster, AclOperation.CREATE) and (
         own is None or not is_allowed(own, AclOperation.CREATE)
     ):
-        what = f"CREATE on the target cluster, for topic {route.target}"
-        yield Denied(route, what, on_topic("CREATE", route.target), of_source=False)
+        yield _denied_creation(route, route.target)
     if not is_allowed(own, AclOperation.WRITE):
         yield _denied("WRITE", route, of_source=False)
+
+
+def _denied_creation(route: Route | None, topic: str) -> Denied:
+    what = f"CREATE on the target cluster, for topic {topic}"
+    return Denied(route, what, on_topic("CREATE", topic), of_source=False)
 
 
 class Login(NamedTuple):

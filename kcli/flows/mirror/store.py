@@ -14,7 +14,9 @@ from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError
+from kcli.core.hooks import Hooks
 from kcli.core.kernels.shapes import NO_HEADERS
+from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 from kcli.core.own_names import STATE_TOPIC
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition, TopicSpec
@@ -22,6 +24,7 @@ from kcli.files.atomic import replace_file
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.routes import Route
+from kcli.flows.mirror.settings import Cluster
 from kcli.flows.mirror.state import (
     JobState,
     PartitionProgress,
@@ -222,6 +225,15 @@ def read_file_records(path: str) -> list[StateRecord]:
             f"{path} is no checkpoint of a mirror", why=str(error).lower(), do="name another file"
         ) from None
     return [StateRecord(line.key.encode(), line.value) for line in found]
+
+
+def saved_jobs(cluster: Cluster, admin: Admin, hooks: Hooks, *, wait: bool = True) -> dict[str, SavedJob]:
+    """All jobs that ``kcli mirror`` runs with this cluster as their target. ``wait``: see ``load_topic``."""
+    options = cluster.options(
+        ConsumerOptions, isolation_level="read_committed", max_poll_records=WHOLE_BATCHES
+    )
+    with Consumer(options, hooks=hooks) as reader:
+        return load_topic(admin, reader, wait=wait)
 
 
 def load_topic(admin: Admin, consumer: Consumer, *, wait: bool = True) -> dict[str, SavedJob]:

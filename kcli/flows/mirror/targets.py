@@ -1,17 +1,48 @@
-"""The topics of the target: creates what is missing, and looks up ids and ends."""
+"""The target: whether it can be written, its topics (creates what is missing), their ids and ends."""
 
 from collections.abc import Collection, Iterable
 
+from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.errors import KcliError
+from kcli.core.error_codes import UNKNOWN_TOPIC_OR_PARTITION
+from kcli.core.errors import BrokerError, KcliError, UnsupportedError
+from kcli.core.options import ProducerOptions
 from kcli.core.own_names import STATE_TOPIC
+from kcli.core.producer.requests import NOT_IDEMPOTENT, check_offer
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.job import Ends
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.preflight import Findings
+from kcli.flows.mirror.preflight import Denied, Findings, denied_state
 from kcli.flows.mirror.store import state_topic_spec
 from kcli.flows.mirror.survey import Survey
+
+
+def unfit(admin: Admin, options: ProducerOptions) -> UnsupportedError | None:
+    """Why a producer of these options cannot write to the target: a broker of those contacted so far is too old."""
+    for node, offer in admin.cluster.offers():
+        try:
+            check_offer(options, offer.apis, node)
+        except UnsupportedError as error:
+            return without_options(error)
+    return None
+
+
+def without_options(error: UnsupportedError) -> UnsupportedError:
+    """The error of a producer that its options could avoid: those of a mirror are fixed."""
+    if error.do == NOT_IDEMPOTENT:
+        error.do = "the target of a mirror needs brokers of Kafka 0.11 or later"
+    return error
+
+
+def denied_on_state(admin: Admin) -> list[Denied]:
+    """See ``denied_state``: found out with the permissions on topics, since the topics are created first."""
+    own = admin.topic_operations([STATE_TOPIC])[STATE_TOPIC]
+    if not (isinstance(own, BrokerError) and own.code == UNKNOWN_TOPIC_OR_PARTITION):
+        return denied_state(own, creates=False)
+    cluster = admin.describe_cluster(include_operations=True).operations
+    own = admin.topic_operations([STATE_TOPIC], missing_too=True)[STATE_TOPIC]
+    return denied_state(own, creates=not is_allowed(cluster, AclOperation.CREATE))
 
 
 def create_targets(admin: Admin, findings: Findings, topics: Collection[str]) -> None:

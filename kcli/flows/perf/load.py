@@ -24,7 +24,7 @@ _LOOK = 0.1  # seconds between two reports of progress, and two looks at a reque
 _STOP_PATIENCE = 4.0  # seconds for records in flight after a request to stop
 PORTION = 512 << 10
 """Bytes that are handed over at once, half a batch; without a rate their records have one latency. A hand-over costs the
-same for any number of records: docs/decisions/0111.
+same for any number of records (decision 0111).
 """
 _BLOCKED = 0.02  # seconds: a hand-over that takes longer has waited for room in the producer
 

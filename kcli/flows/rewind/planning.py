@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
-from kcli.core.admin.group_description import GroupDescription
+from kcli.core.admin.group_description import GroupDescription, OtherGroupError
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
+from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.rewind.journal import new_id
@@ -137,9 +137,7 @@ def _kept(item: RewindItem, *, live: bool) -> RewindItem:
 
 
 def _explained(error: KcliError, group: str) -> KcliError:
-    if (
-        isinstance(error, UnsupportedError) and error.do
-    ):  # a group of another kind, not a broker that lacks an API
+    if isinstance(error, OtherGroupError):
         return NotPossibleError(
             f"the offsets of group {group} cannot be set",
             why=error.why,

@@ -145,7 +145,7 @@ def _last_records(
 
 
 def _place(found: KeyDifference) -> tuple[bool, int]:
-    """By the source's offsets, then keys that only the target has."""
+    """Orders differences by the source's offsets; keys that only the target has come last."""
     if found.source_offset is not None:
         return False, found.source_offset
     return True, found.target_offset or 0

@@ -27,7 +27,7 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries, Pace
+from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.group_position import (
     AGAIN,
@@ -44,6 +44,7 @@ from kcli.flows.mirror.group_position import (
 from kcli.flows.mirror.last_offset import LastOffset
 from kcli.flows.mirror.partition_copy import PartitionCopy, TopicIds
 from kcli.flows.mirror.preflight import ConflictError
+from kcli.flows.mirror.settings import Pace
 from kcli.flows.stop import Stop
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import StoppedTaskError, TaskContext
@@ -93,7 +94,7 @@ class CopySettings:
 
     @property
     def group(self) -> str:
-        """That of the positions."""
+        """The group that the positions are committed for."""
         return group_name(self.job, self.source_cluster)
 
 

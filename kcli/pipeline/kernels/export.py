@@ -65,7 +65,7 @@ def run(settings: ExportSettings, task: PlannedSlice, context: TaskContext) -> d
 def _write(
     settings: ExportSettings, task: PlannedSlice, path: str, context: TaskContext
 ) -> ExportedFile | None:
-    """None if the file exists in the meantime."""
+    """Writes the file; None if another attempt has written it meanwhile."""
     with _reading(settings.source, task) as consumer, NewFile(path) as file:
         if settings.format == "parquet":
             from kcli.pipeline.parquet_files import write_parquet  # pyarrow: an extra

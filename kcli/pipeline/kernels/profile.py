@@ -81,6 +81,6 @@ def _sizes(column: Any) -> list[tuple[int, int]]:
 
 
 def _counted(column: Any) -> list[tuple[int, int]]:
-    """(value, how often) of all but nulls."""
+    """The values of a column and how often each occurs, without nulls."""
     found = column.drop_null().value_counts()
     return list(zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True))

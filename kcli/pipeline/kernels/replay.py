@@ -53,7 +53,7 @@ class ReplaySettings:
 
     @property
     def group(self) -> str:
-        """That of the positions."""
+        """The group that the positions are committed for."""
         return REPLAYS + self.job
 
 
@@ -188,7 +188,7 @@ class _Sending:
             self._item[name] += part
 
     def abort(self) -> None:
-        """Leaves nothing open; an error of it is no news."""
+        """Aborts the open transaction; an error is ignored, because the one that led here is raised."""
         if self._open:
             self._open = False
             try:

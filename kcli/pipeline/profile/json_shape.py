@@ -84,7 +84,7 @@ class Shape:
         return sum(self.types.values())
 
     def schema(self) -> dict[str, Any]:
-        """As JSON Schema (draft 2020-12). ``required``: properties that every object has."""
+        """The shape as JSON Schema (draft 2020-12). ``required``: properties that every object has."""
         names = [name for name in _ORDER if name in self.types]
         if "integer" in names and "number" in names:
             names.remove("integer")

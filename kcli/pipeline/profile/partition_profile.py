@@ -26,7 +26,7 @@ class RangeProfile:
 
     @property
     def bytes(self) -> int:
-        """Of keys and values."""
+        """The bytes of all keys and values."""
         return self.key_sizes.total + self.value_sizes.total
 
     def merge(self, other: "RangeProfile") -> None:

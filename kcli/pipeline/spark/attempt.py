@@ -24,7 +24,7 @@ class ResultsParam(AccumulatorParam[Results]):
     """Joins the results of tasks; the first of a task counts."""
 
     def zero(self, value: Results) -> Results:  # noqa: ARG002 - pyspark's signature
-        """None."""
+        """The empty accumulator: no results."""
         return {}
 
     def addInPlace(self, value1: Results, value2: Results) -> Results:  # noqa: N802 - pyspark's name

@@ -40,7 +40,7 @@ class Board:
         self._memory[:_TOKEN] = token
 
     def request_stop(self) -> None:
-        """For all tasks that see the board."""
+        """Asks all tasks that see the board to stop."""
         self._memory[_STOP] = 1
 
     def slots(self) -> Iterator[tuple[int, int]]:

@@ -49,7 +49,7 @@ class Master:
 
     @property
     def name(self) -> str:
-        """For people."""
+        """The master's name in messages."""
         return self.url if self.slots is None else f"local[{self.slots}]"
 
     @property

@@ -92,7 +92,7 @@ class Jvm:
 
     @property
     def pid(self) -> int:
-        """Of its process."""
+        """The id of its process."""
         return self._process.pid
 
     @property

@@ -7,7 +7,7 @@ from kcli.pipeline.spark.watching import StageCounts
 
 
 def shown_on(bar: Progress) -> Callable[[StageCounts], None]:
-    """For ``run_watched``: draws tasks done and running. The bar's unit is tasks."""
+    """Makes what ``run_watched`` calls: it draws the tasks that are done and running. The bar's unit is tasks."""
 
     def show(counts: StageCounts) -> None:
         share = counts.done / counts.tasks if counts.tasks else None

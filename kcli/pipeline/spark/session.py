@@ -234,7 +234,7 @@ def _jvm_environment(master: Master, java: JavaHome) -> dict[str, str]:
 
 
 def _spark_home() -> str:
-    """That of the installed pyspark; SPARK_HOME only if it is the same version, since both parts have to fit."""
+    """The home of the installed pyspark; SPARK_HOME only if it is the same version, since both parts have to fit."""
     given = os.environ.get("SPARK_HOME", "")
     if given and any(Path(given, "jars").glob(f"spark-core_*-{installed('pyspark')}.jar")):
         return given

@@ -87,7 +87,7 @@ def _cluster(subject: Subject, runner: Runner, stop: Stop) -> Iterator[Finding]:
 
 
 def findings_of(results: list[TaskResult]) -> Iterator[Finding]:
-    """Those of the first task on each host. Pure."""
+    """The findings of the first task on each host. Pure."""
     seen = set()
     for result in results:
         if result.item is None:

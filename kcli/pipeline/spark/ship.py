@@ -130,7 +130,7 @@ def _unwritable(path: str, error: OSError) -> PackError:
 
 
 def _files() -> Iterator[tuple[str, Path]]:
-    """Name in the archive, and file."""
+    """The files of the archive, each with its name in it."""
     yield from _kcli_files()
     for distribution in _distributions():
         for file in distribution.files or ():
@@ -141,7 +141,7 @@ def _files() -> Iterator[tuple[str, Path]]:
 
 
 def _kcli_files() -> Iterator[tuple[str, Path]]:
-    """Those of the imported kcli: it may be an editable installation."""
+    """The files of the kcli that is imported, which may be an editable installation."""
     root = Path(os.path.abspath(kcli.__file__)).parent
     for path in sorted(root.rglob("*")):
         name = f"kcli/{path.relative_to(root).as_posix()}"

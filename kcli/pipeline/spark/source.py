@@ -71,7 +71,7 @@ class KcliSource(api.DataSource):
             return RecordWriter(self._settings(), schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> api.DataSourceStreamWriter:  # noqa: ARG002, N802
-        """Refused by name."""
+        """Refuses to write a stream, with an error that says what to do instead."""
         with errors_carried():
             raise ConfigError(
                 'writeStream.format("kcli") is not offered',

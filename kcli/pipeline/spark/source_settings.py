@@ -80,7 +80,7 @@ class SourceSettings:
 
     @property
     def serdes(self) -> tuple[str, ...]:
-        """As ``parse_serdes`` reads them."""
+        """The serdes in the form that ``parse_serdes`` reads."""
         named = (("key", self.key_serde), ("value", self.value_serde))
         return tuple(f"{part}={serde}" for part, serde in named if serde)
 
@@ -282,7 +282,7 @@ def _choice(own: Mapping[str, str], name: str, choices: Mapping[str, bool]) -> b
 
 
 def settings_to_json(settings: SourceSettings) -> str:
-    """For the option ``SETTINGS``. There is no secret in it."""
+    """The settings as the text of the option ``SETTINGS``, without secrets."""
     values = {field.name: getattr(settings, field.name) for field in fields(settings)}
     cluster = settings.cluster
     values["cluster"] = {

@@ -84,7 +84,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._last, _ = self._ends(self._connected())
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
-        """For the progress of the query."""
+        """The ends of the log, which Spark shows in the progress of the query."""
         with errors_carried():
             return to_json(*self._ends(self._connected()))
 

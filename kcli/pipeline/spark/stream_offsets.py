@@ -25,7 +25,7 @@ class Identity(NamedTuple):
 
 
 def to_json(offsets: Mapping[TopicPartition, int], identity: Identity) -> dict[str, Any]:
-    """For Spark."""
+    """The offsets and the identity as the JSON that Spark stores."""
     found: dict[str, Any] = {}
     for tp in sorted(offsets):
         found.setdefault(tp.topic, {})[str(tp.partition)] = offsets[tp]
@@ -34,7 +34,7 @@ def to_json(offsets: Mapping[TopicPartition, int], identity: Identity) -> dict[s
 
 
 def from_json(values: Mapping[str, Any]) -> tuple[Offsets, Identity]:
-    """From Spark; ConfigError for what is no offset of this source."""
+    """Reads what Spark has stored; ConfigError for what is no offset of this source."""
     try:
         own = values[IDENTITY]
         offsets = {

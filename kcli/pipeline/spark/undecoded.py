@@ -30,7 +30,7 @@ class UndecodedParam(AccumulatorParam[ByRange]):
     """Joins the counts of ranges; of several for a range, the largest."""
 
     def zero(self, value: ByRange) -> ByRange:  # noqa: ARG002 - pyspark's signature
-        """None."""
+        """The empty accumulator: nothing undecoded."""
         return {}
 
     def addInPlace(self, value1: ByRange, value2: ByRange) -> ByRange:  # noqa: N802 - pyspark's name

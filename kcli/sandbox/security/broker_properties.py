@@ -25,7 +25,7 @@ _CONTROLLER = "CONTROLLER"
 
 
 def security_properties(material: Material, node_id: int) -> dict[str, str]:
-    """Those of node ``node_id``. They contain passwords: the file is for its owner only."""
+    """The security properties of node ``node_id``. They contain passwords: the file is for its owner only."""
     names = material.names
     properties = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -55,7 +55,7 @@ def allowed_urls(names: Names) -> str:
 
 
 def scram_arguments(material: Material) -> list[str]:
-    """For Kafka's format step; they contain passwords, so they must not be in a command line."""
+    """The arguments of Kafka's format step; they contain passwords, so they must not be in a command line."""
     return [
         word
         for mechanism in SCRAM

@@ -98,7 +98,7 @@ class Names:
         return self.folder / f"format-{node_id}.args"
 
     def client_file(self, name: str) -> Path:
-        """That of the way ``name`` in ``CLIENT_FILES``."""
+        """The properties file of a client, for the way ``name`` in ``CLIENT_FILES``."""
         return self.clients / f"{name}.properties"
 
 

@@ -80,4 +80,4 @@ class PerType(ABC, Generic[F]):
 
     @abstractmethod
     def _logical(self, node: Node) -> F:
-        """For a primitive type that may have a logical type."""
+        """What is made for a primitive type that may have a logical type."""

@@ -229,7 +229,7 @@ class Rewind(ModalScreen[None]):
         self._propose(wait=False)
 
     def action_go(self) -> None:
-        """To the confirmation; where members prevent the plan, waits until they have left."""
+        """Goes on to the confirmation; where members prevent the plan, waits until they have left."""
         if self.proposal is None:
             return
         if self.proposal.possible:
@@ -377,7 +377,7 @@ class Rewind(ModalScreen[None]):
 
     @property
     def _waiting(self) -> str:
-        """What is being done, until the thread says something later."""
+        """Shows what is being done, until the thread reports something later."""
         if self._passing or self._said:
             return self._passing
         return _DOING.get(self.stage, "")

@@ -20,7 +20,7 @@ class TypedName(Input):
         """The name was typed."""
 
     class Refused(Message):
-        """It was not; ``why`` says so."""
+        """The name was not typed; ``why`` says the reason."""
 
         def __init__(self, why: str) -> None:
             super().__init__()

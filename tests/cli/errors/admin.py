@@ -66,7 +66,7 @@ UNSURE = [
         once(DescribeClientQuotasRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=2)),
     Row("topics alter orders --partitions 4 --yes --timeout 500ms", 3, "orders", "",
         "partitions may have been added: `kcli topics describe orders` shows whether",
-        silent(CreatePartitionsRequest, after=1)),
+        silent(CreatePartitionsRequest, after=2)),
 ]  # fmt: skip
 
 MENDED = [

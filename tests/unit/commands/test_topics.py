@@ -197,9 +197,10 @@ def test_offsets(admin: StandIn) -> None:
 def test_create(admin: StandIn) -> None:
     arguments = ["create", "new", "--partitions", "3", "--replication-factor", "2", "--config", "a.b=c=d"]
     assert kcli(*arguments).return_value == 0
-    assert admin.created == [(TopicSpec("new", 3, 2, {"a.b": "c=d"}), False)]
+    wanted = TopicSpec("new", 3, 2, {"a.b": "c=d"})
+    assert admin.created == [(wanted, True), (wanted, False)]
     assert kcli("create", "new", "--dry-run").return_value == 0
-    assert admin.created[1] == (TopicSpec("new", -1, -1, {}), True)
+    assert admin.created[2:] == [(TopicSpec("new", -1, -1, {}), True)]
 
 
 def test_create_what_exists(admin: StandIn) -> None:
@@ -306,10 +307,12 @@ def test_create_answers_with_what_was_made(admin: StandIn) -> None:
         "topic_id": "new-id",
         "configs": {"a.b": "c"},
         "created": True,
+        "status": "done",
+        "note": None,
     }
     assert items("create", "new", "--config", "a.b=c") == [made]
     (checked,) = items("create", "new", "--config", "a.b=c", "--dry-run")
-    assert checked == made | {"topic_id": None, "created": False}
+    assert checked == made | {"topic_id": None, "created": False, "status": "planned"}
     assert kcli("create", "new", "-o", "name").stdout == "new\n"
     assert kcli("create", "new").stdout == ""
 
@@ -320,6 +323,8 @@ def test_a_topic_that_exists_is_shown_as_it_is(admin: StandIn) -> None:
         ("new", True),
         ("orders", False),
     ]
+    assert [item["status"] for item in json.loads(done.stdout)["items"]] == ["done", "unchanged"]
+    assert done.stderr == "topic orders already exists\ncreated topic new\n"
     assert json.loads(done.stdout)["items"][1]["configs"] == {"retention.ms": "5"}
 
 

@@ -1,6 +1,7 @@
 """Protobuf values as JSON: the standard mapping, messages found by path and name, files, references, garbage."""
 
 import base64
+import functools
 import random
 from contextlib import suppress
 from pathlib import Path
@@ -194,6 +195,7 @@ def test_bytes_are_read_in_each_form_of_base64(text: str, back: str, place: str)
     assert not back or back in dump_json(read)
 
 
+@functools.cache  # it compiles the schema
 def bytes_serde() -> Serde:
     content = FakeRegistry()
     content.register("topic-value", {"schema": BYTES, "schemaType": "PROTOBUF"})

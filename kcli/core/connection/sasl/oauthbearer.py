@@ -84,7 +84,7 @@ class Tokens:
         self._fresh_until = self._valid_until = 0.0
 
     def principal(self) -> str:
-        """Whose token it is, for messages."""
+        """The principal of the last token, for messages."""
         return self._last.principal if self._last is not None else ""
 
     def secrets(self) -> tuple[Secret, ...]:

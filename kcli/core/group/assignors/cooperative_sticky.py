@@ -19,7 +19,7 @@ _GENERATION = struct.Struct(">i")
 
 
 class CooperativeStickyAssignor:
-    """Balance first, stickiness second, and one owner at a time."""
+    """Balances first, then keeps partitions where they were; a partition has one owner at a time (KIP-429)."""
 
     name = "cooperative-sticky"
     protocol: RebalanceProtocol = "COOPERATIVE"

@@ -19,14 +19,14 @@ from kcli.core.types import TopicPartition
 
 
 class StickyUserData(Struct):
-    """Has no version prefix: readers try the newest version first."""
+    """The user data of a member; it has no version prefix, so readers try the newest version first."""
 
     previous_assignment: list[TopicPartitions] = field(Array(TopicPartitions))
     generation: int = field(INT32, "1+", default=-1)
 
 
 class StickyAssignor:
-    """Balance first, stickiness second."""
+    """Balances first, then keeps partitions where they were."""
 
     name = "sticky"
     protocol: RebalanceProtocol = "EAGER"

@@ -61,6 +61,8 @@ class ArrivalLog:
     def record_eviction(self, members: Iterable[ListedMember], now: float) -> None:
         """Records that these members were evicted."""
         gone = tuple(members)
+        # Later evictions are of members that have come back, or of new ones: who is waited for is decided by
+        # the first.
         if not self.evicted:
             self.evicted, self.evicted_at = gone, now
         for member in gone:

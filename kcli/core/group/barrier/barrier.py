@@ -120,11 +120,14 @@ class Barrier(ABC):
             group = self._describe_as_member(deadline)
             log = self.arrival_log
             waited = log.all_back or loop.now() >= patient_until
+            # Waiting members join before the offsets are read back: what they commit once they are members has
+            # to be corrected, too.
             if corrects and waited and loop.now() < give_up:
                 until = self._admit_waiting_members(group, deadline)
                 if until is not None:
                     patient_until, quiet_since = max(patient_until, until), loop.now()
                     continue
+            # A late commit of an old batch. Each one starts the quiet time anew, as more may follow.
             if corrects and differing(self.verify(offsets, deadline), offsets):
                 self.commit(offsets, deadline)
                 quiet_since = loop.now()
@@ -159,6 +162,7 @@ class Barrier(ABC):
     def _try_commit(self, offsets: Offsets, deadline: float) -> dict[TopicPartition, BrokerError | None]:
         def check(response: Any) -> dict[TopicPartition, BrokerError | None]:
             found = dict(read_commit(response, offsets))
+            # A partition that the response leaves out counts as refused, never as committed.
             codes = {tp: found.get(tp, UNKNOWN_MEMBER_ID) for tp in offsets}
             errors = {
                 tp: BrokerError(code, f"commit of {tp}") if code else None for tp, code in codes.items()
@@ -181,6 +185,8 @@ class Barrier(ABC):
             try:
                 return self._call(make, check, deadline, what)
             except BrokerError as error:
+                # Refused at the first attempt: nothing of this commit was stored. After an attempt without a
+                # response that is not known.
                 if not unanswered:
                     self.may_have_committed = before
                 if error.code in EVICTED_CODES:
@@ -195,6 +201,7 @@ class Barrier(ABC):
         # The heartbeats found that it was evicted; a commit without a generation might be accepted.
         if made_as.generation_id < 0:
             raise self._evicted_error()
+        # Before it is sent: a commit without a response may have been stored.
         self.may_have_committed = True
         return commit_request(made_as, offsets, by_epoch=self.by_epoch)
 
@@ -258,6 +265,8 @@ class Barrier(ABC):
             raise self._link.error or TimedOutError("the group's coordinator was not found in time")
         with self._membership.lock:
             seen = self._membership.seen
+            # The heartbeats must follow a coordinator that has moved: a barrier that nobody hears of loses its
+            # session, and with it the group.
             if seen.coordinator != node or seen.view is not self._cluster.view:
                 self._membership.seen = Seen(self._cluster.view, node)
         return node
@@ -279,6 +288,7 @@ class Barrier(ABC):
         """Describes the group and updates the arrival log. Also counts as a poll of this member."""
         member, now = self._membership, self._cluster.loop.now()
         with member.lock:
+            # Who waits for the group is alive: without this max.poll.interval.ms would end the barrier.
             member.polled_at = now
 
         def check(response: Any) -> Any:
@@ -371,6 +381,8 @@ def rewind(
     barrier.seize(deadline)
     barrier.commit(offsets, deadline)
     barrier.hold(offsets, deadline)
+    # Once more, with the members waiting to rejoin: what one of them committed between its return and this is
+    # overwritten, and what is read back now is what they will start from.
     barrier.commit(offsets, deadline)
     found = barrier.verify(offsets, deadline)
     wrong = differing(found, offsets)

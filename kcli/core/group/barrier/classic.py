@@ -45,7 +45,7 @@ _PREPARING = "PreparingRebalance"
 
 
 class ClassicBarrier(Barrier):
-    """For classic groups. ``protocols``: the group's assignors, with a subscription that may be empty."""
+    """The barrier of a classic group. ``protocols``: the group's assignors, with a subscription that may be empty."""
 
     instance_id_field = "group_instance_id"
 
@@ -80,6 +80,8 @@ class ClassicBarrier(Barrier):
         member = self._membership
         with member.lock:
             member.member_id, member.generation = joined.member_id, joined.generation_id
+        # Sequence: a member joins between the description of the group and the eviction, so it leads and the
+        # barrier is a follower. What it assigned is not known here; the next round evicts it.
         if joined.leader != joined.member_id or not self._sync(joined, deadline):
             return False
         with member.lock:
@@ -98,6 +100,7 @@ class ClassicBarrier(Barrier):
         assigned to it again (kafka-python). So the members join generations in which they own nothing, and what they
         commit is corrected.
         """
+        # In any other state no JoinGroup is pending, so nobody waits.
         if group.group_state != _PREPARING:
             return None
         complete = self._join_with_waiting_members(deadline)
@@ -132,6 +135,7 @@ class ClassicBarrier(Barrier):
         """Joins as a new member. The barrier's JoinGroup is pending before the others are evicted: a group that is
         empty for a moment accepts commits from any client (aiokafka's members send them).
         """
+        # KIP-394: an id first, so that it is known whether the JoinGroup below is pending.
         self._obtain_member_id(deadline)
 
         def listed(group: Any) -> bool:
@@ -144,6 +148,7 @@ class ClassicBarrier(Barrier):
         while not joining.done and self._cluster.loop.now() < deadline:
             group = self._describe(deadline)
             if due(group):
+                # Only now that the barrier's own JoinGroup is pending: the group is never empty.
                 self._evict(self._listed(group), deadline)
                 return True
             self._cluster.sleep(POLL_SECONDS)

@@ -22,7 +22,7 @@ _STABLE = "Stable"
 
 
 class ConsumerBarrier(Barrier):
-    """For groups of the new protocol: it owns all partitions, and does not acknowledge their revocation."""
+    """The barrier of a KIP-848 group: it owns all partitions, and does not acknowledge their revocation."""
 
     by_epoch = True
     least_quiet = _QUIET
@@ -48,6 +48,8 @@ class ConsumerBarrier(Barrier):
         else:
             self._join_as_new_member(deadline)
         while self._cluster.loop.now() < deadline:
+            # Again in every round: an evicted member rejoins with its next heartbeat, and gets a share of the
+            # next assignment.
             self._evict(self._others(deadline), deadline)
             if self._accept_assignment() == self._wanted():
                 return
@@ -98,6 +100,8 @@ class ConsumerBarrier(Barrier):
         self._check_allowed()
         with self._membership.lock:
             if self._heartbeats.target is not None:
+                # Owned without a callback and without a fetch: what counts is that the coordinator takes it
+                # from nobody else.
                 self._heartbeats.owned = self._heartbeats.target
             owned = self._heartbeats.owned
             self._heartbeats.changed()

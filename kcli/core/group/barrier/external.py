@@ -108,6 +108,7 @@ class ExternalBarrier:
     def release(self) -> None:
         """Leaves; the members are assigned their partitions with their next heartbeat. May be called again."""
         with self._membership.lock:
+            # Leaving is what releases the members; where no coordinator answers, the session timeout does.
             self._membership.leave_by = self._cluster.loop.now() + _FAREWELL
             self._membership.happened(MemberEvent.LEAVE, "the offsets are set")
         self._heartbeat.end(_FAREWELL)

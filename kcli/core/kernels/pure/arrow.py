@@ -211,7 +211,7 @@ def _bytes(items: Sequence[bytes | None]) -> Array:
 
 
 def _ends(sizes: Iterable[int]) -> bytes:
-    """Offsets: 0, then where each entry ends."""
+    """Arrow's offsets of entries of these sizes: 0, then where each entry ends."""
     ends = [0]
     for size in sizes:
         ends.append(ends[-1] + size)

@@ -293,7 +293,7 @@ def _extra(batch: _Batch, index: int, otherwise: Sequence[Any] | None = None) ->
 
 
 def _form(form: int, suffix: bytes) -> Callable[[bytes], bytes] | None:
-    """None for RAW."""
+    """The function that writes bytes in a form; None for RAW, which writes them as they are."""
     if form == op.RAW:
         return None
     if form == op.HEX:

@@ -12,7 +12,7 @@ _SIZES = {"h": 2, "i": 4, "q": 8}
 
 
 class _StrangeError(Exception):
-    """Not the usual: the shape does not fit, or bytes are missing."""
+    """The rows are unusual: the shape does not fit, or bytes are missing."""
 
 
 def read_rows(

@@ -22,7 +22,7 @@ class AlterableConfig(Struct):
     value: str | None = field(STRING, nullable="0+")
 
     def __repr__(self) -> str:
-        """Without the value, which may be a password."""
+        """Leaves out the value, which may be a password."""
         return f"AlterableConfig(name={self.name!r}, config_operation={self.config_operation})"
 
 

@@ -1,5 +1,6 @@
 """Flags of other tools: what to write here instead."""
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -55,16 +56,17 @@ def scopes() -> Iterator[tuple[str, str, str]]:
 COMMANDS = [" ".join(doc.path[1:]) for doc in walk(cli, "kcli")]
 
 
-def names(path: str) -> set[str]:
+@functools.cache
+def names(path: str) -> frozenset[str]:
     """All that the parser of a command accepts, shown or hidden."""
     command = find(path)
     ctx = click.Context(command, info_name=path)
-    return {
+    return frozenset(
         name
         for param in command.get_params(ctx)
         if isinstance(param, click.Option)
         for name in (*param.opts, *param.secondary_opts)
-    }
+    )
 
 
 def find(path: str) -> click.Command:

@@ -1,7 +1,7 @@
 """The time until a partition is caught up, from samples of its lag."""
 
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.lag_trend import LagTrend
+from kcli.flows.mirror.progress import LagTrend
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -6,12 +6,12 @@ from typing import Any, cast
 import pytest
 
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.group_description import GroupDescription
+from kcli.core.admin.group_description import GroupDescription, OtherGroupError
 from kcli.core.admin.groups import GroupListing, ListedGroup
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
+from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.plan import RewindPlan
 from kcli.flows.rewind.scope import Scope
@@ -36,7 +36,7 @@ class StandIn:
     def describe_groups(self, names: Sequence[str]) -> dict[str, GroupDescription | KcliError]:
         kinds: dict[str, GroupDescription | KcliError] = {
             "g": GroupDescription("g", "classic", "Empty", "consumer", "", 1),
-            "shared": UnsupportedError(
+            "shared": OtherGroupError(
                 "group shared cannot be described", why="it is a share or a streams group"
             ),
         }

@@ -1,0 +1,59 @@
+"""``kcli configs alter``: change configurations."""
+
+import click
+
+from kcli.commands.configs._names import KIND, resources
+from kcli.commands.shared.changing import run_change
+from kcli.commands.shared.command import command
+from kcli.commands.shared.config_flags import config_changes
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.usage import usage
+
+
+@command(
+    "alter",
+    changes=True,
+    examples=(
+        ("kcli configs alter topics orders --set retention.ms=3600000", "asks before it changes anything"),
+        ("kcli configs alter topics orders --append cleanup.policy=compact --yes", "a list gets a value"),
+        ("kcli configs alter brokers default --unset message.max.bytes --dry-run", "only show the plan"),
+        ("kcli configs alter groups billing --set consumer.session.timeout.ms=60000", "of a group"),
+    ),
+)
+@click.argument("kind", type=KIND, metavar="topics|brokers|groups")
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@click.option("--set", "sets", multiple=True, metavar="K=V", help="set a key; repeatable")
+@click.option("--unset", "unsets", multiple=True, metavar="K", help="unset a key: its default applies")
+@click.option("--append", "appends", multiple=True, metavar="K=V", help="add values to a list")
+@click.option("--remove", "removes", multiple=True, metavar="K=V", help="remove values from a list")
+@pass_invocation
+def alter_configs(
+    inv: Invocation,
+    kind: str,
+    names: tuple[str, ...],
+    sets: tuple[str, ...],
+    unsets: tuple[str, ...],
+    appends: tuple[str, ...],
+    removes: tuple[str, ...],
+) -> int:
+    """Change configurations: after a plan and a question, and with a check of the values afterwards.
+
+    Keys that are not named stay as they are. All changes of a topic, broker or group are applied, or none. A broker
+    is named by its id; `default` changes the default of all brokers.
+
+    Exit code 2 for an unknown key, 7 for one that can only be changed in the broker's file, 6 where some of several
+    NAMEs were changed. Brokers may have keys of plug-ins, which cannot be listed: of theirs, only a key that
+    resembles a known one counts as unknown. An internal topic, such as __consumer_offsets, requires --confirm NAME:
+    --yes is not enough.
+    """
+    from kcli.flows.configs.alter import ConfigAlter  # clients are loaded when the command runs
+
+    wanted = resources("alter", kind, names)
+    changes = config_changes("configs alter", sets, unsets, appends, removes)
+    if not changes:
+        raise usage(
+            "configs alter: no change is given",
+            why="none of --set, --unset, --append and --remove was given",
+            do="as in --set retention.ms=3600000, --unset retention.ms, --append cleanup.policy=compact",
+        )
+    return run_change(inv, ConfigAlter(wanted, changes, named=inv.values.confirm is not None))

@@ -1,0 +1,109 @@
+"""``kcli configs describe``: show configurations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from kcli.commands.configs._names import KIND, resources
+from kcli.commands.shared.cluster import connect, open_admin, without_errors
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.core.admin.configs import ConfigEntry, ConfigResource
+from kcli.flows.configs.changes import HIDDEN
+from kcli.flows.configs.resources import described, shown_name
+from kcli.output.listing import list_rows
+from kcli.output.tables import Column
+
+_COLUMNS = (
+    Column("name"),
+    Column("key"),
+    Column("value", "prose"),
+    Column("source"),
+    Column("read_only", spare=1),
+    Column("sensitive", wide=True),
+    Column("type", wide=True),
+)
+_WITH_ORIGIN = (
+    *_COLUMNS[:3],
+    Column("source", spare=1),  # the first of the origin
+    Column("read_only", spare=2),
+    *_COLUMNS[5:],
+    Column("origin", "prose"),
+)
+
+
+@command(
+    "describe",
+    changes=False,
+    examples=(
+        ("kcli configs describe topics orders payments", "what is set, and where"),
+        ("kcli configs describe topics orders --all", "defaults too"),
+        ("kcli configs describe brokers 1 2 --origin", "every place where a key is set"),
+        ("kcli configs describe brokers default", "the default of all brokers"),
+        ("kcli configs describe groups billing --all -o json", "for scripts"),
+    ),
+)
+@click.argument("kind", type=KIND, metavar="topics|brokers|groups")
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@click.option("--all", "every", is_flag=True, help="show defaults too")
+@click.option("--origin", is_flag=True, help="show every place where a key is set, the strongest first")
+@pass_invocation
+def describe_configs(inv: Invocation, kind: str, names: tuple[str, ...], every: bool, origin: bool) -> int:
+    """Show configurations: each value with where it comes from.
+
+    Without --all, only keys that are set somewhere.
+
+    SOURCE is where the value in force is set: topic, group, dynamic broker (one broker, at run time), dynamic default
+    (all brokers, at run time), static broker (the broker's file) or default. A broker is named by its id; `default`
+    is the default of all brokers. Values of secrets are never shown.
+    """
+    wanted = resources("describe", kind, names)
+    inv.page()
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        found = without_errors(inv, described(admin, wanted))
+    structured = inv.out.list_kind() in ("json", "ndjson", "yaml")
+    columns = _WITH_ORIGIN if origin else _COLUMNS
+    if len(wanted) == 1:
+        columns = (replace(columns[0], spare=3), *columns[1:])  # it is the same in all rows
+    with list_rows(
+        inv.out, "ConfigValueList", "ConfigValue", columns, cluster=cluster, warnings=inv.talk.warnings
+    ) as rows:
+        for resource, entries in found.items():
+            shown = [entry for entry in entries if every or entry.source != "default"]
+            for entry in shown:
+                rows.add(_row(resource, entry, structured=structured, origin=origin))
+            if not shown:
+                inv.talk.note(f"{resource}: nothing is set" + ("" if every else "; --all shows defaults"))
+    return inv.finish(done=bool(found))
+
+
+def _row(resource: ConfigResource, entry: ConfigEntry, *, structured: bool, origin: bool) -> dict[str, Any]:
+    hidden = None if structured else HIDDEN
+    row: dict[str, Any] = {
+        "name": shown_name(resource),
+        "key": entry.name,
+        "value": hidden if entry.is_sensitive else entry.value,
+        "source": entry.source,
+        "read_only": entry.read_only,
+        "sensitive": entry.is_sensitive,
+        "type": entry.type or None,
+    }
+    if origin:
+        places = [
+            (name, hidden if entry.is_sensitive else value, source) for name, value, source in entry.synonyms
+        ]
+        row["origin"] = (
+            [{"key": name, "value": value, "source": source} for name, value, source in places]
+            if structured
+            else "; ".join(_place(entry.name, *place) for place in places)
+        )
+    return row
+
+
+def _place(key: str, name: str, value: str | None, source: str) -> str:
+    """``default: delete``, or ``default: log.cleanup.policy=delete`` where the key there is another one."""
+    return f"{source}: {value}" if name == key else f"{source}: {name}={value}"

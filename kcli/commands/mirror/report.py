@@ -1,0 +1,124 @@
+"""The report of a mirror: the summary on stderr, rows for ``-o``, the exit status."""
+
+from collections.abc import Sequence
+
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
+from kcli.core.errors import KcliError, PartlyFailedError
+from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.result import Result
+from kcli.flows.mirror.sync_groups import FAILED, LIVE, SET, UNKNOWN, Translated
+from kcli.flows.mirror.verify import Comparison
+from kcli.flows.stop import Stop
+from kcli.output.progress import counted, size_text
+from kcli.output.tables import Column
+
+COLUMNS = (
+    Column("topic"),
+    Column("partition", "number"),
+    Column("target", spare=2),
+    Column("from_offset", "number"),
+    Column("to_offset", "number"),
+    Column("records", "number"),
+    Column("bytes", "size", spare=1),
+    Column("lag_records", "number"),
+    Column("passed_through_batches", "number", wide=True),
+    Column("reencoded_batches", "number", wide=True),
+    Column("dropped_control_batches", "number", wide=True),
+    Column("gaps", wide=True),
+    Column("digest_source", wide=True),
+    Column("digest_target", wide=True),
+    Column("error", "prose"),
+)
+
+
+def report(inv: Invocation, result: Result, stop: Stop) -> int:
+    """Prints the rows and the summary; returns the exit status."""
+    compared = {one.pair.source.tp: one for one in result.comparisons}
+    rows = (_row(copy, result.ends.get(copy.source, -1), compared.get(copy.source)) for copy in result.copies)
+    cluster, totals = result.survey.source_cluster, _totals(result)
+    print_rows(inv, "MirrorReport", COLUMNS, rows, cluster, item="MirrorPartition", head=totals)
+    inv.talk.note(_summary(result))
+    if stop and result.seconds:
+        inv.talk.note("stopped; the same command continues from here")
+    for error in result.failures():
+        inv.failed(error)
+    _report_groups(inv, result.synced)
+    return inv.finish(done=result.done, also=[stop.exit_code])
+
+
+def _totals(result: Result) -> dict[str, object]:
+    copies = result.copies
+    return {
+        "target_cluster": result.survey.target_cluster,
+        "job": result.job,
+        "records": sum(copy.records for copy in copies),
+        "bytes": sum(copy.bytes for copy in copies),
+        "seconds": round(result.seconds, 3),
+        "passed_through_batches": sum(copy.untouched_batches for copy in copies),
+        "reencoded_batches": sum(copy.encoded_batches for copy in copies),
+        "dropped_control_batches": sum(copy.control_batches for copy in copies),
+        "gaps": sum(len(copy.gaps) for copy in copies),
+    }
+
+
+def _row(copy: PartitionCopy, end: int, compared: Comparison | None) -> dict[str, object]:
+    if copy.stop is not None:
+        end = copy.stop
+    return {
+        "topic": copy.source.topic,
+        "partition": copy.source.partition,
+        "target": copy.target.topic,
+        "from_offset": copy.started_at,
+        "to_offset": copy.position,
+        "records": copy.records,
+        "bytes": copy.bytes,
+        "lag_records": None if end < 0 else max(0, end - copy.position),
+        "passed_through_batches": copy.untouched_batches,
+        "reencoded_batches": copy.encoded_batches,
+        "dropped_control_batches": copy.control_batches,
+        "gaps": [[gap.first, gap.stop - 1] for gap in copy.gaps],
+        "digest_source": compared.source_digest if compared else None,
+        "digest_target": compared.target_digest if compared else None,
+        "error": str(copy.error) if copy.error else None,
+    }
+
+
+def _summary(result: Result) -> str:
+    records = sum(copy.records for copy in result.copies)
+    size = sum(copy.bytes for copy in result.copies)
+    untouched = sum(copy.untouched_batches for copy in result.copies)
+    batches = untouched + sum(copy.encoded_batches for copy in result.copies)
+    parts = []
+    if result.seconds and not records and all(copy.done and copy.error is None for copy in result.copies):
+        parts.append("nothing to copy: the target has everything")
+    elif result.seconds:
+        rate = records / result.seconds
+        parts.append(
+            f"{counted(records, 'record')} copied ({size_text(size)}) in {result.seconds:.1f} s: {rate:,.0f} records/s"
+        )
+        if batches:
+            parts.append(
+                f"{100 * untouched / batches:.0f} % of {counted(batches, 'batch', 'batches')} untouched"
+            )
+    if result.comparisons:
+        equal = sum(one.equal for one in result.comparisons)
+        total = sum(one.source_records for one in result.comparisons)
+        parts.append(
+            f"{equal} of {counted(len(result.comparisons), 'partition')} equal, {counted(total, 'record')} compared"
+        )
+    if result.synced:
+        done = sum(row.status == SET for row in result.synced)
+        parts.append(f"{done} of {counted(len(result.synced), 'committed offset')} set")
+    return ", ".join(parts) or "nothing was copied"
+
+
+def _report_groups(inv: Invocation, synced: Sequence[Translated]) -> None:
+    for row in synced:
+        if row.status in (UNKNOWN, LIVE):
+            inv.talk.warn(
+                f"group {row.group}, {row.source}: offset {row.source_offset} was not set: {row.why}"
+            )
+        elif row.status == FAILED:
+            what = f"group {row.group}: offset {row.target_offset} of {row.target} was not committed"
+            inv.failed(PartlyFailedError(what, KcliError(row.why)))

@@ -1,0 +1,70 @@
+"""``kcli mirror status``: the jobs that write to a cluster, and how far each partition is."""
+
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
+from kcli.commands.shared.sides import Side
+from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
+from kcli.core.errors import NotFoundError
+from kcli.core.exit_codes import ExitCode
+from kcli.core.options import ClientOptions
+from kcli.flows.mirror.state import SavedJob, is_running
+from kcli.flows.mirror.store import saved_jobs
+from kcli.output.progress import counted
+from kcli.output.tables import Column
+
+COLUMNS = (
+    Column("job"),
+    Column("topic"),
+    Column("partition", "number"),
+    Column("target", spare=3),
+    Column("position", "number"),
+    Column("lag_records", "number"),
+    Column("records", "number", spare=1),
+    Column("state"),
+    Column("updated_at", "time", spare=2),
+    Column("delivery", wide=True),
+    Column("source_cluster", wide=True),
+    Column("host", wide=True),
+)
+
+
+def status(inv: Invocation, target: str, job: str | None) -> int:
+    """Lists all jobs, or one; returns the exit status. NotFoundError for a job that does not exist."""
+    side = Side(inv, "--to", target, changes=False)
+    with Admin(side.options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
+        with inv.first_contact(target):
+            cluster = admin.cluster_id()
+        jobs = saved_jobs(side, admin, inv.hooks, wait=False)
+    if job is not None and job not in jobs:
+        raise NotFoundError(
+            f"mirror job {job} does not exist",
+            why=f"this cluster has {counted(len(jobs), 'job')}",
+            do="`kcli mirror status --to HOST:PORT` lists the jobs",
+        )
+    now = wall_ms()
+    rows = (row for name in sorted(jobs) if job in (None, name) for row in _rows(jobs[name], now))
+    print_rows(inv, "MirrorJobList", COLUMNS, rows, cluster, item="MirrorJob")
+    return ExitCode.DONE
+
+
+def _rows(job: SavedJob, now: int) -> list[dict[str, object]]:
+    state = job.state
+    status = "ended" if state.ended else "running" if is_running(state, now) else "unknown"
+    return [
+        {
+            "job": state.job,
+            "topic": tp.topic,
+            "partition": tp.partition,
+            "target": saved.progress.target,
+            "position": saved.progress.position,
+            "lag_records": max(0, saved.progress.source_end - saved.progress.position),
+            "records": saved.progress.records,
+            "delivery": state.delivery,
+            "updated_at": saved.progress.updated_ms,
+            "state": status,
+            "source_cluster": state.source,
+            "host": state.host,
+        }
+        for tp, saved in sorted(job.partitions.items())
+    ]

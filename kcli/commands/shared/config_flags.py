@@ -1,0 +1,68 @@
+"""The flags ``--set``, ``--unset``, ``--append`` and ``--remove`` of ``topics alter`` and ``configs alter``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kcli.commands.shared.usage import usage
+from kcli.core.admin.configs import ConfigChange, ConfigOp
+from kcli.flows.config_values import list_words
+from kcli.flows.configs.changes import WORDS
+
+_EXAMPLES = {ConfigOp.SET: "retention.ms=3600000"} | dict.fromkeys(
+    (ConfigOp.APPEND, ConfigOp.SUBTRACT), "cleanup.policy=compact"
+)
+
+
+def config_changes(
+    command: str, sets: Iterable[str], unsets: Iterable[str], appends: Iterable[str], removes: Iterable[str]
+) -> list[ConfigChange]:
+    """The changes of the flags; a usage error for one that is malformed, and for two of a key that contradict."""
+    given = [_pair(command, ConfigOp.SET, text) for text in sets]
+    given += [_unset(command, text) for text in unsets]
+    given += [_pair(command, ConfigOp.APPEND, text) for text in appends]
+    given += [_pair(command, ConfigOp.SUBTRACT, text) for text in removes]
+    found: dict[str, ConfigChange] = {}
+    for change in given:
+        before = found.get(change.name)
+        if before is None:
+            found[change.name] = change
+        elif before.op == change.op and change.op in (ConfigOp.APPEND, ConfigOp.SUBTRACT):
+            found[change.name] = ConfigChange(change.name, f"{before.value},{change.value}", change.op)
+        elif before != change:
+            raise usage(
+                f"{command}: {change.name} is changed twice, by --{WORDS[before.op]} and --{WORDS[change.op]}",
+                why="a key can be changed once in a request",
+                do=f"leave one of them out; several elements of a list: --append {change.name}=A,B",
+            )
+    return list(found.values())
+
+
+def _pair(command: str, op: ConfigOp, text: str) -> ConfigChange:
+    key, sign, value = text.partition("=")
+    flag = f"--{WORDS[op]}"
+    if not sign or not key.strip():
+        raise usage(
+            f"{command}: {flag}{'' if sign else f' {key!r}'} is not KEY=VALUE",
+            why="there is no = in it" if not sign else "there is no key before the =",
+            do=f"write {flag} {_EXAMPLES[op]}"
+            + (f"; --unset {key} restores the default" if op is ConfigOp.SET and not sign else ""),
+        )
+    if op is not ConfigOp.SET and not list_words(value):
+        raise usage(
+            f"{command}: {flag} {text!r} names no element",
+            why=f"{flag} changes the elements of a list",
+            do=f"write {flag} {_EXAMPLES[op]}",
+        )
+    return ConfigChange(key.strip(), value, op)
+
+
+def _unset(command: str, text: str) -> ConfigChange:
+    key, sign, _ = text.partition("=")
+    if sign or not key.strip():
+        raise usage(
+            f"{command}: --unset {key or text!r} is not a configuration key",
+            why="--unset restores the default and needs no value" if sign else "it is empty",
+            do=f"write --unset {key.strip() or 'retention.ms'}; --remove KEY=VALUE removes an element of a list",
+        )
+    return ConfigChange(key.strip(), None, ConfigOp.DELETE)

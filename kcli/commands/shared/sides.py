@@ -1,0 +1,87 @@
+"""The two clusters of a mirror, or of a comparison: each a profile with all its options, or brokers with those of the
+other sources.
+"""
+
+import copy
+from shlex import quote
+from typing import Any, TypeVar
+
+import click
+
+from kcli.commands.shared.configuration import Configuration
+from kcli.commands.shared.context import Invocation, cluster_name
+from kcli.commands.shared.sources import sources_of
+from kcli.commands.shared.usage import usage
+from kcli.core.options import ClientOptions, ConsumerOptions, own_option_names
+from kcli.profiles.sources import Sources, is_sandbox
+
+O = TypeVar("O", bound=ClientOptions)  # noqa: E741
+
+_LIMIT = "max_decompressed_batch_bytes"
+_FROM_FLAGS = dict.fromkeys(
+    own_option_names(ConsumerOptions) - {_LIMIT},
+    ("it is a consumer option", "leave it out; `kcli consume TOPIC` takes it"),
+)
+"""The options of a consumer that follow from a mirror's flags: all but the limit of a decompressed batch."""
+
+
+class Side:
+    """One cluster; ``servers`` are its brokers, ``named`` is what the option says. ``changes``: whether the command
+    writes to it.
+    """
+
+    def __init__(self, inv: Invocation, flag: str, named: str, *, changes: bool) -> None:
+        self._inv = inv
+        self.named = named
+        for option, given in (("-b", inv.values.bootstrap_server), ("--profile", inv.values.profile)):
+            if given is not None:
+                raise usage(
+                    f"{click.get_current_context().command_path}: {option} names a third cluster",
+                    why="it has two: --from and --to",
+                    do=f"use {flag} instead",
+                )
+        self._configuration = Configuration(
+            inv.values,
+            inv.talk,
+            inv.given_timeout,
+            traced="conf" in inv.areas,
+            sources=_sources(inv, flag, named),
+            changes=changes,
+        )
+        if changes:
+            inv.acts_under(self._configuration)
+        resolved = self._configuration.resolved
+        self.servers = str(resolved.values["bootstrap_servers"])
+        self.name = cluster_name(resolved)
+        profile = resolved.profile
+        self.option = (
+            f"--profile {quote(profile.name)}" if profile is not None else f"-b {quote(self.servers)}"
+        )
+        # Refuses -X with options of a producer or consumer: those of a mirror follow from its flags.
+        self._configuration.client_options(ConsumerOptions, inv.timeout, _FROM_FLAGS, {})
+        self._configuration.check_no_registry()
+
+    @property
+    def configuration(self) -> Configuration:
+        """The options of this cluster, of all sources."""
+        return self._configuration
+
+    def options(self, kind: type[O], **own: Any) -> O:
+        """The options of a client of this cluster; ``own`` by field name."""
+        given = self._configuration.resolved.values
+        if issubclass(kind, ConsumerOptions) and _LIMIT in given:
+            own.setdefault(_LIMIT, given[_LIMIT])
+        return self._configuration.inner_options(kind, self._inv.timeout, own)
+
+
+def _sources(inv: Invocation, flag: str, named: str) -> Sources:
+    """A profile that is current, or in a variable, is for one cluster: it says nothing of either of the two."""
+    values = copy.copy(inv.values)
+    by_address = ":" in named and not is_sandbox(named)
+    values.bootstrap_server = named if by_address else None
+    values.profile = None if by_address else named
+    found = sources_of(values, lambda: None)
+    found.profile_option = found.broker_option = flag
+    found.ignores_current = True
+    found.profile_required = not by_address
+    return found

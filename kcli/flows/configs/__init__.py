@@ -1,0 +1,1 @@
+"""Configurations of topics, brokers and groups: what they are, and their changes."""

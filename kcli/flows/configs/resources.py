@@ -1,0 +1,82 @@
+"""Configurations of topics, brokers and groups as they are, and why one cannot be described or changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
+from kcli.core.cluster.metadata import unknown_topic
+from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
+from kcli.core.exit_codes import ExitCode
+
+ALL_BROKERS = "default"
+"""How users name the default of all brokers."""
+_NO_SUCH_KIND = (35, 42)  # UNSUPPORTED_VERSION, INVALID_REQUEST
+_BEFORE_GROUPS = ("before", "3.")
+
+
+class FencedBrokerError(KcliError):
+    """The broker exists, but is not alive."""
+
+    exit_code = ExitCode.REFUSED
+
+
+def shown_name(resource: ConfigResource) -> str:
+    """The name as users write it."""
+    return resource.name or ALL_BROKERS
+
+
+def described(
+    admin: Admin, wanted: Sequence[ConfigResource]
+) -> dict[ConfigResource, list[ConfigEntry] | KcliError]:
+    """The entries of each resource with their synonyms, by key; or the error, explained."""
+    found = admin.describe_configs(wanted, synonyms=True)
+    return {
+        resource: explained(admin, resource, one) if isinstance(one, KcliError) else sorted(one, key=_key)
+        for resource, one in found.items()
+    }
+
+
+def explained(admin: Admin, resource: ConfigResource, error: KcliError) -> KcliError:
+    """The error of a resource with the nearest names, or the versions of the brokers, where they explain it."""
+    if resource.kind is ConfigKind.TOPIC and isinstance(error, NotFoundError):
+        return unknown_topic(resource.name, [topic.name for topic in admin.list_topics()])
+    if resource.kind is ConfigKind.BROKER and isinstance(error, NotFoundError):
+        if _is_fenced(admin, resource.name):
+            return FencedBrokerError(
+                f"{resource} is fenced",
+                why="it is registered, but has lost contact with the controller; no other broker has its configuration",
+                do=f"start it, or find out why it is not connected: `kcli cluster describe` shows it; `kcli configs "
+                f"describe brokers {ALL_BROKERS}` shows the default of all brokers",
+            )
+        error.do = error.do or "`kcli cluster describe` lists the brokers"
+    if isinstance(error, BrokerError) and error.code in _NO_SUCH_KIND and resource.kind is ConfigKind.GROUP:
+        return _too_old(admin, resource, error)
+    return error
+
+
+def _is_fenced(admin: Admin, name: str) -> bool:
+    """Whether a broker of this id is registered and not alive; False where brokers cannot say (before Kafka 4.0)."""
+    try:
+        found = admin.describe_cluster(include_fenced=True).brokers
+    except KcliError:
+        return False
+    return any(broker.is_fenced and str(broker.node.id) == name for broker in found)
+
+
+def _too_old(admin: Admin, resource: ConfigResource, error: KcliError) -> KcliError:
+    """The error with the version of the brokers; unchanged if they are new enough to have configurations of groups."""
+    found = [one for one in admin.describe_features().values() if not isinstance(one, KcliError)]
+    releases = {one.release or "before 3.3, or with ZooKeeper" for one in found}
+    if not any(release.startswith(_BEFORE_GROUPS) for release in releases):
+        return error
+    return UnsupportedError(
+        f"{resource} has no configuration on these brokers: they run Kafka {', '.join(sorted(releases))}",
+        why=error.why,
+        do="use Kafka 4 or later; until then the brokers' own settings (group.*) apply to all groups",
+    )
+
+
+def _key(entry: ConfigEntry) -> str:
+    return entry.name

@@ -1,0 +1,68 @@
+"""The plan of a copy to another cluster: what is shown, what stands against it, and what has to be asked. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kcli.core.errors import AuthError, KcliError
+from kcli.flows.mirror.job import Ends
+from kcli.flows.mirror.preflight import ConflictError, Login, grant_commands
+from kcli.flows.mirror.survey import Survey
+from kcli.output.progress import counted
+
+
+class CopyPlan(NamedTuple):
+    """What is going to be copied.
+
+    ``own``: the topics that the job copies already, from source to target; ``partitions``: how many of each source topic
+    are copied. ``unfit``: the target cannot be written by a producer of this kind. ``compares``: nothing is copied.
+    ``title``: the first line of the plan, if it is no mirror; ``remarks``: further lines of it.
+    """
+
+    job: str
+    found: Survey
+    own: Mapping[str, str]
+    partitions: Mapping[str, int]
+    ends: Ends
+    exactly_once: bool
+    unfit: KcliError | None = None
+    compares: bool = False
+    title: str | None = None
+    remarks: Sequence[str] = ()
+
+    @property
+    def filled(self) -> list[str]:
+        """The target topics that have records already, of somebody else."""
+        return [
+            route.target
+            for route in self.found.routes
+            if not self.compares
+            and self.own.get(route.source) != route.target
+            and self.ends.has_records(route.target)
+        ]
+
+    def refusal(self, source: Login, target: Login) -> KcliError | None:
+        """Why it cannot begin: AuthError for missing permissions, ConflictError for a target that cannot hold the copy,
+        UnsupportedError for brokers that are too old.
+        """
+        denied, conflicts = self.found.findings.denied, self.found.findings.conflicts
+        if denied:
+            return AuthError(
+                f"{counted(len(denied), 'permission')} missing",
+                why="; ".join(finding.what for finding in denied),
+                do=f"have {'it' if len(denied) == 1 else 'them'} granted"
+                f"{'' if any(one.route is None for one in denied) else ', or leave these topics out'}: "
+                + "; ".join(f"`{command}`" for command in grant_commands(denied, source, target)),
+            )
+        if self.compares:
+            return None
+        if not conflicts:
+            return self.unfit
+        routes = dict.fromkeys(finding.route for finding in conflicts)
+        return ConflictError(
+            "; ".join(f"topic {one.target} cannot hold an exact copy of {one.source}" for one in routes),
+            why="; ".join(
+                finding.what if len(routes) == 1 else f"{finding.route.target}: {finding.what}"
+                for finding in conflicts
+            ),
+            do="; ".join(dict.fromkeys(finding.do for finding in conflicts)),
+        )

@@ -1,0 +1,457 @@
+"""A mirror from its start to its result: the driver of ``kcli mirror`` and of the demo. It runs in the thread of its
+caller; the producer has one of its own.
+
+The sequence, each a method of ``Mirror``:
+
+1. ``prepare``: both clusters are contacted, and what earlier runs of the job saved is read. From both follows where each
+   partition begins, and all that stands in the way: permissions, settings of the target, loops, brokers that are too
+   old. Nothing has been created yet when the observer refuses it; a dry run ends here.
+2. ``create``: the topics that the target lacks, and the topic of the state.
+3. ``copy``: one attempt, and after a fence another one, until everything is copied or a stop is requested. Then the
+   proof and the groups. (``compare`` is the proof alone.)
+
+An attempt has a producer of its own, and an order that no step may leave:
+
+a. fence: ``init_transactions`` ends every transaction of an earlier run of the job. Until this moment such a run could
+   commit, so what ``prepare`` read may be old.
+b. follow: the state is read again, and the copy begins where that run ended.
+c. claim: the job is written, with the name of this run, before its first record. An earlier run that is fenced later
+   reads there who took over; and no records are of a job that the next run does not know.
+d. copy: records and the positions after them, in one transaction (see ``exactly_once``), or the positions behind what
+   is confirmed (see ``copy``). Between two polls: new topics, groups.
+
+A fence has two meanings, and the broker does not say which: another run took over, or the transaction took longer than
+the coordinator waits. ``_recover`` tells them apart by the claim, and makes a new plan in the second case.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from kcli.core.admin.admin import Admin
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.errors import KcliError, ProducerFencedError, TransactionUnknownError, UnsupportedError
+from kcli.core.hooks import Hooks
+from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
+from kcli.core.producer.producer import Producer
+from kcli.core.types import TopicPartition
+from kcli.flows.checkpoint import check_lockable, locked
+from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
+from kcli.flows.mirror.discovery import Discovery
+from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
+from kcli.flows.mirror.job import Attempt, add_attempts, default_name, finish_attempt, job_state
+from kcli.flows.mirror.loops import jobs_that_write
+from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.plan import CopyPlan
+from kcli.flows.mirror.planning import Plan, Planner
+from kcli.flows.mirror.progress import MirrorProgress
+from kcli.flows.mirror.proof import compare_copies
+from kcli.flows.mirror.result import Result
+from kcli.flows.mirror.routes import STATE_TOPIC, parse_rename
+from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
+from kcli.flows.mirror.state import JobState, SavedJob, StateRecord, job_record, load_jobs
+from kcli.flows.mirror.store import FileStore, Progress, TopicStore, read_file_records, saved_jobs
+from kcli.flows.mirror.survey import Selection
+from kcli.flows.mirror.sync_groups import Translated
+from kcli.flows.mirror.targets import create_state_topic, create_targets, identify, unfit, without_options
+from kcli.flows.mirror.tasks import discovery_task, sync_copies, sync_task
+from kcli.flows.mirror.verify import Comparison
+from kcli.flows.periodic import Periodic
+from kcli.flows.rate import wait
+from kcli.flows.stop import Stop
+
+_FOREVER = 0x7FFF_FFFF  # ms: a target that is away for long costs nothing but time
+_INIT_PATIENCE = 60.0  # seconds until the transactional id is ours
+_TAKEOVER_SECONDS = 2.0  # a mirror that took over has written its name by then
+_CREATED_PATIENCE = 30.0  # seconds until a new topic is in the metadata of all brokers
+_FLUSH_SLICE = 0.2
+_TASK_INTERVAL = 30.0  # seconds between two looks for new topics, and two syncs of groups
+_TASK_PATIENCE = 5.0  # seconds for one of them: nothing is copied meanwhile
+
+
+class Mirror:
+    """One run of a job; ``with`` closes its clients. ``timeout`` (seconds): of a first contact, and of one call."""
+
+    def __init__(
+        self,
+        settings: MirrorSettings,
+        source: Cluster,
+        target: Cluster,
+        observer: Observer,
+        *,
+        hooks: Hooks,
+        timeout: float,
+    ) -> None:
+        self._settings = settings
+        self._source, self._target = source, target
+        self._observer = observer
+        self._hooks = hooks
+        self._timeout = timeout
+        self._stack = ExitStack()
+        self._selection = Selection(
+            settings.topics, [parse_rename(text) for text in settings.renames], settings.by_key
+        )
+        self._source_admin = self._admin(source, timeout)
+        self._target_admin = self._admin(target, timeout)
+        self._file_records: list[StateRecord] = []  # of the checkpoint file, as it was read last
+        self._task_admins: tuple[Admin, Admin] | None = None
+        self._discovery: Discovery | None = None
+        self._name: str
+        self._consumer: Consumer
+        self._planner: Planner
+        self._plan: Plan
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    # --- 1: before anything is created ---------------------------------------------------------------
+
+    def prepare(self) -> bool:
+        """Makes the plan, and returns whether the observer lets it begin. Raises whatever stands against all of it."""
+        settings, observer = self._settings, self._observer
+        for cluster, admin in ((self._source, self._source_admin), (self._target, self._target_admin)):
+            with observer.contact(cluster.servers):
+                admin.connect()
+        if settings.checkpoint is not None and observer.dry_run:
+            check_lockable(settings.checkpoint)
+        elif settings.checkpoint is not None:
+            self._stack.enter_context(locked(settings.checkpoint))
+        source_id = self._source_admin.cluster_id()
+        self._name = settings.job or default_name(source_id, settings.topics, settings.renames)
+        self._consumer = self._reader(self._source, show_control_batches=True)
+        with observer.contact(self._source.servers):
+            self._consumer.connect(self._timeout)
+        jobs = self._jobs_on_source(self._source_admin)
+        self._planner = Planner(
+            settings, self._selection, self._source_admin, self._target_admin, self._consumer, self._timeout
+        )
+        self._plan = plan = self._planner.plan(self._saved_before_plan(), jobs)
+        return observer.may_begin(
+            CopyPlan(
+                self._name,
+                plan.found,
+                plan.own,
+                Counter(copy.source.topic for copy in plan.copies),
+                plan.ends,
+                settings.exactly_once,
+                unfit=None if settings.verify_only else unfit(self._target_admin, self._producer_options()),
+                compares=settings.verify_only,
+            )
+        )
+
+    def _saved_before_plan(self) -> SavedJob | None:
+        """What is saved, without waiting for a transaction of this job that a kill left open: it ends when the copy
+        initializes its transactional id, and then the state is read again.
+        """
+        if self._settings.exactly_once and not self._settings.verify_only:
+            found = self._saved(wait=False)
+            if found is not None:
+                return found
+        return self._saved()
+
+    def _saved(self, *, wait: bool = True) -> SavedJob | None:
+        """What runs of this job have saved until now. ``wait``: see ``load_topic``."""
+        if self._settings.checkpoint is not None:
+            self._file_records = read_file_records(self._settings.checkpoint)
+            return load_jobs(self._file_records).get(self._name)
+        return saved_jobs(self._target, self._target_admin, self._hooks, wait=wait).get(self._name)
+
+    def _jobs_on_source(self, admin: Admin, *, again: bool = False) -> list[JobState]:
+        """See ``jobs_that_write``."""
+        return jobs_that_write(
+            self._source,
+            admin,
+            self._target_admin.cluster_id(),
+            self._hooks,
+            detail=self._observer.detail,
+            again=again,
+        )
+
+    # --- 2: what the target lacks --------------------------------------------------------------------
+
+    def create(self) -> None:
+        """Creates the topics that the target lacks; raises the first error."""
+        create_targets(self._target_admin, self._plan.found.findings, self._plan.targets)
+        if self._settings.checkpoint is None:
+            create_state_topic(self._target_admin, self._plan.found.brokers)
+
+    # --- 3: the copy and its proof -------------------------------------------------------------------
+
+    def copy(self, stop: Stop) -> Result:
+        """Copies until the end or a stop, then compares and syncs groups. Errors of partitions are in the copies."""
+        settings = self._settings
+        began = time.monotonic()
+        with self._observer.progress("copied") as bar:
+            stop.wake(self._consumer.wakeup)
+            state = job_state(
+                self._name,
+                self._plan.found,
+                self._source.servers,
+                exactly_once=settings.exactly_once,
+                by_key=settings.by_key,
+                headers=settings.headers,
+            )
+            attempts: list[Attempt] = []
+            while True:
+                identify(self._target_admin, self._plan.copies)
+                try:
+                    self._attempt(state, stop, MirrorProgress(bar, self._plan.copies, self._consumer))
+                    break
+                except (ProducerFencedError, TransactionUnknownError) as error:
+                    state, ended = self._recover(state, error, stop)
+                    attempts += ended
+            copies = self._plan.copies
+            add_attempts(copies, attempts)
+            seconds = time.monotonic() - began
+            comparisons = self._compare(stop) if settings.verify and not stop else []
+            synced = self._sync_groups(copies) if settings.groups else []
+        ends = {copy.source: self._source_end(copy.source) for copy in copies}
+        return Result(self._name, self._plan.found, copies, comparisons, synced, seconds, ends)
+
+    def compare(self, stop: Stop) -> Result:
+        """The proof alone: what the job has copied, or all of both topics where there is no such job."""
+        comparisons = self._compare(stop, whole=self._plan.saved is None)
+        return Result(self._name, self._plan.found, self._plan.copies, comparisons, [], 0.0, {})
+
+    def _compare(self, stop: Stop, *, whole: bool = False) -> list[Comparison]:
+        span = self._settings.span
+        return compare_copies(
+            self._observer,
+            self._source,
+            self._target,
+            self._reader,
+            self._plan.copies,
+            stop,
+            self._timeout,
+            whole=whole,
+            to_end=self._settings.verify_only,
+            limited=span is not None and span.stop is not None,
+        )
+
+    def _sync_groups(self, copies: Sequence[PartitionCopy]) -> list[Translated]:
+        """The last translation of committed offsets; what failed of it is reported, and the copy counts."""
+        observer, groups = self._observer, self._settings.groups
+        try:
+            rows, errors = sync_copies(self._source_admin, self._target_admin, groups, copies)
+        except KcliError as failure:
+            observer.failed(failure)
+            return []
+        for error in errors.values():
+            observer.failed(error)
+        for group in dict.fromkeys(groups):
+            if group not in errors and not any(row.group == group for row in rows):
+                observer.warn(f"group {group} has no committed offset of a mirrored partition on the source")
+        return rows
+
+    # --- an attempt ----------------------------------------------------------------------------------
+
+    def _attempt(self, state: JobState, stop: Stop, progress: Callable[[], None]) -> None:
+        """Copies with a producer of its own; with transactions, until it is fenced."""
+        deliveries = Deliveries(transactional=self._settings.exactly_once)
+        options = self._producer_options()
+        with Producer(options, hooks=self._hooks, on_delivery=deliveries) as producer:
+            self._connect(producer)
+            if self._settings.exactly_once:
+                self._fence_earlier_run(producer)
+                self._follow_earlier_run()
+            stop.wake(producer.interrupt)
+            saving = Progress(state, self._source_end, self._plan.saved)
+            store = self._claim(producer, state, saving)
+            # Flushed, since records of an unknown job would be somebody else's to the next run, which would ask.
+            while not stop and not producer.flush(_FLUSH_SLICE):
+                pass
+            copy = self._copy_of(producer, deliveries, store, stop, progress)
+            copy.run(self._tasks(producer, saving, copy))
+            if stop:
+                producer.close(0.0)  # what is not confirmed by now is not waited for
+
+    def _connect(self, producer: Producer) -> None:
+        topics = self._plan.targets
+        needed = topics if self._settings.checkpoint is not None else [*topics, STATE_TOPIC]
+        try:
+            with self._observer.contact(self._target.servers):
+                producer.connect(needed, self._timeout, _CREATED_PATIENCE)
+        except UnsupportedError as error:  # this broker is older than those that the plan has seen
+            raise without_options(error) from None
+
+    def _fence_earlier_run(self, producer: Producer) -> None:
+        """Step a: from here on no earlier run can commit. A transaction that it left open is aborted (KIP-98), or
+        committed, if its coordinator had decided that; ``init_transactions`` returns after its end.
+        """
+        producer.init_transactions(max(_INIT_PATIENCE, self._timeout))
+
+    def _follow_earlier_run(self) -> None:
+        """Step b: an earlier run of the job could commit until now, when it is fenced: the copy begins where it ended.
+
+        1. This run reads position 100, and shows its plan.
+        2. The earlier one, which still runs, commits up to 150.
+        3. It is fenced. Copied from 100 on, 100 to 149 would be stored twice.
+
+        Reading waits for no transaction of this job any more. Where the state is the one that the plan is made of, the
+        plan stands.
+        """
+        saved, known = self._saved(), self._plan.saved
+        if saved is None or (known is not None and known.state == saved.state):
+            return
+        new = self._planner.plan_again(saved, self._plan.copies)
+        identify(self._target_admin, new.copies)
+        self._plan.become(new)
+
+    def _claim(self, producer: Producer, state: JobState, saving: Progress) -> FileStore | TopicStore:
+        """Step c: the job is written with the name of this run, so that an earlier one finds out that it is over."""
+        store: FileStore | TopicStore
+        if self._settings.checkpoint is not None:
+            store = FileStore(self._settings.checkpoint, saving, self._file_records)
+            store.write([job_record(state)])
+            return store
+        store = TopicStore(producer, saving)
+        if self._settings.exactly_once:
+            with producer.transaction():
+                store.write([job_record(state)])
+        else:
+            store.write([job_record(state)])
+        return store
+
+    def _copy_of(
+        self,
+        producer: Producer,
+        deliveries: Deliveries,
+        store: FileStore | TopicStore,
+        stop: Stop,
+        progress: Callable[[], None],
+    ) -> Copy:
+        settings, found = self._settings, self._plan.found
+        return (ExactlyOnceCopy if settings.exactly_once else Copy)(
+            self._consumer,
+            producer,
+            deliveries,
+            self._plan.copies,
+            store,
+            stop=stop,
+            pace=settings.pace,
+            by_key=settings.by_key,
+            clusters=(found.source_cluster, found.target_cluster) if settings.headers else None,
+            on_gap=settings.on_gap,
+            on_recreate=settings.on_recreate,
+            progress=progress,
+            warn=self._observer.warn,
+        )
+
+    def _tasks(self, producer: Producer, saving: Progress, copy: Copy) -> list[Periodic]:
+        """What is done from time to time while the source is followed; a run with an end has none of it.
+
+        The admins and the discovery stay after a fence, the latter with what it has refused.
+        """
+        plan, settings, observer = self._plan, self._settings, self._observer
+        if any(one.stop is not None for one in plan.copies):
+            return []
+        if self._task_admins is None:
+            self._task_admins = (
+                self._admin(self._source, _TASK_PATIENCE),
+                self._admin(self._target, _TASK_PATIENCE),
+            )
+        source, target = self._task_admins
+        if self._discovery is None:
+            self._discovery = Discovery(
+                source,
+                target,
+                self._planner.selection,
+                plan.found,
+                plan.copies,
+                jobs=lambda: self._jobs_on_source(source, again=True),
+                headers=settings.headers,
+                may_fill=observer.may_fill,
+            )
+
+        def add(copies: Sequence[PartitionCopy]) -> None:
+            plan.copies.extend(copies)
+            copy.add(copies)
+
+        look = discovery_task(observer, self._discovery, producer, saving, add, by_key=settings.by_key)
+        interval = min(_TASK_INTERVAL, self._consumer.options.metadata_max_age_ms / 1000)
+        tasks = [Periodic(interval, look)]
+        if settings.groups:
+            tasks.append(
+                Periodic(interval, sync_task(observer, source, target, settings.groups, plan.copies))
+            )
+        return tasks
+
+    # --- recovery after a fence ----------------------------------------------------------------------
+
+    def _recover(self, state: JobState, error: KcliError, stop: Stop) -> tuple[JobState, list[Attempt]]:
+        """The state for the next attempt, and what the fenced one has copied; raises if there is to be none.
+
+        The last transaction may be committed or not (its answer was lost with the fence). The new plan begins at what is
+        saved, which was in the same transaction as the records: so nothing is copied twice, and nothing is left out.
+        """
+        self._check_fence(state, error, stop)
+        begun = self._plan.copies
+        self._plan = self._planner.plan_again(self._saved(), begun)
+        new = {copy.source: copy for copy in self._plan.copies}
+        ended = [finish_attempt(copy, new[copy.source]) for copy in begun if copy not in self._plan.copies]
+        topics = {copy.source.topic: copy.target.topic for copy in self._plan.copies}
+        return msgspec.structs.replace(state, topics=topics), ended
+
+    def _check_fence(self, state: JobState, error: KcliError, stop: Stop) -> None:
+        """Raises if another mirror of the job took over, or a stop was requested; else the transaction timed out.
+
+        1. The other run fences this one, by its step a.
+        2. This one finds out, at once: the other one has not claimed the job yet, and is about to.
+        3. Two seconds later its name is in the state, unless it was killed in between; then the job is free.
+        """
+        if stop:
+            raise error
+        wait(_TAKEOVER_SECONDS, stop)
+        saved = self._saved()
+        if saved is None or saved.state.run != state.run:
+            host = saved.state.host if saved is not None else "unknown"
+            raise ProducerFencedError(
+                f"mirror job {state.job} is run by another process",
+                why=f"it took over the transactional id (host {host})",
+                do="stop one of them; --job NAME gives a second mirror a name of its own",
+            )
+        self._observer.note(
+            f"{error}; the transaction timed out, continuing from the last one that was committed"
+        )
+
+    # --- clients -------------------------------------------------------------------------------------
+
+    def _admin(self, cluster: Cluster, timeout: float) -> Admin:
+        return self._stack.enter_context(Admin(cluster.options(ClientOptions), self._hooks, timeout=timeout))
+
+    def _reader(self, cluster: Cluster, **own: Any) -> Consumer:
+        """Of committed records, in whole batches; joined, so that small ones are sent on as larger ones."""
+        options = cluster.options(
+            ConsumerOptions,
+            isolation_level="read_committed",
+            max_poll_records=WHOLE_BATCHES,
+            on_out_of_range="fail",
+            **own,
+        )
+        return self._stack.enter_context(Consumer(options, hooks=self._hooks, joins=JOINED_BYTES))
+
+    def _producer_options(self) -> ProducerOptions:
+        """With transactions, all runs of the job have the same id: a new one fences the others."""
+        own: dict[str, Any] = (
+            {"transactional_id": f"kcli-mirror-{self._name}"} if self._settings.exactly_once else {}
+        )
+        return self._target.options(
+            ProducerOptions, delivery_timeout_ms=_FOREVER, max_block_ms=_FOREVER, linger_ms=0, **own
+        )
+
+    def _source_end(self, tp: TopicPartition) -> int:
+        """Where the readable records of a partition end, as far as it is known; −1 where it is not read."""
+        if tp not in self._consumer.assignment:
+            return -1
+        state = self._consumer.state(tp)
+        return max(state.last_stable, state.position)

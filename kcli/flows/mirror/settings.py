@@ -1,0 +1,110 @@
+"""What a mirror is given: its settings, the two clusters, and an observer, which shows it to somebody and answers.
+
+Small, so that a command can be parsed without the clients.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from kcli.core.positions import RangeSpec
+
+if TYPE_CHECKING:
+    from kcli.core.errors import KcliError
+    from kcli.core.options import ClientOptions
+    from kcli.flows.mirror.plan import CopyPlan
+    from kcli.output.progress import Progress
+
+O = TypeVar("O", bound="ClientOptions")  # noqa: E741
+
+
+class Pace(NamedTuple):
+    """Limits and intervals. ``interval``: seconds between two saved positions, or the length of a transaction."""
+
+    interval: float = 1.0
+    records_per_second: float | None = None
+    bytes_per_second: float | None = None
+
+
+STEADY = Pace()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorSettings:
+    """What is copied, how, and when it ends; in the words of ``kcli mirror``.
+
+    ``topics`` are selectors, ``renames`` rules of ``--map-topic``, ``groups`` those whose offsets are translated.
+    ``span``: where a new job begins, and may end. ``job``: its name, None for the default one. ``checkpoint``: a file
+    that keeps the position, None for the topic of the target.
+    """
+
+    topics: tuple[str, ...]
+    renames: tuple[str, ...] = ()
+    by_key: bool = False
+    span: RangeSpec | None = None
+    exactly_once: bool = False
+    pace: Pace = STEADY
+    headers: bool = False
+    groups: tuple[str, ...] = ()
+    until_caught_up: bool = False
+    verify: bool = False
+    verify_only: bool = False
+    job: str | None = None
+    checkpoint: str | None = None
+    on_gap: str = "fail"
+    on_recreate: str = "fail"
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it ends by itself: with what was there at its start."""
+        return self.until_caught_up or self.verify or self.verify_only
+
+
+class Cluster(Protocol):
+    """One side of a mirror. ``options`` makes those of a client of it; ``own`` are further ones by field name."""
+
+    @property
+    def servers(self) -> str:
+        """Its brokers, as they are named to people."""
+
+    def options(self, kind: type[O], **own: Any) -> O:
+        """The options of a client."""
+
+
+class Observer(Protocol):
+    """Who runs a mirror: sees what it does, and decides whether it begins.
+
+    ``dry_run``: it does not; the plan is made and checked. ``may_fill``: target topics that have records already are
+    written without a question, where they are found during the copy.
+    """
+
+    @property
+    def dry_run(self) -> bool:
+        """See above."""
+
+    @property
+    def may_fill(self) -> bool:
+        """See above."""
+
+    def may_begin(self, plan: CopyPlan) -> bool:
+        """Shows the plan, raises ``plan.refusal``, asks about ``plan.filled``; False where nothing is to be done."""
+
+    def contact(self, servers: str) -> AbstractContextManager[None]:
+        """Around a first contact, which may take long."""
+
+    def progress(self, title: str) -> Progress:
+        """Shows how far it is: ``title`` is "copied" or "compared"."""
+
+    def note(self, text: str) -> None:
+        """Something that is good to know."""
+
+    def warn(self, text: str) -> None:
+        """Something that is easily overlooked."""
+
+    def detail(self, text: str) -> None:
+        """Something that only explains what follows."""
+
+    def failed(self, error: KcliError, *, partly: bool = False) -> None:
+        """A part failed, and the rest continues; ``partly``: whatever its own exit code is."""

@@ -1,0 +1,118 @@
+"""A change of the number of partitions that a topic has, and how many new ones are too many for brokers to be asked."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kcli.core.admin.admin import Admin
+from kcli.core.errors import ConnectError, KcliError, NotValidatedError, TimedOutError
+from kcli.core.exit_codes import ExitCode
+from kcli.flows.permitted import denied_topics
+from kcli.output.progress import counted
+
+_MANY = 10_000
+
+
+def many_partitions(count: int) -> str | None:
+    """Why ``count`` new partitions at once have to be confirmed by name; None for as many as clusters usually have.
+
+    The brokers are not asked before that: checking the request takes as much of their memory as fulfilling it.
+    """
+    if count <= _MANY:
+        return None
+    return f"{count:,} partitions at once can exhaust the memory of the controllers and brokers"
+
+
+class FewerPartitionsError(KcliError):
+    """Kafka cannot remove partitions."""
+
+    exit_code = ExitCode.REFUSED
+
+
+class AddedPartitions(NamedTuple):
+    """``wanted`` partitions instead of those that the topic with this id ``has``; None where it is not known."""
+
+    topic: str
+    wanted: int
+    topic_id: str = ""
+    has: int | None = None
+
+    @property
+    def added(self) -> int:
+        """How many are new; negative where it has more."""
+        return 0 if self.has is None else self.wanted - self.has
+
+    @property
+    def needed(self) -> bool:
+        """Whether there are fewer."""
+        return self.added > 0
+
+    @property
+    def danger(self) -> str | None:
+        """Why ``--yes`` is not sufficient."""
+        return many_partitions(self.added)
+
+    @property
+    def note(self) -> str:
+        """What the number means."""
+        if self.added < 0:
+            return "refused: Kafka cannot remove partitions"
+        return f"{self.added:,} added" if self.added else "has as many already"
+
+    def rejected(self, admin: Admin) -> KcliError | None:
+        """Why it is refused, if it is; NotValidatedError where brokers did not check it."""
+        if self.has is not None and self.added < 0:
+            return FewerPartitionsError(
+                f"topic {self.topic} has {counted(self.has, 'partition')}, it cannot have {self.wanted:,}",
+                why="Kafka cannot remove partitions of a topic: their records would be lost",
+                do="create another topic with fewer partitions, and copy the records with "
+                "`kcli consume TOPIC -e -o ndjson | kcli produce NEW -i ndjson`",
+            )
+        if not self.added:
+            return None
+        if self.danger is not None:
+            return self._denied(admin)
+        try:
+            return admin.create_partitions({self.topic: self.wanted}, validate_only=True)[self.topic]
+        except NotValidatedError as error:
+            return self._denied(admin) or error
+
+    def _denied(self, admin: Admin) -> KcliError | None:
+        """Whether the permission is missing: that can be known without the brokers' check."""
+        found = denied_topics(admin, [self.topic], "ALTER", "could not add partitions to topic {}")
+        return found.get(self.topic)
+
+    def make(self, admin: Admin) -> KcliError | None:
+        """Adds them; the error if it failed, NotKnownError if brokers do not show them."""
+        try:
+            return admin.create_partitions({self.topic: self.wanted})[self.topic]
+        except (ConnectError, TimedOutError) as error:
+            error.do = (
+                f"partitions may have been added: `kcli topics describe {self.topic}` shows whether they were"
+            )
+            return error
+
+    def row(self) -> dict[str, Any]:
+        """The row of the plan, with the keys of a changed configuration."""
+        return {
+            "topic": self.topic,
+            "key": "partitions",
+            "change": "increase",
+            "old": None if self.has is None else str(self.has),
+            "old_source": None,
+            "new": None if self.has is None else str(self.wanted),
+            "new_source": None,
+            "sensitive": False,
+        }
+
+    def lines(self) -> list[str]:
+        """The lines of the plan."""
+        found = [f"  partitions: {self.has:,} → {self.wanted:,}, {self.note}"]
+        if self.needed:
+            found.append(
+                "Added partitions cannot be removed, and records with the same key may go to another partition "
+                "than before."
+            )
+        if self.danger is not None:
+            found.append("So many are not checked by the brokers before --confirm NAME is given.")
+        return found

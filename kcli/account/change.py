@@ -94,6 +94,9 @@ class Change(Generic[K, F]):
     nothing: str = "nothing is to be changed"
     stopped_by: int = 0
 
+    def begin(self, admin: Admin) -> None:
+        """Before the first contact: raises what forbids the change whatever the cluster is like."""
+
     def decide(self, admin: Admin) -> Sequence[Item[K, F]]:
         """The whole scope, in the user's order: what is planned, what is as it should be, and what is refused and why,
         authorization included. Nothing is changed. Raises what stands against all of it.
@@ -107,6 +110,9 @@ class Change(Generic[K, F]):
     def questions(self, plan: Sequence[Item[K, F]]) -> Sequence[Question]:
         """What is asked before anything is changed. Where nothing is, people see no plan before the act."""
         raise NotImplementedError
+
+    def confirmed(self) -> None:
+        """After the questions: what the act needs besides, such as a password that is typed. Raises without it."""
 
     def together(self, plan: Sequence[Item[K, F]]) -> list[Item[K, F]]:
         """The plan without what is not to be changed since something else of it is refused; by default all of it."""
@@ -167,6 +173,10 @@ class Change(Generic[K, F]):
     def reason(self, error: KcliError) -> str:
         """An error as the note of an item."""
         return error.why or error.what
+
+    def noticed(self, items: Sequence[Item[K, F]]) -> Iterable[str]:  # noqa: ARG002
+        """What turned up during the act, as warnings. They stand in the report."""
+        return ()
 
     def summary(self, items: Sequence[Item[K, F]]) -> Iterable[str]:
         """What was done, in sentences."""

@@ -6,15 +6,20 @@ from typing import Any
 from kcli.account.change import Change
 
 CHANGES = {
+    "AclCreate": "kcli.flows.acls.create:AclCreation",
+    "AclDelete": "kcli.flows.acls.delete:AclDeletion",
     "ConfigAlter": "kcli.flows.configs.alter:ConfigAlter",
-    "TopicAlter": "kcli.flows.topics.alter:TopicAlter",
-    "TopicCreate": "kcli.flows.topics.create:TopicCreation",
     "LeaderElection": "kcli.flows.leader_elections:LeaderElection",
+    "QuotaAlter": "kcli.flows.quotas.alter:QuotaAlteration",
     "Reassignment": "kcli.flows.reassign.run:ReassignmentRun",
     "ReassignmentCancel": "kcli.flows.reassign.cancel:ReassignmentCancel",
+    "TopicAlter": "kcli.flows.topics.alter:TopicAlter",
+    "TopicCreate": "kcli.flows.topics.create:TopicCreation",
     "TopicDelete": "kcli.flows.topics.delete:TopicDeletion",
     "TopicTrim": "kcli.flows.topics.trim:TopicTrim",
     "TransactionAbort": "kcli.flows.transactions.abort:TransactionAbort",
+    "UserDelete": "kcli.flows.users.delete:UserDeletion",
+    "UserSet": "kcli.flows.users.set:UserSetting",
 }
 """The class of each kind, which is imported when it is needed."""
 

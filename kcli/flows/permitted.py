@@ -50,4 +50,10 @@ def denied_groups(groups: Mapping[str, GroupDescription], operation: str, doing:
 def denied_on_cluster(admin: Admin, operation: str, doing: str) -> KcliError | None:
     """The error if the operation on the cluster is not permitted."""
     operations = admin.describe_cluster(include_operations=True).operations
+    if operations == 0 and operation not in _WITH_DESCRIBE:
+        return None  # brokers report none at all to whom they refuse DESCRIBE
     return refusal(operations, on_cluster(operation), doing)
+
+
+_WITH_DESCRIBE = ("ALTER", "DESCRIBE")
+"""Operations on the cluster that include DESCRIBE (org.apache.kafka.metadata.authorizer.StandardAuthorizer)."""

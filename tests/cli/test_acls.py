@@ -176,9 +176,9 @@ def test_each_option_is_in_the_acl(acls: Kcli, cluster: FakeCluster, options: st
     cluster.acls.clear()
     (item,) = acls.items(f"create --principal User:a {options} --yes")
     assert " ".join(item[key] for key in KEYS) == expected
-    assert item["status"] == "created"
+    assert item["status"] == "done"
     assert cluster.acls == {acl(expected)}
-    assert acls.items(f"delete --principal User:a {options} --yes")[0]["status"] == "deleted"
+    assert acls.items(f"delete --principal User:a {options} --yes")[0]["status"] == "done"
     assert cluster.acls == set()
 
 
@@ -186,15 +186,15 @@ def test_what_exists_is_said_and_the_rest_created(acls: Kcli, cluster: FakeClust
     line = "create --principal User:alice --operation read --topic orders --topic new"
     done = acls(f"{line} --yes -o json")
     assert [(i["resource_name"], i["status"]) for i in done.items] == [
-        ("new", "created"),
-        ("orders", "exists"),
+        ("new", "done"),
+        ("orders", "unchanged"),
     ]
     assert "Create 1 ACL:" in done.err
     (created,) = cluster.seen(CreateAclsRequest)
     assert [row.resource_name for row in created.request.creations] == ["new"]
     again = acls(line)  # nothing to be asked
     assert "nothing is to be created: all 2 ACLs exist already" in again.err
-    assert [i["status"] for i in acls.items(line)] == ["exists", "exists"]
+    assert [i["status"] for i in acls.items(line)] == ["unchanged", "unchanged"]
 
 
 def test_a_dry_run_creates_nothing(acls: Kcli, cluster: FakeCluster) -> None:
@@ -293,7 +293,7 @@ def test_an_acl_that_brokers_show_a_moment_later_is_waited_for(acls: Kcli, clust
 
 
 def test_a_read_back_that_fails_is_partly_done(acls: Kcli, cluster: FakeCluster) -> None:
-    cluster.fail(DescribeAclsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=1, times=FOREVER)
+    cluster.fail(DescribeAclsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=2, times=FOREVER)
     (item,) = acls.items(f"{CREATE} --yes", 6)
     assert item["status"] == "unknown"
 
@@ -306,7 +306,7 @@ def test_one_of_two_that_fails_is_reported_and_the_other_created(acls: Kcli, clu
     cluster.replace(CreateAclsRequest, refuse)
     cluster.acls.discard(acl("User:alice allow read topic orders literal *"))
     items = acls.items("create --principal User:ann --operation read --topic a --topic b --yes", 6)
-    assert [i["status"] for i in items] == ["failed", "created"]
+    assert [i["status"] for i in items] == ["failed", "done"]
 
 
 # --- delete ------------------------------------------------------------------------------------------------
@@ -378,7 +378,7 @@ def test_what_vanishes_or_appears_meanwhile_is_reported(acls: Kcli, cluster: Fak
 
     cluster.intercept(DeleteAclsRequest, meddle)
     done = acls("delete --principal User:alice --yes -o json")
-    assert sorted(item["status"] for item in done.items) == ["deleted", "deleted", "gone"]
+    assert sorted(item["status"] for item in done.items) == ["done", "done", "unchanged"]
     assert "was deleted by another client meanwhile" in done.err
     assert "ACL allow User:alice write topic t (literal) from * was created meanwhile" in done.err
     assert appeared in cluster.acls
@@ -387,7 +387,7 @@ def test_what_vanishes_or_appears_meanwhile_is_reported(acls: Kcli, cluster: Fak
 def test_a_deletion_whose_response_was_lost_is_done(acls: Kcli, cluster: FakeCluster) -> None:
     cluster.swallow(DeleteAclsRequest, "close")
     done = acls("delete --principal User:alice --yes -o json")
-    assert {item["status"] for item in done.items} == {"deleted"}
+    assert {item["status"] for item in done.items} == {"done"}
 
 
 def test_an_acl_that_is_there_again_is_reported(acls: Kcli, cluster: FakeCluster) -> None:
@@ -396,7 +396,7 @@ def test_an_acl_that_is_there_again_is_reported(acls: Kcli, cluster: FakeCluster
     def restore(*_: Any) -> None:
         cluster.acls.update(kept)
 
-    cluster.intercept(DescribeAclsRequest, restore, after=1, times=FOREVER)
+    cluster.intercept(DescribeAclsRequest, restore, after=2, times=FOREVER)
     done = acls("delete --topic orders --yes --timeout 2s -o json", 7)
     assert [item["status"] for item in done.items] == ["failed"]
     assert "was deleted, and is there again" in done.err

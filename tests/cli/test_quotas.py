@@ -124,7 +124,7 @@ def test_old_and_new_are_in_the_plan_and_in_the_report(quotas: Kcli, cluster: Fa
     assert "changed 3 quotas of user alice, read back" in done.err
     assert cluster.quotas[ALICE] == {BYTES: 10_000_000, "controller_mutation_rate": 1.5}
     (item,) = quotas.items("alter --user alice --set producer_byte_rate=1KiB --yes")
-    assert (item["old"], item["new"], item["status"]) == (10_000_000, 1024, "changed")
+    assert (item["old"], item["new"], item["status"]) == (10_000_000, 1024, "done")
 
 
 @pytest.mark.parametrize(
@@ -251,14 +251,14 @@ def test_a_value_that_is_not_there_afterwards_is_reported(quotas: Kcli, cluster:
 
 
 def test_a_read_back_that_fails_is_partly_done(quotas: Kcli, cluster: FakeCluster) -> None:
-    cluster.fail(DescribeClientQuotasRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=1, times=FOREVER)
+    cluster.fail(DescribeClientQuotasRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=2, times=FOREVER)
     (item,) = quotas.items(f"alter --user alice {SET} --yes", 6)
     assert item["status"] == "unknown"
 
 
 def test_a_change_whose_response_was_lost_is_made_again(quotas: Kcli, cluster: FakeCluster) -> None:
-    cluster.swallow(AlterClientQuotasRequest, "close", times=2)
-    assert quotas.items(f"alter --user alice {SET} --yes")[0]["status"] == "changed"
+    cluster.swallow(AlterClientQuotasRequest, "close", after=2)
+    assert quotas.items(f"alter --user alice {SET} --yes")[0]["status"] == "done"
 
 
 @pytest.mark.parametrize("more", ["--yes", "--dry-run"])

@@ -122,7 +122,7 @@ def test_a_new_user_is_set_and_read_back(users: Users, cluster: FakeCluster, giv
     assert "SCRAM-SHA-512: not set → 8192 iterations, new password" in done.err
     assert "set SCRAM-SHA-512 of user carol, read back" in done.err
     assert is_password(cluster, "carol", CANARY)
-    assert len(cluster.seen(DescribeUserScramCredentialsRequest)) == 2
+    assert len(cluster.seen(DescribeUserScramCredentialsRequest)) == 3
     first = cluster.scram.find("carol", SHA_512)
     users(f"set carol {given} --yes")
     second = cluster.scram.find("carol", SHA_512)
@@ -142,7 +142,8 @@ def test_a_password_is_replaced_and_the_other_mechanism_keeps_its_own(
         "mechanism": "SCRAM-SHA-512",
         "old_iterations": 4_096,
         "iterations": 16_384,
-        "status": "set",
+        "status": "done",
+        "note": None,
     }
     assert "SCRAM-SHA-512: 4096 iterations → 16384 iterations, new password" in done.err
     assert "SCRAM-SHA-256: 8192 iterations, stays" in done.err
@@ -156,8 +157,8 @@ def test_both_mechanisms_at_once(users: Users, cluster: FakeCluster, given: str)
     both = "--mechanism SCRAM-SHA-256 --mechanism scram-sha-512"
     items = users.items(f"set carol {both} --iterations 4096 {given} --yes")
     assert [(item["mechanism"], item["status"]) for item in items] == [
-        ("SCRAM-SHA-256", "set"),
-        ("SCRAM-SHA-512", "set"),
+        ("SCRAM-SHA-256", "done"),
+        ("SCRAM-SHA-512", "done"),
     ]
     assert is_password(cluster, "carol", CANARY, SHA_256)
     assert is_password(cluster, "carol", CANARY, SHA_512)
@@ -353,8 +354,8 @@ def test_nothing_is_sent_without_encryption_unless_that_is_allowed(cluster: Fake
 def test_all_credentials_of_a_user_are_deleted(users: Users, cluster: FakeCluster) -> None:
     done = users("delete alice --confirm alice -o json")
     assert [(i["mechanism"], i["iterations"], i["status"]) for i in done.items] == [
-        ("SCRAM-SHA-256", 8_192, "deleted"),
-        ("SCRAM-SHA-512", 4_096, "deleted"),
+        ("SCRAM-SHA-256", 8_192, "done"),
+        ("SCRAM-SHA-512", 4_096, "done"),
     ]
     assert "Delete 2 SCRAM credentials of user alice:" in done.err
     assert "deleted SCRAM-SHA-256 and SCRAM-SHA-512 of user alice, read back" in done.err
@@ -564,28 +565,41 @@ def test_a_change_whose_response_was_lost_is_made_again(
     users: Users, cluster: FakeCluster, given: str
 ) -> None:
     cluster.swallow(AlterUserScramCredentialsRequest, "close")
-    assert users.items(SET.format(given=given))[0]["status"] == "set"
+    assert users.items(SET.format(given=given))[0]["status"] == "done"
     first, second = (seen.request.upsertions[0] for seen in changed(cluster))
     assert (first.salt, first.salted_password) == (second.salt, second.salted_password)
     cluster.swallow(AlterUserScramCredentialsRequest, "close")
-    assert users.items(DELETE)[0]["status"] == "deleted"
+    assert users.items(DELETE)[0]["status"] == "done"
 
 
 @pytest.mark.parametrize("line", [SET, DELETE])
-def test_a_change_whose_outcome_stays_unknown_is_reported_as_such(
+def test_a_change_without_any_response_is_settled_by_what_is_read_back(
     users: Users, cluster: FakeCluster, given: str, line: str
 ) -> None:
+    lost = cluster.swallow(AlterUserScramCredentialsRequest, "close", times=FOREVER)
+    (item,) = users.items(f"{line.format(given=given)} --timeout 1s")
+    assert (item["status"], lost.count > 1) == ("done", True)
+    cluster.heal()
+    cluster.drop(AlterUserScramCredentialsRequest, "close", times=FOREVER)
+    (item,) = users.items(f"set dave {given} --yes --timeout 1s", 3)
+    assert item["status"] == "unknown"
+
+
+def test_a_change_of_the_password_alone_cannot_be_read_back(
+    users: Users, cluster: FakeCluster, given: str
+) -> None:
+    """Brokers return the iterations, which were the same before."""
     cluster.swallow(AlterUserScramCredentialsRequest, "close", times=FOREVER)
-    done = users(f"{line.format(given=given)} --timeout 1s -o json", 3)
+    done = users(f"set alice {given} --iterations 4096 --yes --timeout 1s -o json", 3)
     assert done.items[0]["status"] == "unknown"
-    assert "it is unknown whether SCRAM-SHA-512 of user" in done.err
+    assert "it is unknown whether SCRAM-SHA-512 of user alice was changed" in done.err
     assert "kcli users list" in done.err
 
 
 def test_a_credential_that_is_gone_already_is_no_failure(users: Users, cluster: FakeCluster) -> None:
     cluster.fail(AlterUserScramCredentialsRequest, Code.RESOURCE_NOT_FOUND, applied=True)
     done = users(f"{DELETE} -o json")
-    assert done.items[0]["status"] == "gone"
+    assert done.items[0]["status"] == "unchanged"
     assert "was deleted by another client meanwhile" in done.err
 
 
@@ -614,7 +628,7 @@ def test_a_read_back_that_fails_is_partly_done(
     users: Users, cluster: FakeCluster, given: str, line: str
 ) -> None:
     refused = Code.CLUSTER_AUTHORIZATION_FAILED
-    cluster.fail(DescribeUserScramCredentialsRequest, refused, after=1, times=FOREVER)
+    cluster.fail(DescribeUserScramCredentialsRequest, refused, after=2, times=FOREVER)
     (item,) = users.items(line.format(given=given), 6)
     assert item["status"] == "unknown"
 
@@ -623,4 +637,4 @@ def test_one_of_two_that_fails_is_reported(users: Users, cluster: FakeCluster, g
     cluster.fail(AlterUserScramCredentialsRequest, Code.UNACCEPTABLE_CREDENTIAL)
     both = "--mechanism SCRAM-SHA-256 --mechanism SCRAM-SHA-512"
     items = users.items(f"set carol {given} {both} --yes", 7)
-    assert [item["status"] for item in items] == ["failed", "set"]
+    assert [item["status"] for item in items] == ["failed", "done"]

@@ -27,6 +27,7 @@ Plan = Sequence[Item[Any, Any]]
 def run_change(inv: Invocation, change: Change[Any, Any]) -> int:
     """Runs the change on the command's cluster. Returns the exit status."""
     with open_admin(inv) as admin:
+        change.begin(admin)
         cluster = connect(inv, admin)
         return _Run(inv, admin, cluster, change).run()
 
@@ -60,6 +61,8 @@ class _Run:
                 plan = self._acted(plan, planned(plan))
             finally:
                 self._clean_up()
+            for warning in self.change.noticed(plan):
+                self.inv.talk.warn(warning)
             self._report(plan)
         account = self._account(plan)
         also = [account.exit_code(), self.change.stopped_by]
@@ -99,6 +102,7 @@ class _Run:
             return plan
         for number, question in enumerate(questions):
             ask(self.inv, question, (lambda: self._remark(plan)) if number == 0 else None)
+        self.change.confirmed()
         again = {item.key: item for item in self.change.decide(self.admin)}
         looked = [
             self.change.again(item, again.get(item.key)) if item.outcome is Outcome.PLANNED else item

@@ -179,9 +179,16 @@ def describe_acls(
 
 
 def create_acls(
-    cluster: Cluster, bindings: Collection[AclBinding], deadline: float
+    cluster: Cluster,
+    bindings: Collection[AclBinding],
+    deadline: float,
+    *,
+    unsure: set[AclBinding] | None = None,
 ) -> dict[AclBinding, KcliError | None]:
-    """Creates ACLs; None on success, also for one that exists."""
+    """Creates ACLs; None on success, also for one that exists.
+
+    ``unsure`` collects those with an attempt whose response was lost: it may have created them.
+    """
 
     def ask(_broker: Broker, items: Items[AclBinding, None]) -> list[Part[AclBinding]]:
         wanted = [binding for binding, _ in items]
@@ -207,7 +214,9 @@ def create_acls(
             yield binding, _verdict(row.error_code, what, row.error_message, "alter"), None
 
     route = ToBroker[AclBinding](cluster, lambda _binding: ANY)
-    return fan_out(cluster, dict.fromkeys(bindings), route, ask, read, deadline, "creating ACL")
+    return fan_out(
+        cluster, dict.fromkeys(bindings), route, ask, read, deadline, "creating ACL", unsure=unsure
+    )
 
 
 def delete_acls(

@@ -310,9 +310,14 @@ class Admin:
         """
         return operations.acls.describe_acls(self.cluster, filters, self._start())
 
-    def create_acls(self, bindings: Collection[AclBinding]) -> dict[AclBinding, KcliError | None]:
-        """Creates ACLs. None on success, also for one that exists already."""
-        return operations.acls.create_acls(self.cluster, bindings, self._start())
+    def create_acls(
+        self, bindings: Collection[AclBinding], *, unsure: set[AclBinding] | None = None
+    ) -> dict[AclBinding, KcliError | None]:
+        """Creates ACLs. None on success, also for one that exists already.
+
+        ``unsure`` collects those with an attempt whose response was lost: it may have created them.
+        """
+        return operations.acls.create_acls(self.cluster, bindings, self._start(), unsure=unsure)
 
     def delete_acls(
         self, filters: Collection[AclFilter], *, unsure: set[AclFilter] | None = None

@@ -60,10 +60,10 @@ STATES = [
 
 UNSURE = [
     Row("acls create --principal User:x --operation read --topic orders --yes", 6, "not read back", "",
-        "`kcli acls list` shows the ACLs", once(DescribeAclsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=1)),
+        "`kcli acls list` shows the ACLs", once(DescribeAclsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=2)),
     Row("quotas alter --user ann --set producer_byte_rate=1MB/s --yes", 6, "not read back", "",
         "`kcli quotas list` shows the quotas",
-        once(DescribeClientQuotasRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=1)),
+        once(DescribeClientQuotasRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=2)),
     Row("topics alter orders --partitions 4 --yes --timeout 500ms", 3, "orders", "",
         "partitions may have been added: `kcli topics describe orders` shows whether",
         silent(CreatePartitionsRequest, after=2)),

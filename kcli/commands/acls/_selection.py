@@ -1,0 +1,265 @@
+"""The options of ``kcli acls`` that name ACLs: exact ones for ``create``, filters for the other verbs."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from kcli.commands.shared.command import options
+from kcli.commands.shared.params import Word
+from kcli.commands.shared.types import GROUP, TOPIC, OfferedType
+from kcli.commands.shared.usage import Refused, nearest, usage
+from kcli.core.admin.acls import CLUSTER_NAME, AclOperation, AclPattern, AclPermission, AclResource, word
+from kcli.core.topic_names import is_topic_name
+from kcli.flows.acls.selection import Resource, Selection, address_of
+
+V = TypeVar("V")
+
+_USER = "User"
+_TOPIC_NAMES = "a topic name has 1 to 249 letters, digits, dots, underscores or hyphens"
+
+_OP = AclOperation
+OPERATIONS_OF: dict[AclResource, tuple[AclOperation, ...]] = {
+    AclResource.TOPIC: (
+        _OP.ALL, _OP.READ, _OP.WRITE, _OP.CREATE, _OP.DELETE, _OP.ALTER, _OP.DESCRIBE, _OP.DESCRIBE_CONFIGS,
+        _OP.ALTER_CONFIGS,
+    ),
+    AclResource.GROUP: (_OP.ALL, _OP.READ, _OP.DELETE, _OP.DESCRIBE, _OP.DESCRIBE_CONFIGS, _OP.ALTER_CONFIGS),
+    AclResource.CLUSTER: (
+        _OP.ALL, _OP.CREATE, _OP.ALTER, _OP.DESCRIBE, _OP.CLUSTER_ACTION, _OP.DESCRIBE_CONFIGS, _OP.ALTER_CONFIGS,
+        _OP.IDEMPOTENT_WRITE,
+    ),
+    AclResource.TRANSACTIONAL_ID: (_OP.ALL, _OP.WRITE, _OP.DESCRIBE, _OP.TWO_PHASE_COMMIT),
+}  # fmt: skip
+"""What Kafka checks of each resource (org.apache.kafka.security.authorizer.AclEntry). Brokers store anything."""
+
+_FLAG = {
+    AclResource.TOPIC: "--topic",
+    AclResource.GROUP: "--group",
+    AclResource.CLUSTER: "--cluster",
+    AclResource.TRANSACTIONAL_ID: "--transactional-id",
+}
+
+
+_OPERATIONS = OfferedType(
+    "operation",
+    (
+        "all", "read", "write", "create", "delete", "alter", "describe", "cluster_action", "describe_configs",
+        "alter_configs", "idempotent_write", "two_phase_commit",
+    ),
+)  # fmt: skip
+
+
+def _not_empty(text: str) -> str:
+    if not text:
+        raise ValueError("the transactional id is empty; perhaps a variable is not set")
+    return text
+
+
+_TRANSACTIONAL_ID = Word("transactional id", _not_empty)
+
+
+def acl_options(
+    verb: str, *, patterns: tuple[str, ...], topic: str, pattern: str, host: str, deny: str
+) -> Callable[[Callable[[Selection], Any]], Callable[..., Any]]:
+    """The options that name ACLs; the command gets the ``Selection``. ``topic``, ``pattern``, ``host``, ``deny``: what
+    they mean for the verb.
+    """
+    who = (
+        click.option("--principal", "principals", multiple=True, metavar="TYPE:NAME", help="as in User:alice"),
+        click.option("--operation", "operations", type=_OPERATIONS, multiple=True, metavar="OP", help="as in read"),
+        click.option("--host", "hosts", multiple=True, metavar="ADDRESS", help=host),
+        click.option("--deny", is_flag=True, help=deny),
+    )  # fmt: skip
+    resources = (
+        click.option("--topic", "topics", type=TOPIC, multiple=True, metavar="NAME", help=topic),
+        click.option("--group", "groups", type=GROUP, multiple=True, metavar="NAME", help="a consumer group"),
+        click.option(
+            "--transactional-id", "transactional_ids", type=_TRANSACTIONAL_ID, multiple=True, metavar="NAME",
+            help="a transactional id",
+        ),
+        click.option("--cluster", "cluster", is_flag=True, help="the cluster itself"),
+        click.option("--pattern", type=click.Choice(patterns), help=pattern),
+    )  # fmt: skip
+
+    def decorate(function: Callable[[Selection], Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def run(**given: Any) -> Any:
+            return function(_selection(verb, **given))
+
+        return options("Who may do what", *who)(options("With what", *resources)(run))
+
+    return decorate
+
+
+def _selection(
+    verb: str,
+    *,
+    principals: Sequence[str],
+    operations: Sequence[str],
+    topics: Sequence[str],
+    groups: Sequence[str],
+    transactional_ids: Sequence[str],
+    cluster: bool,
+    pattern: str | None,
+    hosts: Sequence[str],
+    deny: bool,
+) -> Selection:
+    """The options of ``acls list``, ``create`` or ``delete``; usage errors for what cannot be meant."""
+    resources = [Resource(AclResource.TOPIC, name) for name in topics]
+    resources += [Resource(AclResource.GROUP, name) for name in groups]
+    resources += [Resource(AclResource.TRANSACTIONAL_ID, name) for name in transactional_ids]
+    resources += [Resource(AclResource.CLUSTER, CLUSTER_NAME)] * cluster
+    found = Selection(
+        principals=_unique(_principal(verb, text) for text in principals),
+        operations=_unique(_operation(verb, text) for text in operations),
+        resources=_unique(resources),
+        hosts=_unique(_host(verb, text) for text in hosts),
+        pattern=AclPattern[pattern.upper()] if pattern else None,
+        permission=AclPermission.DENY if deny else None,
+    )
+    if verb == "create":
+        _check_complete(found)
+        for resource in found.resources:
+            _check_name(resource, found.pattern)
+            for operation in found.operations:
+                _check_operation(operation, resource.kind)
+    elif found.pattern is AclPattern.MATCH and not found.resources:
+        raise usage(
+            "acls list: --pattern match without a name",
+            why="it selects the ACLs that apply to a topic, group or transactional id",
+            do="write --topic orders --pattern match, for example; without --pattern, all ACLs are listed",
+        )
+    if found.resources and {resource.kind for resource in found.resources} == {AclResource.CLUSTER}:
+        _check_cluster(verb, found.pattern)
+    return found
+
+
+def _unique(values: Iterable[V]) -> tuple[V, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+def _principal(verb: str, text: str) -> str:
+    kind, colon, name = text.partition(":")
+    if not text:
+        raise _empty(verb, "--principal")
+    if not colon or not kind or not name:
+        missing = "a type before the name" if not colon else "a type" if not kind else "a name"
+        raise usage(
+            f"acls {verb}: --principal {text} is not TYPE:NAME",
+            why=f"it lacks {missing}; the type of users is User, and Kafka compares all of it literally",
+            do=f"write --principal {_USER}:{name or (kind if kind and not colon else 'NAME')}",
+        )
+    if kind != _USER and kind.lower() in (_USER.lower(), "users"):
+        raise usage(
+            f"acls {verb}: --principal {text} has no type that brokers use",
+            why=f"types are compared literally, and that of users is {_USER}",
+            do=f"did you mean --principal {_USER}:{name}?",
+        )
+    return text
+
+
+def _operation(verb: str, text: str) -> AclOperation:
+    """In any case and spelling: ``read``, ``Read``, ``DescribeConfigs``, ``describe-configs``."""
+    if not text:
+        raise _empty(verb, "--operation")
+    known = {_plain(operation.name): operation for operation in AclOperation}
+    found = known.get(_plain(text))
+    if found is not None:
+        return found
+    near = nearest(_plain(text), known)
+    names = ", ".join(map(word, OPERATIONS_OF[AclResource.TOPIC]))
+    raise usage(
+        f"acls {verb}: there is no operation {text!r}",
+        why=f"those on topics are {names}",
+        do=f"did you mean {word(known[near])}?" if near else "`kcli acls create --help` has examples",
+    )
+
+
+def _plain(text: str) -> str:
+    return re.sub("[-_ ]", "", text).lower()
+
+
+def _host(verb: str, text: str) -> str:
+    if not text:
+        raise _empty(verb, "--host")
+    if verb == "create" and text != "*" and address_of(text) is None:
+        raise usage(
+            f"acls create: --host {text} is not an IP address",
+            why="Kafka compares the address of a client's connection: a name or a range never matches",
+            do="write an address, as in --host 192.0.2.7, or leave it out for any host",
+        )
+    return text
+
+
+def _empty(verb: str, option: str) -> Refused:
+    return usage(
+        f"acls {verb}: {option} is empty",
+        why="perhaps a variable is not set",
+        do="leave the option out to select any" if verb != "create" else "give it a value",
+    )
+
+
+def _check_complete(found: Selection) -> None:
+    missing = [
+        (option, example)
+        for option, values, example in (
+            ("--principal", found.principals, "--principal User:alice"),
+            ("--operation", found.operations, "--operation read"),
+            ("--topic, --group, --transactional-id or --cluster", found.resources, "--topic orders"),
+        )
+        if not values
+    ]
+    if missing:
+        raise usage(
+            f"acls create: missing option {missing[0][0]}",
+            why="an ACL is about a principal, an operation and a resource",
+            do=f"add {' '.join(example for _, example in missing)}, for example",
+        )
+
+
+def _check_name(resource: Resource, pattern: AclPattern | None) -> None:
+    flag, name = _FLAG[resource.kind], resource.name
+    if pattern is AclPattern.PREFIXED and name == "*":
+        raise usage(
+            f"acls create: {flag} '*' with --pattern prefixed",
+            why="no name begins with *: such an ACL would never apply",
+            do="leave out --pattern: the literal '*' is for all names",
+        )
+    if resource.kind is AclResource.TOPIC and name != "*" and not is_topic_name(name):
+        prefix = name.rstrip("*")
+        starred = prefix != name and is_topic_name(prefix)
+        raise usage(
+            f"acls create: no topic can have the name {name!r}",
+            why="ACLs have no patterns but '*' alone, for all names" if starred else _TOPIC_NAMES,
+            do=f"write --topic {prefix} --pattern prefixed"
+            if starred
+            else "`kcli topics list` lists the topics",
+        )
+
+
+def _check_operation(operation: AclOperation, kind: AclResource) -> None:
+    if operation in OPERATIONS_OF[kind]:
+        return
+    others = [other for other, operations in OPERATIONS_OF.items() if operation in operations]
+    flags = " or ".join(_FLAG[other] for other in others)
+    raise usage(
+        f"acls create: {word(operation)} is no operation on a {word(kind).replace('_', ' ')}",
+        why=f"those are {', '.join(map(word, OPERATIONS_OF[kind]))}",
+        do=f"use it with {flags}, in a command of its own"
+        if others
+        else "leave it out: it is for delegation tokens",
+    )
+
+
+def _check_cluster(verb: str, pattern: AclPattern | None) -> None:
+    if pattern is AclPattern.PREFIXED:
+        raise usage(
+            f"acls {verb}: --cluster with --pattern prefixed",
+            why=f"there is one cluster, and the name of the resource is always {CLUSTER_NAME}",
+            do="leave out --pattern",
+        )

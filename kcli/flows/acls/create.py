@@ -1,0 +1,94 @@
+"""``kcli acls create``: creates the ACLs that do not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kcli.account.change import Found, Item, Question
+from kcli.account.outcomes import Outcome
+from kcli.core.admin.acls import AclBinding, AclPermission
+from kcli.core.admin.admin import Admin
+from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
+from kcli.flows.acls.rows import AclChange, AclItem, plan_lines
+from kcli.flows.acls.selection import SEE, Selection, in_order, matching
+from kcli.flows.permitted import denied_on_cluster
+from kcli.flows.read_back import lost_answers, wait_until_empty
+from kcli.output.progress import counted
+
+
+class NotCreatedError(KcliError):
+    """ACLs that brokers confirmed are not there."""
+
+    exit_code = ExitCode.REFUSED
+
+
+class AclCreation(AclChange):
+    """The ACLs of the selection: all of its combinations."""
+
+    kind = "AclCreate"
+    printed_by = "acls create"
+    done = "created"
+
+    def __init__(self, selected: Selection) -> None:
+        self.wanted = in_order(selected.bindings())
+        exist = "the ACL exists" if len(self.wanted) == 1 else f"all {len(self.wanted)} ACLs exist"
+        self.nothing = f"nothing is to be created: {exist} already"
+
+    def decide(self, admin: Admin) -> list[AclItem]:
+        """Those that exist are unchanged."""
+        existing = matching(admin, [binding.filter for binding in self.wanted])
+        missing = any(binding not in existing for binding in self.wanted)
+        denied = denied_on_cluster(admin, "ALTER", "creating ACLs") if missing else None
+        planned = Outcome.PLANNED if denied is None else Outcome.REFUSED
+        return [
+            Item(binding, None, Outcome.UNCHANGED)
+            if binding in existing
+            else Item(binding, None, planned, denied)
+            for binding in self.wanted
+        ]
+
+    def text(self, plan: Sequence[AclItem]) -> str:
+        """The exact ACLs."""
+        return plan_lines(f"Create {_missing(plan)}:", plan)
+
+    def questions(self, plan: Sequence[AclItem]) -> list[Question]:
+        """One for all."""
+        return [Question(self.text(plan), f"Create {_missing(plan)}?")]
+
+    def warnings(self, plan: Sequence[AclItem]) -> Iterator[str]:
+        """Names and principals that are hardly meant."""
+        planned = [item.key for item in plan if item.outcome is Outcome.PLANNED]
+        for name in sorted({binding.name for binding in planned if binding.name[1:].endswith("*")}):
+            yield f"{name} is taken literally: ACLs for names that begin alike need --pattern prefixed"
+        if any(b.principal == "User:*" and b.permission is AclPermission.ALLOW for b in planned):
+            yield "User:* is every user, with PLAINTEXT and SSL listeners also clients without a name"
+
+    def apply(self, admin: Admin, todo: Sequence[AclItem]) -> dict[AclBinding, KcliError | None]:
+        """Creates the ACLs."""
+        unsure: set[AclBinding] = set()
+        answers = admin.create_acls([item.key for item in todo], unsure=unsure)
+        return lost_answers(answers, unsure, what="ACL", see=SEE)
+
+    def read_back(self, admin: Admin, items: Sequence[AclItem]) -> dict[AclBinding, Found[None] | KcliError]:
+        """Which of the ACLs exist."""
+        made = [item.key for item in items]
+        absent = wait_until_empty(
+            admin,
+            lambda: set(made) - matching(admin, [binding.filter for binding in made]),
+            f"{counted(len(made), 'ACL')} created",
+            see=SEE,
+        )
+        return {binding: Found(None, _absent(binding) if binding in absent else None) for binding in made}
+
+
+def _missing(plan: Sequence[AclItem]) -> str:
+    return counted(sum(item.outcome is not Outcome.UNCHANGED for item in plan), "ACL")
+
+
+def _absent(binding: AclBinding) -> NotCreatedError:
+    return NotCreatedError(
+        f"ACL {binding} was created, and is not there",
+        why="another client has deleted it since, or the broker has not received it yet",
+        do=SEE,
+    )

@@ -1,0 +1,64 @@
+"""ACLs as rows: of the list, of plans and of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from kcli.account.change import Change, Item
+from kcli.account.outcomes import Outcome
+from kcli.core.admin.acls import AclBinding, word
+from kcli.output.progress import counted
+from kcli.output.tables import Column, indented_table
+
+ACL = (
+    Column("principal", "prose"),
+    Column("permission"),
+    Column("operation"),
+    Column("resource_type"),
+    Column("resource_name", "prose"),
+    Column("pattern"),
+    Column("host", spare=1, meaning="The host from which it applies, or *."),
+)
+
+AclItem = Item[AclBinding, None]
+
+
+class AclChange(Change[AclBinding, None]):
+    """A change of ACLs. ``done``: the word for it."""
+
+    item_meaning = "An ACL."
+    columns = ACL
+    quiet_report = True
+    done: ClassVar[str]
+
+    def row(self, item: AclItem) -> dict[str, Any]:
+        """The values of the columns."""
+        return acl_row(item.key)
+
+    def summary(self, items: Sequence[AclItem]) -> Iterable[str]:
+        """How many were changed."""
+        return (f"{self.done} {counted(len(items), 'ACL')}, read back",) if items else ()
+
+
+def acl_row(binding: AclBinding) -> dict[str, Any]:
+    """The values of the columns."""
+    return {
+        "principal": binding.principal,
+        "permission": word(binding.permission),
+        "operation": word(binding.operation),
+        "resource_type": word(binding.resource),
+        "resource_name": binding.name,
+        "pattern": word(binding.pattern),
+        "host": binding.host,
+    }
+
+
+def plan_lines(title: str, plan: Sequence[AclItem]) -> str:
+    """The plan: the exact ACLs; their status only where some are not to be changed. Empty where all are refused."""
+    outcomes = {item.outcome for item in plan}
+    if outcomes == {Outcome.REFUSED}:
+        return ""
+    columns = (*ACL, Column("status")) if len(outcomes) > 1 else ACL
+    rows = [acl_row(item.key) | {"status": str(item.outcome)} for item in plan]
+    return "\n".join((title, *indented_table(columns, rows)))

@@ -1,0 +1,133 @@
+"""The ACLs that are named by who, what and with what: exact ones to create, filters for the rest."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+from kcli.core.admin.acls import AclBinding, AclFilter, AclOperation, AclPattern, AclPermission, AclResource
+from kcli.core.admin.admin import Admin
+from kcli.core.errors import KcliError
+from kcli.core.near_names import near_names
+
+SEE = "`kcli acls list` shows the ACLs"
+"""The remedy where it is not known which there are."""
+
+
+class Resource(NamedTuple):
+    """A type and a name."""
+
+    kind: AclResource
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Empty tuples and None: any."""
+
+    principals: tuple[str, ...]
+    operations: tuple[AclOperation, ...]
+    resources: tuple[Resource, ...]
+    hosts: tuple[str, ...]
+    pattern: AclPattern | None
+    permission: AclPermission | None
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether a principal or a resource is named: the rest could match every ACL."""
+        return bool(self.principals or self.resources)
+
+    def filters(self) -> list[AclFilter]:
+        """What to list: any ACL that one of them matches."""
+        combinations = product(
+            self.principals or (None,),
+            self.operations or (None,),
+            self.resources or (None,),
+            dict.fromkeys(form for host in self.hosts for form in (host, java_form(host))) or (None,),
+        )
+        return [
+            AclFilter(
+                resource=resource.kind if resource else None,
+                name=resource.name if resource else None,
+                pattern=self.pattern,
+                principal=principal,
+                permission=self.permission,
+                operation=operation,
+                host=host,
+            )
+            for principal, operation, resource, host in combinations
+        ]
+
+    def bindings(self) -> list[AclBinding]:
+        """What to create."""
+        combinations = product(
+            self.principals, self.resources, self.operations, map(java_form, self.hosts or ("*",))
+        )
+        return [
+            AclBinding(
+                resource=resource.kind,
+                name=resource.name,
+                pattern=AclPattern.LITERAL
+                if resource.kind is AclResource.CLUSTER
+                else self.pattern or AclPattern.LITERAL,
+                principal=principal,
+                permission=self.permission or AclPermission.ALLOW,
+                operation=operation,
+                host=host,
+            )
+            for principal, resource, operation, host in combinations
+        ]
+
+
+def in_order(bindings: Iterable[AclBinding]) -> list[AclBinding]:
+    """Without repeats, sorted by principal, then by resource."""
+    return sorted(set(bindings), key=lambda binding: (binding.principal, binding))
+
+
+def selected_acls(admin: Admin, selected: Selection) -> list[AclBinding]:
+    """The ACLs that any of the filters matches, in order; the first error if there is one."""
+    return in_order(matching(admin, selected.filters()))
+
+
+def matching(admin: Admin, filters: Iterable[AclFilter]) -> set[AclBinding]:
+    """The ACLs that any of the filters matches; the first error if there is one."""
+    found: set[AclBinding] = set()
+    for bindings in admin.describe_acls(list(filters)).values():
+        if isinstance(bindings, KcliError):
+            raise bindings
+        found.update(bindings)
+    return found
+
+
+def nothing_selected(admin: Admin, selected: Selection) -> str:
+    """The note where nothing is selected; with the most similar principal or name that has ACLs."""
+    every = matching(admin, [AclFilter()])
+    principals = {binding.principal for binding in every}
+    names = {binding.name for binding in every}
+    near = [
+        name for one in selected.principals if one not in principals for name in near_names(one, principals)
+    ]
+    near += [
+        name for one in selected.resources if one.name not in names for name in near_names(one.name, names)
+    ]
+    hint = f"; did you mean {', '.join(dict.fromkeys(near))}?" if near else ""
+    return f"no ACL matches{hint}" if every else "the cluster has no ACLs"
+
+
+def address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a text is; None if it is none."""
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
+
+
+def java_form(host: str) -> str:
+    """An IPv6 address as brokers write that of a client, with which they compare: ``::1`` is ``0:0:0:0:0:0:0:1``."""
+    address = address_of(host)
+    if not isinstance(address, ipaddress.IPv6Address) or address.scope_id:
+        return host
+    return ":".join(f"{int(part, 16):x}" for part in address.exploded.split(":"))

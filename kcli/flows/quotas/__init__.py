@@ -1,0 +1,1 @@
+"""Client quotas, and the change of them for the command of its name."""

@@ -22,6 +22,7 @@ from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.clock import monotonic, wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+from kcli.files.journal_folder import new_id
 from kcli.flows.partition_failures import grouped_failures, partition_names
 from kcli.flows.read_back import VISIBLE_WITHIN
 from kcli.flows.reassign.journal import ReassignmentJournals
@@ -37,7 +38,6 @@ from kcli.flows.reassign.moves import (
 from kcli.flows.reassign.plan_file import STDIN, read_plan_file
 from kcli.flows.reassign.survey import survey
 from kcli.flows.reassign.throttle import planned_throttle, set_throttle, without_existing
-from kcli.flows.rewind.journal import new_id
 from kcli.output.progress import counted, duration_text, size_text
 
 _PAUSE = 0.1

@@ -6,7 +6,7 @@ A verb decides about each item of its scope, sends the requests, and reads back;
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from kcli.account.outcomes import Outcome, Settled
 from kcli.core.errors import KcliError, NoLeaderError, OutcomeUnknownError, TimedOutError
@@ -66,6 +66,18 @@ class Found(NamedTuple, Generic[F]):
     error: KcliError | None = None
 
 
+class Journal(Protocol):
+    """What it takes to make again what a change destroys, by ``kcli undo`` and its ``id``."""
+
+    id: str
+
+    def write(self, cluster: str) -> None:
+        """Has it on disk on return; an error if that fails."""
+
+    def remove(self) -> None:
+        """For a change that has changed nothing."""
+
+
 class Change(Generic[K, F]):
     """A change of some items.
 
@@ -107,6 +119,10 @@ class Change(Generic[K, F]):
     def warnings(self, plan: Sequence[Item[K, F]]) -> Iterable[str]:  # noqa: ARG002
         """What is easily overlooked in the plan. They stand in its document, too."""
         return ()
+
+    def journal(self, admin: Admin, todo: Sequence[Item[K, F]]) -> Journal | None:  # noqa: ARG002
+        """Of a change that destroys: what is written down before the items are changed. None: nothing can be made again."""
+        return None
 
     def apply(self, admin: Admin, todo: Sequence[Item[K, F]]) -> Mapping[K, KcliError | None]:
         """Changes the items; an error for each that failed. Raises what stands against all of them."""

@@ -121,7 +121,7 @@ class Change(Generic[K, F]):
         return ()
 
     def journal(self, admin: Admin, todo: Sequence[Item[K, F]]) -> Journal | None:  # noqa: ARG002
-        """Of a change that destroys: what is written down before the items are changed. None: nothing can be made again."""
+        """Of a change that destroys: what is written down before the act. None: nothing can be made again."""
         return None
 
     def apply(self, admin: Admin, todo: Sequence[Item[K, F]]) -> Mapping[K, KcliError | None]:

@@ -6,6 +6,9 @@ from typing import Any
 from kcli.account.change import Change
 
 CHANGES = {
+    "GroupDelete": "kcli.flows.groups.delete:GroupDeletion",
+    "MemberRemove": "kcli.flows.groups.remove_members:MemberRemoval",
+    "OffsetDelete": "kcli.flows.groups.delete_offsets:OffsetDeletion",
     "TopicDelete": "kcli.flows.topics.delete:TopicDeletion",
     "TopicTrim": "kcli.flows.topics.trim:TopicTrim",
 }

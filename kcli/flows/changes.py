@@ -9,6 +9,7 @@ CHANGES = {
     "GroupDelete": "kcli.flows.groups.delete:GroupDeletion",
     "MemberRemove": "kcli.flows.groups.remove_members:MemberRemoval",
     "OffsetDelete": "kcli.flows.groups.delete_offsets:OffsetDeletion",
+    "OffsetRestore": "kcli.flows.groups.restore:OffsetRestore",
     "TopicDelete": "kcli.flows.topics.delete:TopicDeletion",
     "TopicTrim": "kcli.flows.topics.trim:TopicTrim",
 }

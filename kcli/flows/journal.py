@@ -4,7 +4,9 @@ One file for each change: ``$XDG_STATE_HOME/kcli/journal/<cluster id>/<UTC stamp
 struct here and a row in ``undo.py``.
 """
 
+import re
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -12,10 +14,12 @@ from kcli.core.admin.unknown_group import group_shown
 from kcli.core.clock import wall_ms
 from kcli.core.errors import NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.files.journal_folder import JournalFolder, new_id
+from kcli.files.journal_folder import JournalError, JournalFolder, new_id
+from kcli.files.xdg import state_home
 from kcli.output.progress import counted
 
 KIND = "ChangeJournal"
+_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 
 
 class OffsetEntry(msgspec.Struct, frozen=True, tag_field="what", tag="offset"):
@@ -86,13 +90,31 @@ def listed(cluster: str) -> tuple[list[Journal], list[str]]:
     return folder_of(cluster).read(Journal, KIND)
 
 
-def find(cluster: str, journal_id: str) -> Journal:
-    """NotFoundError where the cluster has no journal of this id."""
-    for journal in listed(cluster)[0]:
-        if journal.id == journal_id:
-            return journal
+def find(journal_id: str) -> Journal:
+    """The journal of this id, whichever cluster it is of; NotFoundError without one, JournalError if it is no journal."""
+    paths = state_home().glob(f"journal/*/{journal_id}.json") if _ID.fullmatch(journal_id) else ()
+    for path in paths:
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Journal)
+        except (OSError, msgspec.MsgspecError) as error:
+            reason = error.strerror if isinstance(error, OSError) else None
+            raise JournalError(
+                f"cannot read the journal {path}",
+                why=(reason or str(error)).lower(),
+                do="it was changed, or a newer kcli has written it; nothing was done",
+            ) from None
     raise NotFoundError(
         f"there is no journal {journal_id}",
-        why=f"the journals of this cluster are in {folder_of(cluster).folder}",
-        do="`kcli undo` lists them",
+        why=f"the journals of this machine are in {state_home() / 'journal'}",
+        do="`kcli undo` lists those of the cluster",
     )
+
+
+def entry_row(entry: Entry) -> dict[str, Any]:
+    """An entry in the list of journals, for programs."""
+    row: dict[str, Any] = msgspec.to_builtins(entry)
+    return {
+        **row,
+        "leader_epoch": entry.leader_epoch if entry.leader_epoch >= 0 else None,
+        "topic_id": entry.topic_id or None,
+    }

@@ -10,6 +10,8 @@ from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.row_output import print_rows
+from kcli.flows.journal import entry_row, find, listed
+from kcli.flows.undo import restore_of
 from kcli.output.tables import Column
 
 JOURNALS = (
@@ -50,15 +52,10 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
     """
     if journal_id is None:
         return _list(inv)
-    from kcli.flows.journal import find  # msgspec is loaded when the command runs
-    from kcli.flows.undo import restore_of
-
     return run_change(inv, restore_of(find(journal_id)))
 
 
 def _list(inv: Invocation) -> int:
-    from kcli.flows.journal import entry_row, listed  # as above
-
     inv.page()
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)

@@ -17,6 +17,7 @@ from kcli.commands.shared.usage import usage
     "delete",
     changes=True,
     exits={7: "the group has members"},
+    reads=("XDG_STATE_HOME",),
     examples=(
         ("kcli groups delete billing", "asks for the name to be typed"),
         ("kcli groups delete billing --yes", "in a script"),

@@ -6,7 +6,7 @@ each item of its scope is in an ``Account``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kcli.account.change import Change, Found, Item, Journal, is_lost, settled
@@ -107,11 +107,12 @@ class _Run:
         if self.journal is not None:
             self.journal.write(self.cluster)
         answers = self._applied(todo)
-        found = self._read_back(todo) if any(one is None or is_lost(one) for one in answers.values()) else {}
-        ended = {item.key: self._ended(item, answers[item.key], found.get(item.key)) for item in todo}
-        if self.journal is not None and not _may_have_changed(ended.values()):
+        changed = any(one is None or is_lost(one) for one in answers.values())
+        found = self._read_back(todo) if changed else {}
+        if self.journal is not None and not changed:
             self.journal.remove()
             self.journal = None
+        ended = {item.key: self._ended(item, answers[item.key], found.get(item.key)) for item in todo}
         after = [ended.get(item.key, item) for item in plan]
         self._print_errors(list(ended.values()), partly=self._account(after).partly)
         return after
@@ -167,10 +168,6 @@ class _Run:
         for item in items:
             account.settle(item.key, item.outcome, item.error)
         return account
-
-
-def _may_have_changed(ended: Iterable[Item[Any, Any]]) -> bool:
-    return any(item.outcome in (Outcome.DONE, Outcome.UNKNOWN) for item in ended)
 
 
 def planned(plan: Plan) -> list[Item[Any, Any]]:

@@ -113,7 +113,7 @@ class OffsetRestore(Change[CommittedOffset, OffsetEntry]):
         when = time_text(self.made.at)
         return "\n".join(
             [
-                f"Restore {counted(todo, 'committed offset')}, deleted by `kcli {self.made.command}` at {when}.",
+                f"Restore {counted(todo, 'committed offset')}, deleted by kcli {self.made.command} at {when}.",
                 *indented_table([*self.columns, Column("note", "prose")], rows),
             ]
         )

@@ -10,7 +10,7 @@ from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.row_output import print_rows
-from kcli.flows.journal import entry_row, find, listed
+from kcli.flows.journal import find, listed
 from kcli.flows.undo import restore_of
 from kcli.output.tables import Column
 
@@ -32,7 +32,7 @@ def _changes(flags: Mapping[str, Any]) -> bool:
     changes=_changes,
     exits={
         1: "there is no such journal, or a topic does not exist any more",
-        7: "the group has members, or has committed offsets since",
+        7: "the group has members, or has committed offsets since, or the topic exists",
     },
     reads=("XDG_STATE_HOME",),
     examples=(
@@ -46,9 +46,10 @@ def _changes(flags: Mapping[str, Any]) -> bool:
 def undo(inv: Invocation, journal_id: str | None) -> int:
     """Undo a change that deleted something.
 
-    `kcli groups delete` and `kcli groups delete-offsets` keep what they delete in a journal on this machine; ID is in
-    their last line. Without ID the changes of the cluster are listed. Only what is gone is made again: an offset that
-    was committed since stays as it is, exit code 7. Rewinds are undone with `kcli groups rewind GROUP --undo`.
+    `kcli groups delete`, `kcli groups delete-offsets` and `kcli topics delete` keep what they delete in a journal on this
+    machine; ID is in their last line. Without ID the changes of the cluster are listed. Only what is gone is made again:
+    an offset that was committed since stays as it is, exit code 7. A topic comes back with its partitions and
+    configuration, but without its records. Rewinds are undone with `kcli groups rewind GROUP --undo`.
     """
     if journal_id is None:
         return _list(inv)
@@ -68,7 +69,7 @@ def _list(inv: Invocation) -> int:
             "at": journal.at,
             "command": journal.command,
             "what": journal.what,
-            "entries": [entry_row(entry) for entry in journal.entries],
+            "entries": [entry.row for entry in journal.entries],
         }
         for journal in found
     ]

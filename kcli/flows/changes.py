@@ -11,6 +11,7 @@ CHANGES = {
     "OffsetDelete": "kcli.flows.groups.delete_offsets:OffsetDeletion",
     "OffsetRestore": "kcli.flows.groups.restore:OffsetRestore",
     "TopicDelete": "kcli.flows.topics.delete:TopicDeletion",
+    "TopicRestore": "kcli.flows.topics.restore:TopicRestore",
     "TopicTrim": "kcli.flows.topics.trim:TopicTrim",
 }
 """The class of each kind, which is imported when it is needed."""

@@ -12,7 +12,7 @@ import msgspec
 
 from kcli.core.admin.unknown_group import group_shown
 from kcli.core.clock import wall_ms
-from kcli.core.errors import NotFoundError
+from kcli.core.errors import ConfigError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.files.journal_folder import JournalError, JournalFolder, new_id
 from kcli.files.xdg import state_home
@@ -39,8 +39,43 @@ class OffsetEntry(msgspec.Struct, frozen=True, tag_field="what", tag="offset"):
             group, tp.topic, tp.partition, commit.offset, commit.metadata, commit.leader_epoch, topic_id
         )
 
+    @staticmethod
+    def words(entries: "Sequence[OffsetEntry]") -> str:
+        """``3 committed offsets of billing``."""
+        groups = dict.fromkeys(group_shown(entry.group) for entry in entries)
+        return f"{counted(len(entries), 'committed offset')} of {', '.join(groups)}"
 
-Entry = OffsetEntry
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        row: dict[str, Any] = msgspec.to_builtins(self)
+        epoch = self.leader_epoch if self.leader_epoch >= 0 else None
+        return {**row, "leader_epoch": epoch, "topic_id": self.topic_id or None}
+
+
+class TopicEntry(msgspec.Struct, frozen=True, tag_field="what", tag="topic"):
+    """A topic, without its records. ``configs``: what was set on it; None where that could not be read."""
+
+    topic: str
+    topic_id: str
+    partitions: int
+    replication_factor: int
+    configs: dict[str, str] | None
+
+    @staticmethod
+    def words(entries: "Sequence[TopicEntry]") -> str:
+        """``topics orders, refunds``."""
+        names = ", ".join(entry.topic for entry in entries)
+        return f"{'topic' if len(entries) == 1 else 'topics'} {names}, without records"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        row: dict[str, Any] = msgspec.to_builtins(self)
+        return {**row, "topic_id": self.topic_id or None}
+
+
+Entry = OffsetEntry | TopicEntry
 
 
 class Journal(msgspec.Struct, frozen=True):
@@ -55,9 +90,19 @@ class Journal(msgspec.Struct, frozen=True):
 
     @property
     def what(self) -> str:
-        """``3 committed offsets of billing``."""
-        groups = dict.fromkeys(group_shown(entry.group) for entry in self.entries)
-        return f"{counted(len(self.entries), 'committed offset')} of {', '.join(groups)}"
+        """What was deleted, in words."""
+        entries: Any = self.entries
+        words: str = entries[0].words(entries)
+        return words
+
+    def check_cluster(self, cluster: str) -> None:
+        """ConfigError unless it is of this cluster."""
+        if self.cluster != cluster:
+            raise ConfigError(
+                f"journal {self.id} is not of this cluster",
+                why=f"it is of cluster {self.cluster or 'without an id'}, and this is {cluster or 'one without an id'}",
+                do="name the brokers, or the profile, of that cluster",
+            )
 
 
 class Draft:
@@ -108,13 +153,3 @@ def find(journal_id: str) -> Journal:
         why=f"the journals of this machine are in {state_home() / 'journal'}",
         do="`kcli undo` lists those of the cluster",
     )
-
-
-def entry_row(entry: Entry) -> dict[str, Any]:
-    """An entry in the list of journals, for programs."""
-    row: dict[str, Any] = msgspec.to_builtins(entry)
-    return {
-        **row,
-        "leader_epoch": entry.leader_epoch if entry.leader_epoch >= 0 else None,
-        "topic_id": entry.topic_id or None,
-    }

@@ -4,9 +4,10 @@ from typing import Any
 
 from kcli.account.change import Change
 from kcli.flows.groups.restore import OffsetRestore
-from kcli.flows.journal import Entry, Journal, OffsetEntry
+from kcli.flows.journal import Entry, Journal, OffsetEntry, TopicEntry
+from kcli.flows.topics.restore import TopicRestore
 
-RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {OffsetEntry: OffsetRestore}
+RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {OffsetEntry: OffsetRestore, TopicEntry: TopicRestore}
 """By what the entries of a journal are; all entries of one are of one kind."""
 
 

@@ -11,7 +11,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo, id_bytes
 from kcli.core.admin.unknown_group import group_shown
 from kcli.core.cluster.metadata import no_partition
-from kcli.core.errors import ConfigError, DataLossError, KcliError, NotFoundError
+from kcli.core.errors import DataLossError, KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.own_names import own_group_danger
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
@@ -61,8 +61,12 @@ class OffsetRestore(Change[CommittedOffset, OffsetEntry]):
 
     def decide(self, admin: Admin) -> list[RestoreItem]:
         """Refused where the group has members or has committed since, and where the topic is not the same one."""
-        _check_cluster(self.made, admin.cluster_id())
-        entries = {CommittedOffset(e.group, e.topic, e.partition): e for e in self.made.entries}
+        self.made.check_cluster(admin.cluster_id())
+        entries = {
+            CommittedOffset(entry.group, entry.topic, entry.partition): entry
+            for entry in self.made.entries
+            if isinstance(entry, OffsetEntry)
+        }
         wanted: dict[str, list[TopicPartition]] = {}
         for key in entries:
             wanted.setdefault(key.group, []).append(key.tp)
@@ -172,15 +176,6 @@ class OffsetRestore(Change[CommittedOffset, OffsetEntry]):
         for name in dict.fromkeys(item.key.group for item in items):
             count = sum(item.key.group == name for item in items)
             yield f"restored {counted(count, 'committed offset')} of group {group_shown(name)}"
-
-
-def _check_cluster(journal: Journal, cluster: str) -> None:
-    if journal.cluster != cluster:
-        raise ConfigError(
-            f"journal {journal.id} is not of this cluster",
-            why=f"it is of cluster {journal.cluster or 'without an id'}, and this is {cluster or 'one without an id'}",
-            do="name the brokers, or the profile, of that cluster",
-        )
 
 
 def _refused_topics(admin: Admin, entries: Iterable[OffsetEntry]) -> dict[TopicPartition, KcliError]:

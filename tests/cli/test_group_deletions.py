@@ -336,10 +336,11 @@ def test_nothing_is_restored_while_the_group_has_members(world: World) -> None:
 @pytest.mark.parametrize("how", ["--dry-run", "--yes"])
 def test_a_topic_of_the_same_name_is_another_one(world: World, how: str) -> None:
     world("groups delete g --yes")
+    undo = f"undo {world.journals()[0].stem} {how}"
     world("topics delete t --yes")
-    assert "topic t does not exist" in world.undo(how, code=6).err
+    assert "topic t does not exist" in world(undo, code=6).err
     world("topics create t --partitions 2")
-    done = world.undo(f"{how} -o json", code=5)
+    done = world(f"{undo} -o json", code=5)
     assert statuses(done)[:2] == ["refused", "refused"]
     assert "topic t was deleted and created anew" in done.err
 

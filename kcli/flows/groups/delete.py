@@ -105,7 +105,7 @@ class GroupDeletion(Change[Key, Group | None]):
                 return Item(name, None, Outcome.REFUSED, one)
             error = denied.get(name)
             if error is None and one.members:
-                error = live_error(one, f"group {name} was not deleted")
+                error = live_error(one, f"group {group_shown(name)} was not deleted")
             item: GroupItem = Item(name, Group(one, committed[name]))
             return item if error is None else item._replace(outcome=Outcome.REFUSED, error=error)
 

@@ -214,7 +214,7 @@ def _since(key: CommittedOffset, now: OffsetAndMetadata | KcliError | None) -> K
     return CommittedSinceError(
         f"{key} was not restored: it is {now.offset:,}",
         why=f"the group has committed {now.offset:,} since, which would be lost",
-        do="",
+        do="if the older offset is meant, rewind the group to it",
     )
 
 

@@ -1,6 +1,7 @@
 """``groups delete``, ``delete-offsets``, ``remove-members`` against a stand-in for the admin client."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner, Result
@@ -289,6 +290,28 @@ def test_a_member_that_has_gone_meanwhile_is_reported(admin: StandIn) -> None:
     done = kcli("remove-members", "live", "--yes")
     assert done.return_value == 6
     assert "removed 1 member from" in done.stderr
+
+
+@pytest.mark.parametrize(("kind", "code"), [("consumer", 0), ("classic", 7)])
+def test_only_a_consumer_of_the_new_protocol_rejoins_with_its_id(
+    admin: StandIn, monkeypatch: pytest.MonkeyPatch, kind: str, code: int
+) -> None:
+    admin.groups["live"] = replace(group("live", *READERS), type=kind)
+    monkeypatch.setattr(admin, "remove_members", lambda wanted, **_: {"live": dict.fromkeys(wanted["live"])})
+    done = kcli("remove-members", "live", "--yes")
+    assert done.return_value == code
+    assert ("was removed, and is in the group" in done.stderr) == (code != 0)
+
+
+def test_a_member_that_leaves_during_the_question_is_refused(
+    admin: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answered(*_asked: object) -> None:
+        admin.groups["live"] = group("live", READERS[1])
+
+    monkeypatch.setattr(changing, "ask", answered)
+    assert kcli("remove-members", "live", "--yes").return_value == 6
+    assert admin.removed == {"live": [GroupMember("m-2", "billing-2")]}
 
 
 # --- in which order --------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "quotas": ("kcli.commands.quotas:quotas", "show and change quotas of users, client ids and IP addresses"),
     "users": ("kcli.commands.users:users", "list, set and delete users: their SCRAM credentials"),
     "doctor": ("kcli.commands.doctor:doctor", "find out why something does not work, step by step"),
+    "undo": ("kcli.commands.undo:undo", "undo a change that deleted something"),
     "mirror": (
         "kcli.commands.mirror:mirror",
         "copy topics to another cluster, and prove that they are equal",

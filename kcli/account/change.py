@@ -6,7 +6,7 @@ A verb decides about each item of its scope, sends the requests, and reads back;
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from kcli.account.outcomes import Outcome, Settled
 from kcli.core.errors import KcliError, NoLeaderError, OutcomeUnknownError, TimedOutError
@@ -69,6 +69,18 @@ class Found(NamedTuple, Generic[F]):
     error: KcliError | None = None
     note: str = ""
     outcome: Outcome = Outcome.DONE
+
+
+class Journal(Protocol):
+    """What it takes to make again what a change destroys, by ``kcli undo`` and its ``id``."""
+
+    id: str
+
+    def write(self, cluster: str) -> None:
+        """Has it on disk on return; an error if that fails."""
+
+    def remove(self) -> None:
+        """For a change that has changed nothing."""
 
 
 class Change(Generic[K, F]):
@@ -134,6 +146,10 @@ class Change(Generic[K, F]):
         """What is said of what is as it should be already; by default, where that is all of the plan."""
         if all(item.outcome is Outcome.UNCHANGED for item in plan):
             yield self.nothing
+
+    def journal(self, admin: Admin, todo: Sequence[Item[K, F]]) -> Journal | None:  # noqa: ARG002
+        """Of a change that destroys: what is written down before the act. None: nothing can be made again."""
+        return None
 
     def apply(self, admin: Admin, todo: Sequence[Item[K, F]]) -> Mapping[K, KcliError | None]:
         """Changes the items; an error for each that failed. Raises what stands against all of them."""

@@ -21,6 +21,10 @@ _TYPES: dict[str, Schema] = {
     "duration": {"type": ["number", "null"]},
     "time": {"type": ["string", "null"], "format": "date-time"},
 }
+_UNDO: Schema = {
+    "type": "string",
+    "description": "Id that `kcli undo` takes; absent where nothing that was destroyed can be made again.",
+}
 _ARRAYS = {"integers": "integer", "strings": "string"}
 
 
@@ -71,6 +75,7 @@ def _document(kind: str, description: str, printed_by: list[str]) -> Schema:
             "at": {"$ref": "common.json#/$defs/at"},
             "items": {"type": "array", "items": {"$ref": f"{kind}Item.json"}},
             "warnings": {"$ref": "common.json#/$defs/warnings"},
+            **({"undo": _UNDO} if kind.endswith("Report") else {}),
         },
         "additionalProperties": True,
     }

@@ -29,7 +29,7 @@ _VARIABLES = (
     (
         _NAMED,
         "XDG_STATE_HOME",
-        "where kcli keeps sandboxes and the journal of rewinds; ~/.local/state by default",
+        "where kcli keeps sandboxes and the journals of rewinds and deletions; ~/.local/state by default",
     ),
     (_NAMED, "NOTIFY_SOCKET", "of systemd: the socket that is notified when metrics are served"),
     (_ALWAYS, "KCLI_TIMEOUT, KCLI_COLOR, KCLI_PROGRESS", "as the options with these names"),

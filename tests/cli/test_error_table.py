@@ -451,6 +451,8 @@ NOT_THERE = [
     Row("groups rewind mixed --to 1 --exclude-topic paymets", 1, "excludes nothing", "", "did you mean payments?"),
     Row("groups rewind billing --undo=nope --yes", 1, "no journal nope", "the journals are in",
         "`kcli groups rewind --journal` lists the rewinds"),
+    Row("undo 20261121-091403-3fa9c1 --yes", 1, "no journal 20261121", "the journals of this machine are in",
+        "`kcli undo` lists those of the cluster"),
     Row("groups lag billing --topic ordrs", 1, "for topic ordrs", "other topics", "without --topic"),
     Row("sandbox down nope", 1, "there is no sandbox nope", "of that name",
         "`kcli sandbox up nope` starts it, `kcli sandbox status`"),

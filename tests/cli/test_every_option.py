@@ -107,6 +107,7 @@ ADMIN = {
     "groups delete-offsets": "g -t t --dry-run",
     "groups remove-members": "g somebody --dry-run",
     "top": "g",
+    "undo": "",
 }
 """A line for each command about a cluster's things."""
 

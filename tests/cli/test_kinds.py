@@ -154,12 +154,16 @@ def test_the_kinds_are_documented() -> None:
     named = set(
         re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Quota|Reassignment|Transaction|User)\b", section)
     )
-    assert named == {kind for _, *kinds in LINES for kind in kinds} | {
+    deletions = ("GroupDelete", "OffsetDelete", "MemberRemove", "OffsetRestore", "TopicRestore")
+    made = {kind + ending for kind in deletions for ending in ("Plan", "PlanItem", "Report", "ReportItem")}
+    assert named == {kind for _, *kinds in LINES for kind in kinds} | made | {
         "LagSample",
         "MonitorReading",
         "OffsetExport",
         "ReassignmentCancelReport",
         "ReassignmentCancelReportItem",
+        "UndoJournal",
+        "UndoJournalList",
         "UserDeleteReport",
         "UserDeleteReportItem",
     } | {kind for item in _exported() for kind in (item, f"{item}List")}

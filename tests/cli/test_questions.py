@@ -13,6 +13,8 @@ from unittest.mock import patch
 import pytest
 
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.files.journal_folder import JournalFolder
+from kcli.flows.journal import KIND, Journal, OffsetEntry
 from tests.cli.test_acls import acl
 from tests.cli.test_read_only import CHANGING, SOMETIMES, line_of
 from tests.committing import commit, put
@@ -37,8 +39,10 @@ WITHOUT_A_QUESTION = {
     "pipeline verify": "it asks before a repair: tests/pipeline/test_verify.py",
 }
 MEMBER = "member"
+UNDONE = "20261121-091403-3fa9c1"
 LINES = {
     "groups remove-members": "groups remove-members live",
+    "undo": f"undo {UNDONE}",
     "users delete": "users delete a",
     "users set": "users set a --password-file {dir}/password --allow-plaintext-secrets",
 }
@@ -74,6 +78,11 @@ class World:
                 self.cluster.scram.changed["a", 2] = Credential.of_password("sha512", b"salt", 4096, "old")
                 (self.folder / "password").write_text("new")
                 (self.folder / "password").chmod(0o600)
+            case "undo", _:
+                cluster = self.cluster.settings.cluster_id
+                entries = (OffsetEntry("gone", "t", 0, 3, "", -1),)
+                journal = Journal(KIND, UNDONE, 0, cluster, "groups delete", entries)
+                JournalFolder("journal", cluster, self.folder / "state/kcli/journal").put(UNDONE, journal)
             case _, "groups remove-members":
                 commit(self.cluster, "live", {TopicPartition("t", 0): OffsetAndMetadata(1)})
                 self._stack.enter_context(

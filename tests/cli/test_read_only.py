@@ -72,7 +72,7 @@ def run(folder: Path, line: str, *more: str, profile: str = "locked") -> Done:
 def test_every_command_says_whether_it_changes_the_cluster() -> None:
     silent = [path for path, command in COMMANDS.items() if command.changes is None]
     assert not silent, f"changes=True or changes=False is missing: {silent}"
-    assert {"groups rewind", "mirror", "pipeline verify"} == SOMETIMES
+    assert {"groups rewind", "mirror", "pipeline verify", "undo"} == SOMETIMES
     assert {"produce", "topics delete", "acls create", "groups import", "configs alter"} <= CHANGING
     assert not CHANGING & NO_CLUSTER
 

@@ -85,6 +85,7 @@ LINES = {
     "txn abort --topic t --yes": 0,
     "txn describe --topic t": 0,
     "txn list": 0,
+    "undo": 0,
     "users delete a --yes": 0,
     "users list": 0,
     "users set a --yes --allow-plaintext-secrets --password-file {dir}/password": 0,

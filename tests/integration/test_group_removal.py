@@ -66,6 +66,11 @@ def test_the_life_and_end_of_a_group(kafka: Kafka) -> None:
     done = kcli(kafka, "delete", group, "no-such-group", "--yes")
     assert done.returncode == 6
     assert f"deleted group {group}" in done.stderr
+    assert committed(kafka, group) == {}
+    undo = done.stderr.split("Undo with: kcli undo ")[1].strip()
+    assert run([*KCLI, "undo", undo, "--yes", "-b", kafka.bootstrap], timeout=60).returncode == 0
+    assert committed(kafka, group) == {TopicPartition(topic, 1): 1}
+    assert kcli(kafka, "delete", group, "--yes").returncode == 0
     assert kcli(kafka, "delete", group, "--yes").returncode == 1
 
 

@@ -84,6 +84,7 @@ LINES = {
     "txn abort": "--topic orders --dry-run",
     "txn describe": "--topic orders",
     "txn list": "",
+    "undo": "",
     "users delete": "a --dry-run",
     "users list": "",
     "users set": "a --dry-run --allow-plaintext-secrets",

@@ -1,8 +1,11 @@
-"""``kcli groups delete``: the options. What the command does is in ``_delete_run.py``."""
+"""``kcli groups delete``: delete groups with all their committed offsets."""
+
+from collections.abc import Sequence
 
 import click
 
 from kcli.commands.groups._options import empty_group_option, with_empty_group
+from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.cluster import unique
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
@@ -14,6 +17,7 @@ from kcli.commands.shared.usage import usage
     "delete",
     changes=True,
     exits={7: "the group has members"},
+    reads=("XDG_STATE_HOME",),
     examples=(
         ("kcli groups delete billing", "asks for the name to be typed"),
         ("kcli groups delete billing --yes", "in a script"),
@@ -28,9 +32,9 @@ from kcli.commands.shared.usage import usage
 def delete_groups(inv: Invocation, names: tuple[str, ...], match: str | None, empty_group: bool) -> int:
     """Delete groups with all their committed offsets.
 
-    Deleted offsets can be restored only from an earlier `kcli groups export`, so each name has to be typed, unless --yes
-    or --confirm NAME is given. Nothing is deleted before all questions are answered. A group with members is refused:
-    exit code 7.
+    Each name has to be typed, unless --yes or --confirm NAME is given. Nothing is deleted before all questions are
+    answered. A group with members is refused: exit code 7. The offsets are kept in a journal on this machine, from which
+    `kcli undo ID` restores them.
     """
     names = with_empty_group(names, empty_group)
     if not names and match is None:
@@ -39,6 +43,15 @@ def delete_groups(inv: Invocation, names: tuple[str, ...], match: str | None, em
             why="it is required without --match",
             do="name groups, or use --match GLOB: `kcli groups list --match GLOB` lists those that match",
         )
-    from kcli.commands.groups._delete_run import delete  # clients are loaded when the command runs
+    from kcli.flows.groups.delete import GroupDeletion  # clients are loaded when the command runs
 
-    return delete(inv, unique(names), match)
+    def check_confirm(names: Sequence[str]) -> None:
+        if inv.values.confirm is not None and len(names) > 1:
+            raise usage(
+                f"groups delete: --confirm names one group, {len(names)} would be deleted",
+                why="nothing was done",
+                do="use --yes for all of them, or delete them one at a time",
+            )
+
+    check_confirm(unique(names))
+    return run_change(inv, GroupDeletion(names, match, check_confirm))

@@ -1,8 +1,9 @@
-"""``kcli groups delete-offsets``: the options. What the command does is in ``_delete_offsets_run.py``."""
+"""``kcli groups delete-offsets``: delete committed offsets of a group."""
 
 import click
 
 from kcli.commands.groups._options import topics_option
+from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import TopicPartitions
@@ -12,6 +13,7 @@ from kcli.commands.shared.types import GROUP
 @command(
     "delete-offsets",
     changes=True,
+    reads=("XDG_STATE_HOME",),
     examples=(
         ("kcli groups delete-offsets billing -t orders", "all partitions of a topic"),
         (
@@ -28,8 +30,9 @@ def delete_offsets(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ..
     """Delete committed offsets of a group.
 
     The name of the group has to be typed, unless --yes or --confirm NAME is given. Where the group has members, offsets
-    of topics that a member reads are refused: exit code 7.
+    of topics that a member reads are refused: exit code 7. The offsets are kept in a journal on this machine, from which
+    `kcli undo ID` restores them.
     """
-    from kcli.commands.groups._delete_offsets_run import run  # clients are loaded when the command runs
+    from kcli.flows.groups.delete_offsets import OffsetDeletion  # clients are loaded when the command runs
 
-    return run(inv, name, scopes)
+    return run_change(inv, OffsetDeletion(name, [(scope.topic, scope.partitions) for scope in scopes]))

@@ -1,7 +1,8 @@
-"""``kcli groups remove-members``: the options. What the command does is in ``_remove_members_run.py``."""
+"""``kcli groups remove-members``: remove members from a group."""
 
 import click
 
+from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.cluster import unique
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
@@ -26,6 +27,6 @@ def remove_members(inv: Invocation, name: str, members: tuple[str, ...]) -> int:
     MEMBER is a member id or an instance id; without MEMBER all members are removed. Use it for members that have died
     while the group still waits for them, static members above all: a consumer that is running rejoins at once.
     """
-    from kcli.commands.groups._remove_members_run import run  # clients are loaded when the command runs
+    from kcli.flows.groups.remove_members import MemberRemoval  # clients are loaded when the command runs
 
-    return run(inv, name, unique(members))
+    return run_change(inv, MemberRemoval(name, unique(members)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kcli.account.change import Change, Found, Item, is_lost, settled
+from kcli.account.change import Change, Found, Item, Journal, is_lost, settled
 from kcli.account.outcomes import Account, Outcome
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import ask, check_answerable, show_plan
@@ -45,6 +45,7 @@ def report_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
 class _Run:
     def __init__(self, inv: Invocation, admin: Admin, cluster: str, change: Change[Any, Any]) -> None:
         self.inv, self.admin, self.cluster, self.change = inv, admin, cluster, change
+        self.journal: Journal | None = None
 
     def run(self) -> int:
         plan = self.change.together(self.change.decide(self.admin))
@@ -117,8 +118,15 @@ class _Run:
         """The items with what became of them: changed, and read back."""
         if not todo:
             return list(plan)
+        self.journal = self.change.journal(self.admin, todo)
+        if self.journal is not None:
+            self.journal.write(self.cluster)
         answers = self._applied(todo)
-        found = self._read_back(todo) if any(one is None or is_lost(one) for one in answers.values()) else {}
+        changed = any(one is None or is_lost(one) for one in answers.values())
+        found = self._read_back(todo) if changed else {}
+        if self.journal is not None and not changed:
+            self.journal.remove()
+            self.journal = None
         ended = {item.key: self._ended(item, answers[item.key], found.get(item.key)) for item in todo}
         after = [ended.get(item.key, item) for item in plan]
         self._print_errors(list(ended.values()), partly=self._account(after).partly)
@@ -131,6 +139,7 @@ class _Run:
             return dict.fromkeys((item.key for item in todo), error)
         except KeyboardInterrupt:
             self.inv.talk.warn(f"stopped: some of {counted(len(todo), 'change')} may have been made")
+            self._say_undo()
             raise
 
     def _read_back(self, todo: Plan) -> Mapping[Any, Found[Any] | KcliError]:
@@ -159,9 +168,15 @@ class _Run:
             rows = [
                 {key: value for key, value in self._row(item).items() if key not in only} for item in plan
             ]
-            print_rows(self.inv, f"{self.change.kind}Report", columns, rows, self.cluster)
+            head = {"undo": self.journal.id} if self.journal is not None else {}
+            print_rows(self.inv, f"{self.change.kind}Report", columns, rows, self.cluster, head=head)
         for sentence in self.change.summary([item for item in plan if item.outcome is Outcome.DONE]):
             self.inv.talk.note(sentence)
+        self._say_undo()
+
+    def _say_undo(self) -> None:
+        if self.journal is not None:
+            self.inv.talk.note(f"Undo with: kcli undo {self.journal.id}")
 
     def _row(self, item: Item[Any, Any]) -> dict[str, Any]:
         note = self.change.reason(item.error) if item.error is not None and not item.note else item.note

@@ -11,6 +11,7 @@ from kcli.commands.shared.types import TOPIC
 @command(
     "delete",
     changes=True,
+    reads=("XDG_STATE_HOME",),
     exits={1: "a named topic does not exist"},
     examples=(
         ("kcli topics delete scratch", "asks for the name to be typed"),
@@ -23,9 +24,10 @@ from kcli.commands.shared.types import TOPIC
 def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
     """Delete topics with all their records.
 
-    This cannot be undone, so each name has to be typed, or --yes or --confirm NAME given. An internal topic, such
-    as __consumer_offsets, requires --confirm NAME: --yes is not enough. All questions are asked before the
-    first topic is deleted.
+    The records cannot be restored, so each name has to be typed, or --yes or --confirm NAME given. An internal topic,
+    such as __consumer_offsets, requires --confirm NAME: --yes is not enough. All questions are asked before the first
+    topic is deleted. `kcli undo ID` creates a topic again, empty, with the partitions and the configuration that a
+    journal on this machine has.
     """
     from kcli.flows.topics.delete import TopicDeletion  # clients are loaded when the command runs
 

@@ -1,11 +1,25 @@
-"""How members are named in messages. Pure."""
+"""How groups and their members are named in messages and plans, and the refusal of what members stand against. Pure."""
 
 from collections.abc import Collection
 from itertools import islice
+from shlex import quote
 
-from kcli.core.admin.group_description import MemberDescription
+from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.unknown_group import group_shown
+from kcli.core.error_codes import NON_EMPTY_GROUP
+from kcli.core.errors import BrokerError
+from kcli.output.progress import counted
+from kcli.output.tables import Column, indented_table
 
 NAMED_AT_MOST = 5
+
+MEMBERS = (
+    Column("member_id"),
+    Column("instance_id", spare=2),
+    Column("client_id"),
+    Column("host", spare=1),
+    Column("partitions", "number"),
+)
 
 
 def named(members: Collection[MemberDescription]) -> str:
@@ -20,3 +34,34 @@ def _named(member: MemberDescription) -> str:
     host = member.host or "an unknown host"
     known_by = f"instance {member.instance_id}" if member.instance_id else f"member {member.member_id}"
     return f"{member.client_id or 'a client without a name'} at {host} ({known_by})"
+
+
+def described(group: GroupDescription) -> str:
+    """``group billing (classic, Empty)``."""
+    return f"group {group_shown(group.group_id)} ({group.type}, {group.state})"
+
+
+def member_row(member: MemberDescription) -> dict[str, object]:
+    """The values of ``MEMBERS``."""
+    return {
+        "member_id": member.member_id,
+        "instance_id": member.instance_id,
+        "client_id": member.client_id,
+        "host": member.host,
+        "partitions": None if member.assignment is None else len(member.assignment),
+    }
+
+
+def member_table(members: Collection[MemberDescription]) -> list[str]:
+    """The members in a plan."""
+    return indented_table(MEMBERS, [member_row(member) for member in members])
+
+
+def live_error(group: GroupDescription, what: str) -> BrokerError:
+    """NON_EMPTY_GROUP before a broker returns it, with the names of the members that have to stop."""
+    return BrokerError(
+        NON_EMPTY_GROUP,
+        what,
+        message=f"it has {counted(len(group.members), 'member')}: {named(group.members)}",
+        do=f"stop them first; `kcli groups remove-members {quote(group.group_id)} MEMBER` removes one that has died",
+    )

@@ -16,6 +16,7 @@ from kcli.core.clock import monotonic, wall_ms
 from kcli.core.errors import KcliError, NotFoundError, OutcomeUnknownError, PartlyFailedError, TimedOutError
 from kcli.core.permissions import on_cluster
 from kcli.core.types import TopicPartition
+from kcli.files.journal_folder import new_id
 from kcli.flows.partition_failures import grouped_failures, partition_names, reason
 from kcli.flows.permitted import denied_topics, refusal
 from kcli.flows.read_back import VISIBLE_WITHIN
@@ -34,7 +35,6 @@ from kcli.flows.reassign.moves import (
 from kcli.flows.reassign.plan_file import read_plan_file
 from kcli.flows.reassign.survey import ClusterReplicas, survey
 from kcli.flows.reassign.throttle import Throttle, planned_throttle, set_throttle, without_existing
-from kcli.flows.rewind.journal import new_id
 from kcli.output.progress import counted, duration_text, size_text
 from kcli.output.talk import Talk
 
@@ -61,7 +61,7 @@ class ReassignmentRun(Change[TopicPartition, Move]):
 
     def __init__(self, path: str, rate: int | None, talk: Talk, wait: Wait | None) -> None:
         self.wanted, self.rate, self.talk, self.wait = read_plan_file(path), rate, talk, wait
-        self.journal: Path | None = None
+        self.journal_path: Path | None = None
         self._shown: dict[TopicPartition, Move] = {}
         self._warnings: list[str] = []
         self._refused: set[TopicPartition] = set()
@@ -149,7 +149,7 @@ class ReassignmentRun(Change[TopicPartition, Move]):
         with journals.locked():
             try:
                 own = self._throttle(admin, moves)[0] if self.rate is not None else None
-                self.journal = journals.write(number, moves, own, wall_ms())
+                self.journal_path = journals.write(number, moves, own, wall_ms())
                 if own is not None:
                     set_throttle(admin, own)
             except (
@@ -241,7 +241,7 @@ class ReassignmentRun(Change[TopicPartition, Move]):
             names = partition_names(other)
             yield f"{names}: `kcli elect-leaders` makes the preferred replica the leader, if it is not yet"
         if items:
-            yield f"go back with: kcli reassign run {quote(str(self.journal))}"
+            yield f"go back with: kcli reassign run {quote(str(self.journal_path))}"
 
 
 def _ended(move: Move, topic: TopicInfo | KcliError, *, moving: bool) -> Found[Move] | KcliError:

@@ -11,8 +11,9 @@ from kcli.core.admin.committed import Committed, GroupPartition
 from kcli.core.admin.preceding import Preceding
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
+from kcli.files.journal_folder import JournalError
 from kcli.flows.rewind.barriers import Barriers
-from kcli.flows.rewind.journal import JournalError, Journals
+from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.judge import OVERWRITTEN
 from kcli.flows.rewind.live import Clocks, LiveFacts, LiveResult, set_offsets
 from kcli.flows.rewind.live_record import entry_of

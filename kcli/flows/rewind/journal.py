@@ -3,25 +3,20 @@
 One file for each group and rewind: ``$XDG_STATE_HOME/kcli/rewind/<cluster id>/<UTC stamp>-<6 hex>.json``.
 """
 
-import contextlib
-import secrets
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
-from kcli.core.errors import ConfigError, KcliError, NotFoundError
+from kcli.core.errors import ConfigError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.files.atomic import replace_file
+from kcli.files.journal_folder import JournalError, JournalFolder
 from kcli.files.lock import file_lock
 from kcli.files.private_folder import make_private_folder
-from kcli.files.xdg import state_home
 from kcli.flows.rewind.plan import GroupPlan
 
 KIND = "RewindJournal"
@@ -125,32 +120,18 @@ class Journal(msgspec.Struct, frozen=True):
         return {row.topic: row.topic_id for row in self.partitions if row.topic_id}
 
 
-class JournalError(KcliError):
-    """A journal cannot be read or written."""
-
-
-class Journals:
+class Journals(JournalFolder):
     """The journals of one cluster."""
 
     def __init__(self, cluster: str, root: Path | None = None) -> None:
-        self.cluster = cluster
-        self.folder = (root or state_home() / "rewind") / (
-            quote(cluster, safe="").replace(".", "%2E") or "unnamed"
-        )
+        super().__init__("rewind", cluster, root)
 
     def write(self, plan: GroupPlan, now_ms: int) -> Path:
         """Writes the journal; file and name are on disk on return. Raises JournalError if that fails."""
         journal = Journal(
             KIND, plan.id, now_ms, self.cluster, plan.group, plan.to, tuple(_rows(plan)), plan.undoes
         )
-        try:
-            return self._put(journal)
-        except OSError as error:
-            raise JournalError(
-                f"cannot write the journal {self.folder / journal.id}.json",
-                why=(error.strerror or str(error)).lower(),
-                do="nothing was committed; free space, or set XDG_STATE_HOME to another directory",
-            ) from None
+        return self.put_first(journal.id, journal, "nothing was committed")
 
     def update(
         self,
@@ -164,11 +145,11 @@ class Journals:
 
         ``committed``: the commits that were replaced, where they are not those of the plan.
         """
-        path = self.folder / f"{journal_id}.json"
+        path = self.path(journal_id)
         try:
             before = msgspec.json.decode(path.read_bytes(), type=Journal)
             rows = tuple(_updated(row, statuses or {}, committed or {}) for row in before.partitions)
-            self._put(msgspec.structs.replace(before, partitions=rows, live=live or before.live))
+            self.put(journal_id, msgspec.structs.replace(before, partitions=rows, live=live or before.live))
         except (OSError, msgspec.MsgspecError, JournalError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             raise JournalError(
@@ -177,31 +158,9 @@ class Journals:
                 do="make room, and let this user write there: --undo needs the journal",
             ) from None
 
-    def _put(self, journal: Journal) -> Path:
-        path = self.folder / f"{journal.id}.json"
-        make_private_folder(self.folder, JournalError)
-        replace_file(str(path), msgspec.json.format(msgspec.json.encode(journal), indent=1) + b"\n")
-        return path
-
-    def remove(self, journal_id: str) -> None:
-        """For a rewind that has changed nothing."""
-        with contextlib.suppress(OSError):
-            (self.folder / f"{journal_id}.json").unlink()
-
     def listed(self) -> tuple[list[Journal], list[str]]:
         """All journals, oldest first, and the names of files that are not journals."""
-        found, broken = [], []
-        for path in sorted(self.folder.glob("*.json")):
-            try:
-                journal = msgspec.json.decode(path.read_bytes(), type=Journal)
-            except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-                broken.append(str(path))
-                continue
-            if journal.kind == KIND and journal.cluster == self.cluster:
-                found.append(journal)
-            else:
-                broken.append(str(path))
-        return sorted(found, key=lambda one: (one.at, one.id)), broken
+        return self.read(Journal, KIND)
 
     def of(self, group: str, journal_id: str | None = None) -> Journal:
         """The newest of the group, or the one with that id; NotFoundError when there is none."""
@@ -237,11 +196,6 @@ class Journals:
                 )
                 held.enter_context(file_lock(path, timeout=0, doing=f"rewinding group {group}"))
             yield
-
-
-def new_id(now_ms: int) -> str:
-    """``20261121-091403-3fa9c1``: UTC, and a suffix that distinguishes rewinds of the same second."""
-    return f"{datetime.fromtimestamp(now_ms // 1000, UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 
 def _rows(plan: GroupPlan) -> Iterator[Row]:

@@ -10,8 +10,8 @@ from kcli.core.admin.group_description import GroupDescription, OtherGroupError
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import TopicPartition
+from kcli.files.journal_folder import new_id
 from kcli.flows.groups.nearest import name_nearest
-from kcli.flows.rewind.journal import new_id
 from kcli.flows.rewind.plan import (
     ABSENT,
     BY_REWIND,

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 from kcli.account.change import Change, Found, Item, Question
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError, NotFoundError, OutcomeUnknownError, TimedOutError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import log_ends
+from kcli.flows.journal import Draft, TopicEntry
 from kcli.flows.permitted import denied_topics
 from kcli.flows.read_back import VISIBLE_WITHIN
 from kcli.flows.topics.offsets import unknown_offsets
@@ -41,6 +43,7 @@ class Topic(NamedTuple):
     partitions: int
     records: int | None
     purpose: str | None = None
+    replication_factor: int = -1
 
 
 TopicItem = Item[str, Topic | None]
@@ -87,7 +90,13 @@ class TopicDeletion(Change[str, Topic | None]):
             return Item(name, None, Outcome.REFUSED, topic)
         logs = [ends[TopicPartition(name, part.partition)] for part in topic.partitions]
         records = sum(log.end - log.start for log in logs if log.end is not None and log.start is not None)
-        facts = Topic(topic.topic_id, len(topic.partitions), records, internal_purpose(topic))
+        facts = Topic(
+            topic.topic_id,
+            len(topic.partitions),
+            records,
+            internal_purpose(topic),
+            max((len(part.replicas) for part in topic.partitions), default=-1),
+        )
         return Item(name, facts) if denied is None else Item(name, facts, Outcome.REFUSED, denied)
 
     def text(self, plan: Sequence[TopicItem]) -> str:
@@ -117,6 +126,16 @@ class TopicDeletion(Change[str, Topic | None]):
         """Records may come and go; the topic has to be the same one."""
         same = now and now.facts and item.facts and now.facts.topic_id == item.facts.topic_id
         return super().again(item, now._replace(facts=item.facts) if now and same else now)
+
+    def journal(self, admin: Admin, todo: Sequence[TopicItem]) -> Draft | None:
+        """The topics as they were configured; internal ones are created by brokers and kcli themselves."""
+        topics = {item.key: item.facts for item in todo if item.facts and item.facts.purpose is None}
+        configs = admin.describe_topic_configs(list(topics)) if topics else {}
+        entries = [
+            TopicEntry(name, topic.topic_id, topic.partitions, topic.replication_factor, _own(configs[name]))
+            for name, topic in topics.items()
+        ]
+        return Draft(self.printed_by, entries) if entries else None
 
     def apply(self, admin: Admin, todo: Sequence[TopicItem]) -> dict[str, KcliError | None]:
         """Deletes the topics."""
@@ -153,6 +172,13 @@ class TopicDeletion(Change[str, Topic | None]):
     def summary(self, items: Sequence[TopicItem]) -> Iterable[str]:
         """A line for each."""
         return (f"deleted topic {item.key}" for item in items)
+
+
+def _own(entries: list[ConfigEntry] | KcliError) -> dict[str, str] | None:
+    """What is set on the topic itself; None where it cannot be read."""
+    if isinstance(entries, KcliError):
+        return None
+    return {entry.name: entry.value for entry in entries if not entry.is_default and entry.value is not None}
 
 
 def _line(item: TopicItem) -> str:

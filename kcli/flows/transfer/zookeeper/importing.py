@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from kcli.core.errors import KcliError, OutcomeUnknownError
 from kcli.files.atomic import replace_file, sync_folder
+from kcli.files.journal_folder import JournalError, new_id
 from kcli.files.xdg import state_home
-from kcli.flows.rewind.journal import JournalError, new_id
 from kcli.flows.rewind.judge import OVERWRITTEN
 from kcli.flows.rewind.outcomes import FAILED, REFUSED, UNKNOWN, VERIFIED
 from kcli.flows.rewind.plan import NotPossibleError

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from kcli.commands.groups._partition_errors import overwrote_error
@@ -18,7 +19,7 @@ from kcli.core.group.barrier.arrivals import ArrivalLog
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.barriers import Barriers
 from kcli.flows.rewind.execute import LiveRewind, execute
-from kcli.flows.rewind.journal import Journal, Journals
+from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.judge import UNKNOWN, PartitionVerdict
 from kcli.flows.rewind.live import HeldGroup
 from kcli.flows.rewind.outcomes import GroupReport, UnprovenError
@@ -238,11 +239,11 @@ class NoRoom(Journals):
 
     room = 1
 
-    def _put(self, journal: Journal) -> Path:
+    def put(self, journal_id: str, journal: msgspec.Struct) -> Path:
         self.room -= 1
         if self.room < 0:
             raise OSError(28, "No space left on device")
-        return super()._put(journal)
+        return super().put(journal_id, journal)
 
 
 @pytest.mark.parametrize("room", [1, 2, 3])

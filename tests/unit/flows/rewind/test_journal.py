@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.files.journal_folder import JournalError, new_id
 from kcli.files.lock import LockedError
-from kcli.flows.rewind.journal import JournalError, Journals, LiveEntry, new_id
+from kcli.flows.rewind.journal import Journals, LiveEntry
 from kcli.flows.rewind.plan import GroupPlan, RewindItem
 from kcli.flows.rewind.targets import TargetError
 

@@ -13,7 +13,7 @@ from kcli.core.errors import (
     NotFoundError,
     OutcomeUnknownError,
 )
-from kcli.flows.rewind.journal import JournalError
+from kcli.files.journal_folder import JournalError
 from kcli.flows.rewind.plan import NotPossibleError
 from kcli.flows.transfer.formats.recognise import parse_offsets
 from kcli.flows.transfer.importing import ImportRequest, import_targets

@@ -1,0 +1,79 @@
+"""``kcli undo``: list the changes that can be undone, and make again what one of them destroyed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from kcli.commands.shared.changing import run_change
+from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.row_output import print_rows
+from kcli.flows.journal import find, listed
+from kcli.flows.undo import restore_of
+from kcli.output.tables import Column
+
+JOURNALS = (
+    Column("id", "id"),
+    Column("at", "time", spare=1),
+    Column("command"),
+    Column("what", "prose"),
+)
+
+
+def _changes(flags: Mapping[str, Any]) -> bool:
+    """Not where it lists."""
+    return flags["journal_id"] is not None
+
+
+@command(
+    "undo",
+    changes=_changes,
+    exits={
+        1: "there is no such journal, or a topic does not exist any more",
+        7: "the group has members, or has committed offsets since, or the topic exists",
+    },
+    reads=("XDG_STATE_HOME",),
+    examples=(
+        ("kcli undo", "list what can be undone"),
+        ("kcli undo 20261121-091403-3fa9c1 --dry-run", "show what would be made again"),
+        ("kcli undo 20261121-091403-3fa9c1", "make it again"),
+    ),
+)
+@click.argument("journal_id", required=False, metavar="[ID]")
+@pass_invocation
+def undo(inv: Invocation, journal_id: str | None) -> int:
+    """Undo a change that deleted something.
+
+    `kcli groups delete`, `kcli groups delete-offsets` and `kcli topics delete` keep what they delete in a journal on this
+    machine; ID is in their last line. Without ID the changes of the cluster are listed. Only what is gone is made again:
+    an offset that was committed since stays as it is, exit code 7. A topic comes back with its partitions and
+    configuration, but without its records. Rewinds are undone with `kcli groups rewind GROUP --undo`.
+    """
+    if journal_id is None:
+        return _list(inv)
+    return run_change(inv, restore_of(find(journal_id)))
+
+
+def _list(inv: Invocation) -> int:
+    inv.page()
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+    found, broken = listed(cluster)
+    for path in broken:
+        inv.talk.warn(f"{path} is not a journal of this cluster")
+    rows = [
+        {
+            "id": journal.id,
+            "at": journal.at,
+            "command": journal.command,
+            "what": journal.what,
+            "entries": [entry.row for entry in journal.entries],
+        }
+        for journal in found
+    ]
+    print_rows(inv, "UndoJournalList", JOURNALS, rows, cluster, item="UndoJournal")
+    if not rows:
+        inv.talk.note("no change of this cluster that can be undone was made from this machine")
+    return inv.finish(done=True)

@@ -1,0 +1,228 @@
+"""``kcli groups delete-offsets``: deletes committed offsets of some partitions of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kcli.account.change import Change, Found, Item, Question
+from kcli.account.outcomes import Outcome
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.committed import Committed
+from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.unknown_group import group_argument
+from kcli.core.error_codes import GROUP_SUBSCRIBED_TO_TOPIC
+from kcli.core.errors import BrokerError, KcliError, NotFoundError
+from kcli.core.group.consumer_protocol import PROTOCOL_TYPE
+from kcli.core.own_names import own_group_danger
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.losses import StillThereError, journal_of
+from kcli.flows.groups.members import described, live_error, named
+from kcli.flows.groups.nearest import name_nearest
+from kcli.flows.journal import Draft
+from kcli.flows.permitted import denied_groups, denied_topics
+from kcli.flows.rewind.mark import own_metadata
+from kcli.output.progress import counted
+from kcli.output.tables import Column, indented_table
+
+Scope = tuple[str, Sequence[int] | None]
+"""Partitions of a topic, or all of them (None)."""
+
+
+class CommittedOffset(NamedTuple):
+    """A committed offset of a group. ``partition`` None: those of a whole topic, of which there are none."""
+
+    group: str
+    topic: str
+    partition: int | None
+
+    @property
+    def tp(self) -> TopicPartition:
+        """The partition that it is of."""
+        assert self.partition is not None, "only what exists is deleted"
+        return TopicPartition(self.topic, self.partition)
+
+    def __str__(self) -> str:
+        number = "" if self.partition is None else f"-{self.partition}"
+        return f"the offset of {self.topic}{number} of group {self.group}"
+
+
+OffsetItem = Item[CommittedOffset, OffsetAndMetadata | None]
+
+
+class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
+    """The committed offsets of the group in these partitions."""
+
+    kind = "OffsetDelete"
+    printed_by = "groups delete-offsets"
+    item_meaning = "A committed offset."
+    columns = (
+        Column("group"),
+        Column("topic"),
+        Column("partition", "id", meaning="Number of the partition; null for a topic without any offset."),
+        Column("committed", "number"),
+        Column("metadata", spare=1, meaning="Metadata of the commit; null where there is none."),
+    )
+    quiet_report = True
+    nothing = "nothing is to be deleted"
+
+    def __init__(self, group: str, scopes: Sequence[Scope]) -> None:
+        self.group, self.scopes = group, scopes
+        self._description: GroupDescription | None = None
+
+    def decide(self, admin: Admin) -> list[OffsetItem]:
+        """Offsets of topics that members read are refused, and what was named and is not there."""
+        admin.require("delete_offsets")
+        found = admin.describe_groups([self.group], include_operations=True)
+        name_nearest(admin, found)
+        group = found[self.group]
+        if isinstance(group, KcliError):
+            raise group
+        self._description = group
+        committed = admin.fetch_offsets({self.group: None})[self.group]
+        if isinstance(committed, KcliError):
+            raise committed
+        items = self._chosen({tp: offset for tp, offset in committed.items() if offset is not None})
+        topics = tuple(dict.fromkeys(item.key.topic for item in items if item.outcome is Outcome.PLANNED))
+        refused: dict[str, KcliError] = denied_topics(admin, topics, "READ", "deleting the offsets of {}")
+        kept = _kept(group, [topic for topic in topics if topic not in refused])
+        denied = denied_groups({self.group: group}, "DELETE", "deleting offsets of group {}").get(self.group)
+
+        def checked(item: OffsetItem) -> OffsetItem:
+            error = denied or refused.get(item.key.topic) or kept.get(item.key.topic)
+            if item.outcome is not Outcome.PLANNED or error is None:
+                return item
+            note = "kept: members read the topic" if error is kept.get(item.key.topic) else ""
+            return item._replace(outcome=Outcome.REFUSED, error=error, note=note)
+
+        return [checked(item) for item in items]
+
+    def _chosen(self, present: Committed) -> list[OffsetItem]:
+        """In the order of the scopes; refused what is not there, or cannot be read."""
+        items: dict[CommittedOffset, OffsetItem] = {}
+        for topic, numbers in self.scopes:
+            for number in numbers or (None,):
+                named = sorted(tp for tp in present if tp.topic == topic and number in (None, tp.partition))
+                if not named:
+                    key = CommittedOffset(self.group, topic, number)
+                    items.setdefault(key, Item(key, None, Outcome.REFUSED, _missing(key, present)))
+                for tp in named:
+                    key, offset = CommittedOffset(self.group, *tp), present[tp]
+                    item: OffsetItem = (
+                        Item(key, None, Outcome.REFUSED, offset)
+                        if isinstance(offset, KcliError)
+                        else Item(key, offset)
+                    )
+                    items.setdefault(key, item)
+        return list(items.values())
+
+    def text(self, plan: Sequence[OffsetItem]) -> str:
+        """The offsets that the group would lose, and what that means for its next consumer."""
+        text = self._text(plan)
+        own = own_group_danger(self.group) if any(item.outcome is Outcome.PLANNED for item in plan) else None
+        return text if own is None else f"{text}\n{own}."
+
+    def _text(self, plan: Sequence[OffsetItem]) -> str:
+        shown = [item for item in plan if item.facts is not None]
+        if not shown:
+            return ""
+        assert self._description is not None, "what is shown was decided about"
+        columns = [column for column in self.columns if column.key != "group"]
+        rows = [{**self.row(item), "note": item.note or None} for item in shown]
+        lost = sum(item.outcome is Outcome.PLANNED for item in plan)
+        return "\n".join(
+            [
+                f"Delete {counted(lost, 'committed offset')} of {described(self._description)}.",
+                *indented_table([*columns, Column("note", "prose")], rows),
+                "The next consumer of these partitions in the group starts where its auto.offset.reset says.",
+            ]
+        )
+
+    def questions(self, plan: Sequence[OffsetItem]) -> list[Question]:
+        """The name of the group has to be typed."""
+        sentence = f"Delete these offsets of group {self.group}?"
+        return [
+            Question(self._text(plan), sentence, name=self.group, danger=own_group_danger(self.group)),
+        ]
+
+    def journal(self, admin: Admin, todo: Sequence[OffsetItem]) -> Draft | None:
+        """The offsets."""
+        offsets = {item.key.tp: item.facts for item in todo if item.facts is not None}
+        return journal_of(admin, self.printed_by, {self.group: offsets})
+
+    def apply(self, admin: Admin, todo: Sequence[OffsetItem]) -> dict[CommittedOffset, KcliError | None]:
+        """Deletes the offsets."""
+        answers = admin.delete_offsets({self.group: [item.key.tp for item in todo]})[self.group]
+        return {item.key: answers[item.key.tp] for item in todo}
+
+    def read_back(
+        self, admin: Admin, items: Sequence[OffsetItem]
+    ) -> Mapping[CommittedOffset, Found[OffsetAndMetadata | None] | KcliError]:
+        """Whether the offsets are gone."""
+        left = admin.fetch_offsets({self.group: [item.key.tp for item in items]})[self.group]
+        if isinstance(left, KcliError):
+            raise left
+        return {item.key: _after(item, left[item.key.tp]) for item in items}
+
+    def row(self, item: OffsetItem) -> dict[str, Any]:
+        """The values of the columns."""
+        commit = item.facts
+        return {
+            "group": item.key.group,
+            "topic": item.key.topic,
+            "partition": item.key.partition,
+            "committed": commit.offset if commit else None,
+            "metadata": (own_metadata(commit) or None) if commit else None,
+        }
+
+    def summary(self, items: Sequence[OffsetItem]) -> Iterable[str]:
+        """How many are gone."""
+        if items:
+            yield f"deleted {counted(len(items), 'committed offset')} of group {self.group}"
+
+
+def _missing(key: CommittedOffset, present: Committed) -> KcliError:
+    part = key.topic if key.partition is None else f"{key.topic}:{key.partition}"
+    return NotFoundError(
+        f"group {key.group} has no committed offset of {part}",
+        why=f"it has committed offsets of {', '.join(sorted({tp.topic for tp in present}))}"
+        if present
+        else "it has no committed offsets at all",
+        do=f"`kcli groups describe {group_argument(key.group)}` shows its offsets"
+        if present
+        else "nothing is to be deleted",
+    )
+
+
+def _kept(group: GroupDescription, topics: Collection[str]) -> dict[str, KcliError]:
+    """The topics whose offsets the broker keeps because members read them, with the error that it would return."""
+    if group.members and group.protocol_type != PROTOCOL_TYPE:
+        live: KcliError = live_error(group, f"offsets of group {group.group_id} were not deleted")
+        return dict.fromkeys(topics, live)
+    read = set(topics) & {topic for member in group.members for topic in topics_of(member)}
+    return {topic: _subscribed_error(group, topic) for topic in sorted(read)}
+
+
+def _subscribed_error(group: GroupDescription, topic: str) -> BrokerError:
+    """GROUP_SUBSCRIBED_TO_TOPIC before a broker returns it."""
+    readers = [member for member in group.members if topic in topics_of(member)]
+    return BrokerError(
+        GROUP_SUBSCRIBED_TO_TOPIC,
+        f"offsets of {topic} were not deleted from group {group.group_id}",
+        message=f"it is read by {counted(len(readers), 'member')}: {named(readers)}",
+        do="stop them first, or change what they subscribe to",
+    )
+
+
+def topics_of(member: MemberDescription) -> set[str]:
+    """What the member subscribes to, has, or is to have: a subscription by pattern shows in the last two only."""
+    partitions = (*(member.assignment or ()), *(member.target or ()))
+    return {*member.subscription, *(tp.topic for tp in partitions)}
+
+
+def _after(
+    item: OffsetItem, found: OffsetAndMetadata | KcliError | None
+) -> Found[OffsetAndMetadata | None] | KcliError:
+    if isinstance(found, KcliError):
+        return found
+    return Found(item.facts, None if found is None else StillThereError(str(item.key)))

@@ -21,41 +21,50 @@ _TYPES: dict[str, Schema] = {
     "duration": {"type": ["number", "null"]},
     "time": {"type": ["string", "null"], "format": "date-time"},
 }
-_ARRAYS = {"integers": "integer", "strings": "string"}
+_ARRAYS = {"integers": "integer", "strings": "string", "objects": "object"}
 
 
 def change_schemas(change: type[Change[Any, Any]], common: Schema) -> dict[str, Schema]:
     """The four schemas by name. ``common``: the definitions of ``common.json``, which columns of the same name share."""
     made: dict[str, Schema] = {}
+    printed_by = change.printed_by.split(", ")
+    columns = {
+        "Plan": (*change.columns, *change.plan_columns),
+        "Report": (*change.columns, *change.report_columns),
+    }
+    further = {"Plan": change.plan_keys, "Report": change.report_keys}
     for ending, (description, outcomes, status) in _ENDINGS.items():
         document = change.kind + ending
-        made[document] = _document(document, description, change.printed_by)
+        made[document] = _document(document, description, printed_by)
         properties: Schema = {
             "kind": {
                 "const": f"{document}Item",
                 "description": "In lines of ndjson; the items of a document have none.",
             },
-            **{column.key: _property(column, common) for column in change.columns},
+            **{column.key: _property(column, common) for column in columns[ending]},
             "status": {"enum": [str(outcome) for outcome in outcomes], "description": status},
             "note": {"$ref": "common.json#/$defs/note"},
         }
         made[f"{document}Item"] = {
             "title": f"{document}Item",
             "description": change.item_meaning,
-            "x-printed-by": [change.printed_by],
+            "x-printed-by": printed_by,
             "type": "object",
             "required": [key for key in properties if key != "kind"],
-            "properties": properties,
+            "properties": {
+                **properties,
+                **{column.key: _property(column, common) for column in further[ending]},
+            },
             "additionalProperties": True,
         }
     return made
 
 
-def _document(kind: str, description: str, printed_by: str) -> Schema:
+def _document(kind: str, description: str, printed_by: list[str]) -> Schema:
     return {
         "title": kind,
         "description": description,
-        "x-printed-by": [printed_by],
+        "x-printed-by": printed_by,
         "type": "object",
         "required": ["kind", "api", "cluster", "at", "items", "warnings"],
         "properties": {

@@ -32,7 +32,7 @@ def names() -> list[str]:
     """The names of all kinds, in the order of the alphabet."""
     files = (file.name for file in resources.files(schemas).iterdir())
     stems = {name.removesuffix(_ENDING) for name in files if name.endswith(_ENDING)}
-    made = {kind + ending for kind in CHANGES for ending in ("Plan", "PlanItem", "Report", "ReportItem")}
+    made = {name for kind in CHANGES for name in _names(kind)}
     return sorted((stems | made) - {COMMON})
 
 
@@ -71,8 +71,12 @@ def _joined(node: Any, within: Schema) -> Any:
 
 def raw_schema(name: str) -> Schema:
     """The schema as it is written, with references to files."""
-    change = next((kind for kind in CHANGES if name.startswith(kind)), None)
+    change = next((kind for kind in CHANGES if name in _names(kind)), None)
     return _file(name) if change is None else _made(change)[name]
+
+
+def _names(change: str) -> list[str]:
+    return [change + ending for ending in ("Plan", "PlanItem", "Report", "ReportItem")]
 
 
 @functools.cache

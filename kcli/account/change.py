@@ -183,7 +183,7 @@ class Change(Generic[K, F]):
         return item.facts
 
     def row(self, item: Item[K, F]) -> dict[str, Any]:
-        """The values of the columns."""
+        """The values of the columns; a ``note`` among them stands for that of the item."""
         raise NotImplementedError
 
     def report_row(self, item: Item[K, F]) -> dict[str, Any]:

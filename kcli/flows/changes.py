@@ -6,6 +6,8 @@ from typing import Any
 from kcli.account.change import Change
 
 CHANGES = {
+    "OffsetImport": "kcli.flows.transfer.change:OffsetImport",
+    "Rewind": "kcli.flows.rewind.change:OffsetsChange",
     "TopicDelete": "kcli.flows.topics.delete:TopicDeletion",
     "TopicTrim": "kcli.flows.topics.trim:TopicTrim",
 }

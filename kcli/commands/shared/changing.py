@@ -132,7 +132,7 @@ class _Run:
 
     def _row(self, item: Item[Any, Any], row: dict[str, Any]) -> dict[str, Any]:
         note = self.change.reason(item.error) if item.error is not None and not item.note else item.note
-        return {**row, "status": str(item.outcome), "note": note or None}
+        return {"note": note or None, **row, "status": str(item.outcome)}
 
     def _print_errors(self, items: Plan, *, partly: bool) -> None:
         for error in self.change.failures([item for item in items if item.error is not None]):

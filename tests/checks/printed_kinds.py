@@ -105,10 +105,11 @@ def _printed(place: str, call: ast.Call, names: dict[str, Any]) -> Printed:
         keys = _keys(_value(call.args[PRINTERS[_name(call)]], names))
         if place.startswith("commands/pipeline/") and _name(call) == "print_report":
             return Printed(*_PIPELINE, keys)
-        if _name(call) == "show_plan_only":
-            kind = _value(keywords["kind"], names) if "kind" in keywords else "RewindPlan"
-        else:
-            kind = _value(call.args[1], names)
+        kind = (
+            _value(keywords["kind"], names)
+            if _name(call) == "show_plan_only"
+            else _value(call.args[1], names)
+        )
         item = f"{kind}Item"
         if _name(call) == "list_rows":
             item = _value(call.args[2], names)

@@ -341,7 +341,7 @@ def test_a_group_that_becomes_live_after_the_plan_is_refused(cluster: FakeCluste
             out, err = process.communicate(timeout=30)
     assert process.returncode == 7
     assert "became live while it was being rewound" in err
-    assert [row["status"] for row in json.loads(out)["items"]] == ["failed"] * 3
+    assert [(row["status"], row["reason"]) for row in json.loads(out)["items"]] == [("failed", None)] * 3
     assert offsets(cluster) == [20, 15, 20]
     assert not rewind.journals()
 
@@ -425,10 +425,10 @@ def test_another_machines_commit_is_seen_by_the_read_back(cluster: FakeCluster, 
         out, err = process.communicate(timeout=30)
     assert process.returncode == 7
     assert "1 of 3 partitions of group g were overwritten" in err
-    assert [(row["status"], row["found"]) for row in json.loads(out)["items"]] == [
-        ("done", 0),
-        ("failed", 9),
-        ("done", 0),
+    assert [(row["status"], row["reason"], row["found"]) for row in json.loads(out)["items"]] == [
+        ("done", None, 0),
+        ("failed", "overwritten", 9),
+        ("done", None, 0),
     ]
 
 
@@ -463,8 +463,11 @@ def test_metadata_of_an_application_that_is_lost_is_an_error(cluster: FakeCluste
 
     before = len(cluster.seen(OffsetCommitRequest))
     cluster.replace(OffsetFetchRequest, after_the_commit)
-    done = rewind("g", "--to", "earliest", "--yes", code=6)
-    assert "kcli: the metadata of 1 commit of group g is lost" in done.stderr
+    done = rewind("g", "--to", "earliest", "--yes", "-o", "json", code=6)
+    assert '"what": "the metadata of 1 commit of group g is lost"' in done.stderr
+    assert [(row["status"], row["reason"]) for row in json.loads(done.stdout)["items"]] == [
+        ("failed", "metadata_lost"), ("done", None), ("done", None),
+    ]  # fmt: skip
     assert "the new offset of t-0 as requested, without its metadata" in done.stderr
     assert "overwritten" not in done.stderr
     assert offsets(cluster) == [0, 0, 0]

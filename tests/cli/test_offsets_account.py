@@ -86,6 +86,23 @@ def test_a_group_whose_offsets_may_not_be_committed_is_refused_in_the_plan(
     assert "no READ permission" in json.loads(dry.out)["items"][0]["note"]
 
 
+def test_the_refusal_of_a_group_is_an_error_beside_a_group_that_can_be_set(
+    cluster: FakeCluster, act: Run, tmp_path: Path
+) -> None:
+    """Also where its partitions would be refused anyway."""
+    (tmp_path / "offsets.csv").write_text("g,t,7,1\nh,t,0,1\n")
+
+    def without_read_of_g(_request: Any, answer: Any) -> None:
+        for group in answer.groups:
+            if group.group_id == "g":
+                group.authorized_operations = DESCRIBE
+
+    cluster.replace(DescribeGroupsRequest, without_read_of_g)
+    codes = [act("rewind g h --from-file FILE", more) for more in ("--dry-run", "--yes")]
+    assert [done.code for done in codes] == [4, 4], codes
+    assert all("no READ permission on group g" in done.err for done in codes)
+
+
 def test_a_commit_that_may_not_be_deleted_is_refused_in_the_plan(cluster: FakeCluster, act: Run) -> None:
     """An undo deletes commits that were not there before."""
     act(LINES["create"], "--yes")

@@ -166,17 +166,19 @@ class OffsetsChange(Change[Place, Offset]):
         """Each partition; groups and topics that cannot be planned are refused as a whole."""
         plan = self._plan = self._survey(admin)
         errors = iter(refusal_errors(plan.refused, possible=plan.possible))
-        found: dict[str, list[OffsetItem]] = {name: [] for name in plan.asked}
+        names = (*plan.asked, *(name for name, _ in plan.unplanned), *(one.group for one in plan.groups))
+        found: dict[str, list[OffsetItem]] = {name: [] for name in names}
         for (group, topic), error in plan.unplanned.items():
             item = Item(Place(group, topic), Offset(), Outcome.REFUSED, error)
-            found.setdefault(group, []).append(item)
+            found[group].append(item)
         for one in plan.groups:
             items = [
                 _planned(one, item, one.refusal or (item.refusal and next(errors))) for item in one.items
             ]
-            if one.refusal is not None and not items:
-                items = [Item(Place(one.group), Offset(one), Outcome.REFUSED, one.refusal)]
-            found.setdefault(one.group, []).extend(items)
+            if not items and not found[one.group]:
+                outcome = Outcome.UNCHANGED if one.refusal is None else Outcome.REFUSED
+                items = [Item(Place(one.group), Offset(one), outcome, one.refusal)]
+            found[one.group] += items
         whole = [item for items in found.values() for item in items]
         if not self.is_idle(whole):
             _check_own_groups(plan)
@@ -216,11 +218,10 @@ class OffsetsChange(Change[Place, Offset]):
 
     def failures(self, items: Sequence[OffsetItem]) -> Iterable[KcliError]:
         """Without those that are warnings."""
-        warned = self._plan.possible
         return distinct(
             item.error
             for item in items
-            if item.error is not None and not (warned and item.facts.item and item.facts.item.refusal)
+            if item.error is not None and not (self._plan.possible and _is_left_out(item.facts))
         )
 
     # the act
@@ -242,7 +243,7 @@ class OffsetsChange(Change[Place, Offset]):
         if self._live is not None:
             self.interruption = self._live.watcher.interruption
         ended = {item.key: item for item in self.settled(reports)}
-        return [item if item.outcome is Outcome.REFUSED else ended[item.key] for item in plan]
+        return [item if item.outcome is Outcome.REFUSED else ended.get(item.key, item) for item in plan]
 
     def stopped(self, plan: Sequence[OffsetItem]) -> Iterable[str]:  # noqa: ARG002 - the change's signature
         """How to undo what may have been done."""
@@ -322,6 +323,12 @@ def _check_own_groups(plan: RewindPlan) -> None:
             )
 
 
+def _is_left_out(of: Offset) -> bool:
+    """Whether it is a partition that is refused alone, not its group."""
+    alone = of.plan is not None and of.plan.refusal is None
+    return alone and of.item is not None and of.item.refusal is not None
+
+
 def _planned(plan: GroupPlan, item: RewindItem, refusal: KcliError | None) -> OffsetItem:
     place = Place(plan.group, item.tp.topic, item.tp.partition)
     if refusal is not None:
@@ -366,7 +373,9 @@ def _place(item: OffsetItem) -> dict[str, Any]:
 
 def _action(item: OffsetItem) -> str:
     plan, one = item.facts.plan, item.facts.item
-    return "refused" if one is None or (plan is not None and plan.refusal is not None) else one.action
+    if plan is None or plan.refusal is not None:
+        return "refused"
+    return "keep" if one is None else one.action
 
 
 def _note(item: OffsetItem) -> str | None:

@@ -100,9 +100,10 @@ class NodeImport(Change[OffsetNode, Node]):
 
     def failures(self, items: Sequence[ChangedNode]) -> Iterable[KcliError]:
         """Without those that are warnings."""
-        warned = self._plan.possible
         return distinct(
-            item.error for item in items if item.error and not (warned and item.facts.item.refusal)
+            item.error
+            for item in items
+            if item.error is not None and not (self._plan.possible and _is_left_out(item.facts))
         )
 
     def decided_again(self, admin: Any, plan: Sequence[ChangedNode]) -> list[ChangedNode]:  # noqa: ARG002
@@ -169,6 +170,11 @@ class NodeImport(Change[OffsetNode, Node]):
     @property
     def _undo_command(self) -> str:
         return _undo_command(self._plan, self._hosts)
+
+
+def _is_left_out(node: Node) -> bool:
+    """Whether it is refused alone, not its group."""
+    return node.group.refusal is None and node.item.refusal is not None
 
 
 def _planned(group: NodeGroup, item: NodeItem, refusal: KcliError | None) -> ChangedNode:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 from kcli.account.outcomes import Outcome, Settled
 from kcli.core.errors import KcliError, NoLeaderError, OutcomeUnknownError, TimedOutError
 from kcli.core.exit_codes import ExitCode
+from kcli.output.progress import counted
 
 if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
@@ -45,10 +46,19 @@ class Item(NamedTuple, Generic[K, F]):
     note: str = ""
 
 
+class TimeLimit(NamedTuple):
+    """``until`` when an answer is accepted (seconds of the monotonic clock); ``otherwise``: the message after a "no", or
+    without an answer.
+    """
+
+    until: float
+    otherwise: str
+
+
 class Question(NamedTuple):
     """A question before the change. ``plan`` is shown above it. Where ``name`` is set, it has to be typed; ``--confirm``
     may give it, or one of ``among``. ``danger`` says why ``--yes`` is not sufficient, and ``subject`` is what has to be
-    typed where only a protected profile requires it.
+    typed where only a protected profile requires it. ``limit``: how long an answer is waited for.
     """
 
     plan: str
@@ -57,6 +67,7 @@ class Question(NamedTuple):
     subject: str | None = None
     among: Collection[str] = ()
     danger: str | None = None
+    limit: TimeLimit | None = None
 
 
 class Found(NamedTuple, Generic[F]):
@@ -86,25 +97,34 @@ class Journal(Protocol):
 class Change(Generic[K, F]):
     """A change of some items.
 
-    ``kind``: that of its documents, without ``Plan`` and ``Report``; ``printed_by``: the command. ``columns``: of a row,
-    without ``status`` and ``note``; ``item_meaning`` says what a row is. ``further`` are the keys of a row that stand in
-    JSON only, ``plan_only`` the columns that a report does not have, ``also_planned_by`` another command that prints the
-    plan. ``parts``: see ``Account``. ``quiet_report``: people see no table of what was done, only its summary.
-    ``nothing``: the note where nothing is to be done. ``stopped_by``: the exit status of a signal that ended the waiting
-    for what was changed.
+    ``kind``: that of its documents, without ``Plan`` and ``Report``; ``printed_by``: the commands, ``also_planned_by``
+    another one that prints the plan. ``columns``: of a row, without ``status`` and ``note``; ``plan_columns`` and
+    ``report_columns`` follow them in only one of the two, and ``plan_keys`` and ``report_keys`` are in its JSON only.
+    ``item_meaning`` says what a row is; ``parts``: see ``Account``. ``quiet_report``: people see no table of what was
+    done, only its summary. ``tells_refusals``: the plan is shown even where all of it is refused, of which people
+    else read the errors only. ``nothing``: the note where nothing is to be done, if any. ``takes_stdout``: the verb
+    prints something else there, so neither plan nor report go there. ``interruption``: what ended the act early; it is raised
+    after the report. ``stopped_by``: the exit status of a signal that ended the waiting for what was changed.
+    ``may_have_changed``: whether the act may have changed anything.
     """
 
     kind: ClassVar[str]
     printed_by: ClassVar[str]
     item_meaning: ClassVar[str]
     columns: Sequence[Column]
-    further: ClassVar[Sequence[Column]] = ()
-    plan_only: ClassVar[Collection[str]] = ()
+    plan_columns: Sequence[Column] = ()
+    report_columns: Sequence[Column] = ()
+    plan_keys: Sequence[Column] = ()
+    report_keys: Sequence[Column] = ()
     also_planned_by: ClassVar[str] = ""
     parts: ClassVar[bool] = False
     quiet_report: ClassVar[bool] = False
+    tells_refusals: ClassVar[bool] = False
     nothing: str = "nothing is to be changed"
+    takes_stdout: bool = False
+    interruption: BaseException | None = None
     stopped_by: int = 0
+    may_have_changed: bool = True
 
     def begin(self, admin: Admin) -> None:
         """Before the first contact: raises what forbids the change whatever the cluster is like."""
@@ -130,6 +150,20 @@ class Change(Generic[K, F]):
         """The plan without what is not to be changed since something else of it is refused; by default all of it."""
         return list(plan)
 
+    def is_idle(self, plan: Sequence[Item[K, F]]) -> bool:
+        """Whether nothing is to be sent, so that nothing is asked and the plan is the report."""
+        return not planned(plan)
+
+    def decided_again(self, admin: Admin, plan: Sequence[Item[K, F]]) -> list[Item[K, F]]:
+        """The plan right before the act, where what has changed since it was shown is refused."""
+        now = {item.key: item for item in self.decide(admin)}
+        return self.together(
+            [
+                self.again(item, now.get(item.key)) if item.outcome is Outcome.PLANNED else item
+                for item in plan
+            ]
+        )
+
     def again(self, item: Item[K, F], now: Item[K, F] | None) -> Item[K, F]:
         """A planned item, decided again (``now``) right before the act: refused if it has changed since the plan."""
         if now is not None and now.outcome is not Outcome.PLANNED:
@@ -144,12 +178,42 @@ class Change(Generic[K, F]):
 
     def unchanged(self, plan: Sequence[Item[K, F]]) -> Iterable[str]:
         """What is said of what is as it should be already; by default, where that is all of the plan."""
-        if all(item.outcome is Outcome.UNCHANGED for item in plan):
+        if self.nothing and all(item.outcome is Outcome.UNCHANGED for item in plan):
             yield self.nothing
 
     def journal(self, admin: Admin, todo: Sequence[Item[K, F]]) -> Journal | None:  # noqa: ARG002
         """Of a change that destroys: what is written down before the act. None: nothing can be made again."""
         return None
+
+    def act(self, admin: Admin, plan: Sequence[Item[K, F]]) -> list[Item[K, F]]:
+        """The items of the plan with what became of them: changed, and read back."""
+        todo = planned(plan)
+        try:
+            answers = self.apply(admin, todo) if todo else {}
+        except KcliError as error:
+            answers = dict.fromkeys((item.key for item in todo), error)
+        found: Mapping[K, Found[F] | KcliError] = {}
+        self.may_have_changed = any(one is None or is_lost(one) for one in answers.values())
+        if self.may_have_changed:
+            try:
+                found = self.read_back(admin, todo)
+            except KcliError as error:
+                found = {item.key: self.not_read_back(item, error) for item in todo}
+        ended = {item.key: self._ended(item, answers[item.key], found.get(item.key)) for item in todo}
+        return [ended.get(item.key, item) for item in plan]
+
+    def _ended(
+        self, item: Item[K, F], answer: KcliError | None, found: Found[F] | KcliError | None
+    ) -> Item[K, F]:
+        end = settled(answer, found)
+        item = item._replace(outcome=end.outcome, error=end.error)
+        if isinstance(found, Found):
+            return item._replace(facts=found.facts, note=found.note or item.note)
+        return item._replace(facts=self.unread(item))
+
+    def stopped(self, plan: Sequence[Item[K, F]]) -> Iterable[str]:
+        """Warnings where the act was interrupted."""
+        return (f"stopped: some of {counted(len(planned(plan)), 'change')} may have been made",)
 
     def apply(self, admin: Admin, todo: Sequence[Item[K, F]]) -> Mapping[K, KcliError | None]:
         """Changes the items; an error for each that failed. Raises what stands against all of them."""
@@ -179,8 +243,12 @@ class Change(Generic[K, F]):
         return False
 
     def row(self, item: Item[K, F]) -> dict[str, Any]:
-        """The values of the columns."""
+        """The values of the columns; a ``note`` among them stands for that of the item."""
         raise NotImplementedError
+
+    def report_row(self, item: Item[K, F]) -> dict[str, Any]:
+        """Those of a report, where they are others."""
+        return self.row(item)
 
     def failures(self, items: Sequence[Item[K, F]]) -> Iterable[KcliError]:
         """The errors of the items, one for each reason."""
@@ -197,6 +265,11 @@ class Change(Generic[K, F]):
     def summary(self, items: Sequence[Item[K, F]]) -> Iterable[str]:
         """What was done, in sentences."""
         raise NotImplementedError
+
+
+def planned(plan: Sequence[Item[K, F]]) -> list[Item[K, F]]:
+    """What is to be done of a plan."""
+    return [item for item in plan if item.outcome is Outcome.PLANNED]
 
 
 def distinct(errors: Iterable[KcliError]) -> Iterator[KcliError]:

@@ -5,7 +5,6 @@ from functools import partial
 from kcli.commands._demo_stage import GROUP, TOPIC, Stage
 from kcli.commands.groups._lag_output import LagOutput
 from kcli.commands.groups._lag_rows import GroupVerdict, lag_rows
-from kcli.commands.groups._rewind_text import plan_text
 from kcli.commands.shared.context import ClusterName
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
@@ -23,6 +22,7 @@ from kcli.flows.rewind.plan import RewindPlan
 from kcli.flows.rewind.spans import time_spans
 from kcli.flows.rewind.survey import RewindRequest, survey
 from kcli.flows.rewind.targets import Target
+from kcli.flows.rewind.text import plan_text
 from kcli.output.progress import counted
 
 _PARTITION = TopicPartition(TOPIC, 0)
@@ -123,10 +123,8 @@ def _rewind(stage: Stage, journals: Journals, request: RewindRequest, *, shown: 
 
 
 def _plan(stage: Stage, journals: Journals, request: RewindRequest) -> RewindPlan:
-    plan, failures = survey(
-        stage.admin, journals.cluster, request, wall_ms(), partial(time_spans, stage.admin)
-    )
-    for error in failures:
+    plan = survey(stage.admin, journals.cluster, request, wall_ms(), partial(time_spans, stage.admin))
+    for error in plan.unplanned.values():
         raise error
     return plan
 

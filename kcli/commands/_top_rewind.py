@@ -13,8 +13,6 @@ from functools import partial
 from kcli.account.change import Question
 from kcli.commands.groups import _rewind_flags as flags
 from kcli.commands.groups import _rewind_target as target
-from kcli.commands.groups import _rewind_text as text
-from kcli.commands.groups._executing import outcome_errors, plan_remarks, subject
 from kcli.commands.shared.confirm import protected, with_cluster
 from kcli.commands.shared.context import Invocation
 from kcli.core import clock
@@ -22,13 +20,17 @@ from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.options import ConsumerOptions
 from kcli.core.own_names import own_group_danger
+from kcli.flows.rewind import text
 from kcli.flows.rewind.barriers import Barriers
+from kcli.flows.rewind.change import subject
 from kcli.flows.rewind.execute import LiveRewind, execute
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.live import LiveResult
 from kcli.flows.rewind.offsets_log import OffsetsLog
 from kcli.flows.rewind.outcomes import GroupReport
 from kcli.flows.rewind.plan import GroupPlan, Remedies, RewindPlan
+from kcli.flows.rewind.remarks import outcome_errors, plan_remarks
+from kcli.flows.rewind.requests import request_of_group, request_of_undo
 from kcli.flows.rewind.scope import Scope
 from kcli.flows.rewind.survey import RewindRequest
 from kcli.flows.rewind.waiting import Wait, survey_when_ready, wait_until_empty
@@ -65,13 +67,13 @@ class Rewinds:
         if wish.live:
             with self._barriers() as barriers:
                 barriers.wait_until_stable([wish.group])
-        plan, failures = survey_when_ready(self._admin, self._journals.cluster, request, waiting)
+        plan = survey_when_ready(self._admin, self._journals.cluster, request, waiting)
         self._plan = plan
         shown = text.plan_text(plan, self._inv.cluster_name) if plan.groups else ""
         return Proposal(
             replace(wish, value=request.undoes.get(wish.group, wish.value)),
             with_cluster(shown, self._inv) if shown else "",
-            tuple(self._remark(one) for one in plan_remarks(plan, failures)),
+            tuple(self._remark(one) for one in plan_remarks(plan)),
             plan.possible,
             occupied=any(one.refusal is not None and one.refusal.do in _WAITABLE for one in plan.groups),
             caution=self._caution(plan),
@@ -132,9 +134,9 @@ class Rewinds:
         )
         names = [wish.group]
         if wish.by == TO_GROUP:
-            return target.request_of_group(self._admin, names, wish.value, scope)
+            return request_of_group(self._admin, names, wish.value, scope)
         if wish.by == UNDO:
-            return target.request_of_undo(self._journals, names, wish.value, scope)
+            return request_of_undo(self._journals, names, wish.value, scope)
         one, words = target.simple_target("to", wish.value, terminal=True)
         return RewindRequest({wish.group: one}, words, scope)
 

@@ -25,37 +25,42 @@ _UNDO: Schema = {
     "type": "string",
     "description": "Id that `kcli undo` takes; absent where nothing that was destroyed can be made again.",
 }
-_ARRAYS = {"integers": "integer", "strings": "string"}
+_ARRAYS = {"integers": "integer", "strings": "string", "objects": "object"}
 
 
 def change_schemas(change: type[Change[Any, Any]], common: Schema) -> dict[str, Schema]:
     """The four schemas by name. ``common``: the definitions of ``common.json``, which columns of the same name share."""
     made: dict[str, Schema] = {}
+    printed_by = change.printed_by.split(", ")
+    columns = {
+        "Plan": (*change.columns, *change.plan_columns),
+        "Report": (*change.columns, *change.report_columns),
+    }
+    further = {"Plan": change.plan_keys, "Report": change.report_keys}
     for ending, (description, outcomes, status) in _ENDINGS.items():
         document = change.kind + ending
-        plan = ending == "Plan"
-        also = [change.also_planned_by] if plan and change.also_planned_by else []
-        printed_by = [change.printed_by, *also]
-        made[document] = _document(document, description, printed_by)
-        columns = [column for column in change.columns if plan or column.key not in change.plan_only]
+        also = [change.also_planned_by] if ending == "Plan" and change.also_planned_by else []
+        printers = [*printed_by, *also]
+        made[document] = _document(document, description, printers)
         properties: Schema = {
             "kind": {
                 "const": f"{document}Item",
                 "description": "In lines of ndjson; the items of a document have none.",
             },
-            **{column.key: _property(column, common) for column in (*columns, *change.further)},
+            **{column.key: _property(column, common) for column in columns[ending]},
             "status": {"enum": [str(outcome) for outcome in outcomes], "description": status},
             "note": {"$ref": "common.json#/$defs/note"},
         }
-        required = [key for key in properties if key != "kind"]
-        properties |= {column.key: _property(column, common) for column in change.further}
         made[f"{document}Item"] = {
             "title": f"{document}Item",
             "description": change.item_meaning,
-            "x-printed-by": printed_by,
+            "x-printed-by": printers,
             "type": "object",
-            "required": required,
-            "properties": properties,
+            "required": [key for key in properties if key != "kind"],
+            "properties": {
+                **properties,
+                **{column.key: _property(column, common) for column in further[ending]},
+            },
             "additionalProperties": True,
         }
     return made

@@ -189,6 +189,11 @@ def duration_text(seconds: float) -> str:
     raise AssertionError(seconds)
 
 
+def time_span_text(ms: int) -> str:
+    """``5h12m``, ``3d04h``, ``42s``, ``120ms``: the two largest units."""
+    return f"{ms}ms" if ms < 1000 else duration_text(ms // 1000)
+
+
 def size_text(size: float) -> str:
     """``1.2 MB``: powers of ten, as disks and networks are sold."""
     for unit in ("B", "kB", "MB", "GB"):

@@ -27,7 +27,7 @@ class Column:
     ``wide`` ones appear with ``-o wide`` and in the formats for programs, not in table and plain.
     ``spare``: a table that is too wide for the terminal goes without it, the highest first; 0 stays. ``meaning``: a
     sentence for the schema of the rows. ``values``: in JSON, where the kind does not say: ``boolean``, ``object``, or
-    ``integers`` and ``strings``, which are arrays.
+    ``integers``, ``strings`` and ``objects``, which are arrays.
     """
 
     key: str

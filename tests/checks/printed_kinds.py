@@ -39,10 +39,6 @@ ELSEWHERE = {
     "commands/groups/_describe_run.py:DescribeRun._print_rows": [
         "GroupDescriptionList GroupDescription view.STATES"
     ],
-    "commands/groups/_executing.py:report_executed": [
-        "RewindReport RewindReportItem rows.REPORT",
-        "OffsetImportReport OffsetImportReportItem rows.REPORT",
-    ],
     "commands/groups/_lag_output.py:LagOutput._rows": [
         "GroupLagList GroupLag (*rows.COLUMNS['group'],*rows._TREND)",
         "GroupLagList TopicLag rows.COLUMNS['topic']",
@@ -56,7 +52,7 @@ ELSEWHERE = {
     "commands/pipeline/_job_run.py:print_report": [],  # its callers have the columns
     "commands/pipeline/_query_rows.py:_print": ["QueryResult QueryRow ()"],  # those of the query
     "commands/shared/changing.py:_Run._show_only": [],  # schemas are made from the columns
-    "commands/shared/changing.py:_Run._report": [],
+    "commands/shared/changing.py:_Run._print_report": [],
     "commands/shared/plan_output.py:show_plan_only": [],  # the rest print for others
     "commands/shared/row_output.py:print_rows": [],
     "commands/shared/row_output.py:print_report": [],
@@ -101,10 +97,11 @@ def _printed(place: str, call: ast.Call, names: dict[str, Any]) -> Printed:
         keys = _keys(_value(call.args[PRINTERS[_name(call)]], names))
         if place.startswith("commands/pipeline/") and _name(call) == "print_report":
             return Printed(*_PIPELINE, keys)
-        if _name(call) == "show_plan_only":
-            kind = _value(keywords["kind"], names) if "kind" in keywords else "RewindPlan"
-        else:
-            kind = _value(call.args[1], names)
+        kind = (
+            _value(keywords["kind"], names)
+            if _name(call) == "show_plan_only"
+            else _value(call.args[1], names)
+        )
         item = f"{kind}Item"
         if _name(call) == "list_rows":
             item = _value(call.args[2], names)

@@ -18,9 +18,9 @@ WITHOUT_NUMBERS = {"core", "serde", "docgen"}
 MANY = {
     "flows/topics/partitions.py:{count:,} partitions": "more than 10,000",
     "commands/groups/_lag_rows.py:{len(lags):,} groups": "more than a few",
-    "commands/groups/_partition_errors.py:{len(alike)} partitions": "one has a message of its own",
-    "commands/groups/_rewind_text.py:{len(plan.groups)} groups": "one has a question of its own",
-    "commands/groups/_zookeeper_rows.py:{groups} groups": "one has a question of its own",
+    "flows/rewind/remarks.py:{len(alike)} partitions": "one has a message of its own",
+    "flows/rewind/text.py:{len(plan.groups)} groups": "one has a question of its own",
+    "flows/transfer/zookeeper/change.py:{groups} groups": "one has a question of its own",
     "commands/perf/_kafka_lines.py:{interval.records} records": "as Kafka writes it",
     "commands/perf/_load_flags.py:{processes} processes": "more than there are records",
     "commands/perf/_produce_run.py:{flags['processes']} processes": "one is not mentioned",

@@ -100,7 +100,7 @@ def test_what_was_exported_is_imported_as_it_was(
 def test_the_report_and_the_plan_for_programs(cluster: FakeCluster, kcli: Kcli, file: Path) -> None:
     file.write_text("t,0,4\nt,2,5\n")
     plan = json.loads(kcli("import", str(file), "--group", "new", "--dry-run", "-o", "json", code=0).stdout)
-    assert plan["kind"] == "RewindPlan"
+    assert plan["kind"] == "OffsetImportPlan"
     assert offsets(cluster, "new") == []
     assert not kcli.journals()
     assert not cluster.seen(JoinGroupRequest)
@@ -112,7 +112,7 @@ def test_the_report_and_the_plan_for_programs(cluster: FakeCluster, kcli: Kcli, 
     assert first.pop("undo") == kcli.journals()[0].stem
     assert first == {
         "group": "new", "topic": "t", "partition": 0, "committed": None, "new": 4, "found": 4,
-        "status": "verified", "note": None, "action": "commit",
+        "status": "done", "reason": None, "note": None, "action": "commit",
     }  # fmt: skip
     line = json.loads(
         kcli("import", str(file), "--group", "new", "--yes", "-o", "ndjson").stdout.split("\n")[0]
@@ -311,7 +311,7 @@ def test_a_copy_has_offsets_metadata_and_leader_epochs(cluster: FakeCluster, kcl
     kcli("rewind", "b", "--undo", "--yes")
     assert committed(cluster, "b") == before
     rows = kcli.items("copy", "g", "new", "--yes")
-    assert [row["status"] for row in rows] == ["verified"] * 3
+    assert [row["status"] for row in rows] == ["done"] * 3
     assert committed(cluster, "new") == OLD
 
 

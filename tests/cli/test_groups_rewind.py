@@ -90,7 +90,7 @@ def test_the_plan_for_programs(rewind: Kcli) -> None:
     first = rewind.items("g", "--to", "-16", "--dry-run")[1]
     assert first == {
         "group": "g", "topic": "t", "partition": 1, "committed": 15, "new": 0, "change": -15, "records": 15,
-        "note": "clamped to log start", "action": "commit", "span_seconds": 840.0,
+        "note": "clamped to log start", "action": "commit", "span_seconds": 840.0, "status": "planned",
     }  # fmt: skip
 
 
@@ -269,7 +269,7 @@ def test_what_does_not_exist(cluster: FakeCluster, rewind: Kcli) -> None:
     assert "topic x does not exist" in rewind("g", "--to", "1", "--topic", "x", "--yes", code=1).stderr
     rows = rewind.items("g", "--to", "2", "--topic", "t:2-3", "--yes", code=6)
     assert [(row["status"], row["note"]) for row in rows] == [
-        ("verified", None),
+        ("done", None),
         ("refused", "topic t has no partition 3: the topic has 3 partitions, numbered from 0"),
     ]
     assert offsets(cluster) == [1, 1, 2]
@@ -287,7 +287,7 @@ def test_a_partition_without_a_commit_cannot_be_shifted(cluster: FakeCluster, re
     commit(cluster, "h", {T0: OffsetAndMetadata(3)})
     assert len(rewind.items("h", "--to", "-1", "--yes")) == 1
     rows = rewind.items("h", "--to", "-1", "--topic", "t", "--yes", code=6)
-    assert [row["status"] for row in rows] == ["verified", "refused", "refused"]
+    assert [row["status"] for row in rows] == ["done", "refused", "refused"]
     assert offsets(cluster, "h") == [1]
 
 
@@ -341,7 +341,7 @@ def test_a_group_that_becomes_live_after_the_plan_is_refused(cluster: FakeCluste
             out, err = process.communicate(timeout=30)
     assert process.returncode == 7
     assert "became live while it was being rewound" in err
-    assert [row["status"] for row in json.loads(out)["items"]] == ["failed"] * 3
+    assert [(row["status"], row["reason"]) for row in json.loads(out)["items"]] == [("failed", None)] * 3
     assert offsets(cluster) == [20, 15, 20]
     assert not rewind.journals()
 
@@ -425,10 +425,10 @@ def test_another_machines_commit_is_seen_by_the_read_back(cluster: FakeCluster, 
         out, err = process.communicate(timeout=30)
     assert process.returncode == 7
     assert "1 of 3 partitions of group g were overwritten" in err
-    assert [(row["status"], row["found"]) for row in json.loads(out)["items"]] == [
-        ("verified", 0),
-        ("overwritten", 9),
-        ("verified", 0),
+    assert [(row["status"], row["reason"], row["found"]) for row in json.loads(out)["items"]] == [
+        ("done", None, 0),
+        ("failed", "overwritten", 9),
+        ("done", None, 0),
     ]
 
 
@@ -447,7 +447,7 @@ def test_a_broker_that_stores_no_metadata_is_not_another_client(cluster: FakeClu
     assert "group g: the broker keeps no metadata of commits; the offsets are as requested" in done.stderr
     found = json.loads(done.stdout)["items"]
     assert [(row["status"], row["found"], row["note"]) for row in found] == [
-        ("verified", 0, "set, without its metadata")
+        ("done", 0, "set, without its metadata")
     ] * 3
     rewind("g", "--undo", "--yes")
     assert offsets(cluster) == [20, 15, 20]
@@ -463,8 +463,11 @@ def test_metadata_of_an_application_that_is_lost_is_an_error(cluster: FakeCluste
 
     before = len(cluster.seen(OffsetCommitRequest))
     cluster.replace(OffsetFetchRequest, after_the_commit)
-    done = rewind("g", "--to", "earliest", "--yes", code=6)
-    assert "kcli: the metadata of 1 commit of group g is lost" in done.stderr
+    done = rewind("g", "--to", "earliest", "--yes", "-o", "json", code=6)
+    assert '"what": "the metadata of 1 commit of group g is lost"' in done.stderr
+    assert [(row["status"], row["reason"]) for row in json.loads(done.stdout)["items"]] == [
+        ("failed", "metadata_lost"), ("done", None), ("done", None),
+    ]  # fmt: skip
     assert "the new offset of t-0 as requested, without its metadata" in done.stderr
     assert "overwritten" not in done.stderr
     assert offsets(cluster) == [0, 0, 0]
@@ -502,8 +505,8 @@ def test_the_report_keeps_the_order_of_the_plan(cluster: FakeCluster, rewind: Kc
     rows = rewind.items("g", "--to", "-1", "--topic", "t", "--yes", code=6)
     assert [(row["partition"], row["status"]) for row in rows] == [
         (0, "refused"),
-        (1, "verified"),
-        (2, "verified"),
+        (1, "done"),
+        (2, "done"),
     ]
 
 
@@ -710,7 +713,7 @@ def test_nobody_is_asked_where_nothing_will_change(
     done = rewind("g", "--to", "current", *more)
     assert "Proceed?" not in done.stderr
     assert ("nothing is to be changed: group g is as requested" in done.stderr) is ("-q" not in more)
-    assert done.stdout.count("verified") == len(offsets(cluster))
+    assert done.stdout.count("unchanged") == len(offsets(cluster))
     assert len(cluster.seen(OffsetCommitRequest)) == before
     assert not rewind.journals()
 

@@ -77,7 +77,7 @@ def test_members_read_again_from_where_the_plan_says(
     with reading(cluster, kind) as group:
         group.watch()
         items = rewind.items("g", "--to", "5", "--live", "--yes")
-        assert [(one["status"], one["committed"], one["new"]) for one in items] == [("held", 20, 5)] * 3
+        assert [(one["status"], one["reason"], one["new"]) for one in items] == [("done", "held", 5)] * 3
         wait_for(lambda: len(group.first) == PARTITIONS)
         assert group.first == dict.fromkeys(range(PARTITIONS), 5)
         wait_for(lambda: settled(cluster))
@@ -97,9 +97,9 @@ def by_one_record(cluster: FakeCluster, rewind: Kcli, *undo: str) -> None:
         items = json.loads(out)["items"]
         assert [one["new"] for one in items] == [20] * 3
         found = {one["status"] for one in items}
-        if found == {"held"}:
+        if found == {"done"}:
             return
-        assert found <= {"held", "unknown"}
+        assert found <= {"done", "unknown"}
         wait_for(lambda: list(cluster.committed_offsets("g").values()) == [21] * PARTITIONS)
         how = ("--to", "20", "--live")
     raise AssertionError(found)
@@ -253,7 +253,7 @@ def test_unknown_exits_with_6_and_check_resolves_it(
     for partition in range(PARTITIONS):
         commit(cluster, "g", {TopicPartition("t", partition): OffsetAndMetadata(7)})
     items = rewind.items("g", "--check", journal.stem)
-    assert [(one["status"], one["found"], one["commits"][-1]["offset"]) for one in items] == [
+    assert [(one["reason"], one["found"], one["commits"][-1]["offset"]) for one in items] == [
         ("held", 7, 7)
     ] * 3
     (listed,) = rewind.items("--journal")
@@ -272,7 +272,7 @@ def test_only_the_partitions_of_a_member_that_does_not_come_back_are_open(
             late.stall(1)
             done = rewind("g", "--to", "5", "--live", "--yes", "--watch=4s", code=6)
             lines = [line.split() for line in done.stdout.splitlines()[1:]]
-            assert sorted(line[6] for line in lines) == ["held", "held", "unknown"]
+            assert sorted(line[6] for line in lines) == ["done", "done", "unknown"]
             assert "slow owned it and did not rejoin within" in done.stderr
             assert "1 of 3 members has not rejoined so far: slow at" in done.stderr
         assert group.failures == []
@@ -293,7 +293,7 @@ def test_a_newcomer_with_the_client_id_of_a_member_that_is_away_is_not_taken_for
                 out, err = process.communicate(timeout=30)
         assert process.returncode == 6, err
         items = json.loads(out)["items"]
-        assert sorted(one["status"] for one in items) == ["held", "held", "unknown"]
+        assert sorted(one["status"] for one in items) == ["done", "done", "unknown"]
         (unknown,) = (one for one in items if one["status"] == "unknown")
         assert unknown["commits"], "the newcomer has committed"
 

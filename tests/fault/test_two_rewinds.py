@@ -60,14 +60,14 @@ def test_two_machines_are_never_both_sure(
     out, err = one.communicate(timeout=60)
     assert one.returncode == codes[0], err
     statuses = {item["status"] for item in json.loads(out)["items"]}
-    assert "verified" not in statuses
+    assert "done" not in statuses
     if codes[0] == 7:
         assert journal in err
         assert set(committed(cluster).values()) == {OffsetAndMetadata(3, f"kcli-rewind={journal}")}
     else:
         assert "another machine may have ended unseen" in err
         assert statuses == {"unknown"}
-    assert {item["status"] for item in json.loads(two.stdout)["items"]} == {"verified"}
+    assert {item["status"] for item in json.loads(two.stdout)["items"]} == {"done"}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,8 @@ def test_a_rewind_over_another_one_says_so_and_its_undo_restores_that(
     (own,) = (path.stem for path in first.journals())
     assert set(committed(cluster).values()) == {OffsetAndMetadata(5, f"kcli-rewind={own}")}
     items = json.loads(out)["items"]
-    assert {(item["status"], item["found"], item["undo"]) for item in items} == {("overwrote", 5, own)}
+    assert {(item["reason"], item["found"], item["undo"]) for item in items} == {("overwrote", 5, own)}
+    assert {item["status"] for item in items} == {"failed"}
     assert {item["note"] for item in items} == {f"overwrote 3 (set by rewind {others})"}
     assert "2 of 2 partitions of group g had been set by another client before the commit" in err
     assert f"t-0 was at 20 in the plan, but the commit has replaced 3 (set by rewind {others})" in err
@@ -135,7 +136,7 @@ def test_a_slow_link_does_not_make_a_rewind_unsure(
     cluster.delay(None, 0.3)
     line = ("rewind", "new", "--undo") if undone else ("rewind", "g", "--to", "3")
     items = kcli.items(*line, "--yes")
-    assert {item["status"] for item in items} == {"verified"}
+    assert {item["status"] for item in items} == {"done"}
 
 
 def test_two_machines_at_the_same_time(cluster: FakeCluster, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_by_time_undo_redo_and_a_live_group(kafka: Kafka, tmp_path: Path) -> Non
         assert committed() == before
         done = items(rewind(kafka, tmp_path, group, "--to", f"@{now - 10 * MINUTE}", "--yes", "-o", "json"))
         assert [(row["new"], row["status"]) for row in done] == [
-            (10, "verified"), (10, "verified"), (0, "verified"),
+            (10, "done"), (10, "done"), (0, "done"),
         ]  # fmt: skip
         assert [row["span_seconds"] for row in planned[:2]] == [8 * 60, 8 * 60]
         assert [row["records"] for row in planned] == [9, 9, None]

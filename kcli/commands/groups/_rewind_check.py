@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 
-from kcli.commands.groups._executing import report_executed
 from kcli.commands.groups._record_consumer import record_consumer
 from kcli.commands.groups._watch_progress import new_watcher
+from kcli.commands.shared.changing import report_change
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.orderly_end import orderly_end
 from kcli.commands.shared.usage import usage
+from kcli.flows.rewind.change import OffsetsChange
 from kcli.flows.rewind.check import check
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.offsets_log import OffsetsLog
+from kcli.flows.rewind.plan import RewindPlan
 from kcli.flows.rewind.watching import BEFORE_MS
 
 
@@ -36,7 +38,8 @@ def check_rewind(inv: Invocation, names: Sequence[str], journal_id: str, bound: 
                 inv.talk.warn(
                     "the commits since then cannot be read from __consumer_offsets, only what is committed now"
                 )
-        done = report_executed(inv, journals.cluster, [check(admin, journals, journal, history, watcher)])
-    if watcher.interruption is not None:
-        raise watcher.interruption
-    return inv.finish(done=done)
+        report = check(admin, journals, journal, history, watcher)
+        plan = RewindPlan(journals.cluster, (report.plan,))
+        change = OffsetsChange(lambda _admin: plan, inv.cluster_name, again=False, dry=False)
+        change.interruption = watcher.interruption
+        return report_change(inv, journals.cluster, change, change.settled([report]))

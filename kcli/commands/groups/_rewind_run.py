@@ -1,4 +1,4 @@
-"""One run of ``kcli groups rewind``: survey, show, ask, execute, report; and the list of the journal."""
+"""One run of ``kcli groups rewind``: what is requested, the groups it is about, and what is waited for or held."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -9,18 +9,16 @@ from typing import Any
 from kcli.account.change import Question
 from kcli.commands.groups import _rewind_flags as given
 from kcli.commands.groups import _rewind_target as target
-from kcli.commands.groups._executing import confirm_and_execute
 from kcli.commands.groups._record_consumer import record_consumer
 from kcli.commands.groups._rewind_check import check_rewind
-from kcli.commands.groups._rewind_rows import JOURNALS, journal_row
-from kcli.commands.groups._rewind_text import released_text
+from kcli.commands.groups._rewind_journal import list_journals
 from kcli.commands.groups._watch_progress import new_watcher
+from kcli.commands.shared.changing import change_with
 from kcli.commands.shared.cluster import connect, listed_groups, open_admin, unique
 from kcli.commands.shared.confirm import check_answerable
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.offset_spec import has_terminal
 from kcli.commands.shared.orderly_end import orderly_end
-from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import monotonic
@@ -28,13 +26,16 @@ from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.options import ConsumerOptions
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.rewind.barriers import Barriers
+from kcli.flows.rewind.change import OffsetsChange
 from kcli.flows.rewind.execute import LiveRewind
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.live import LiveResult
 from kcli.flows.rewind.offsets_file import read_targets
 from kcli.flows.rewind.offsets_log import OffsetsLog
-from kcli.flows.rewind.plan import BY_REWIND, Remedies, RewindPlan
+from kcli.flows.rewind.plan import BY_REWIND, GroupTopic, Remedies, RewindPlan
+from kcli.flows.rewind.requests import request_of_group, request_of_undo
 from kcli.flows.rewind.survey import RewindRequest
+from kcli.flows.rewind.text import released_text
 from kcli.flows.rewind.waiting import Wait, survey_when_ready, wait_until_empty
 from kcli.flows.transfer.formats.kafka_csv import csv_lines
 from kcli.flows.transfer.saved_offset import SavedOffset
@@ -55,7 +56,9 @@ _NOT_LIVE = replace(BY_REWIND, members="stop them and try again; --wait waits fo
 def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
     """The exit status."""
     if flags["journal"]:
-        return _list_journals(inv, names, flags)
+        why = "--journal only lists the rewinds that were made; nothing was done"
+        given.check_alone(flags, "--journal", ("journal",), why)
+        return list_journals(inv, names)
     if flags["execute"]:
         inv.yes = True
     names = unique((*names, *flags.pop("more_names")))
@@ -85,7 +88,8 @@ class _Run:
         self.hold_limit = given.hold_limit(flags)
         self.watch_limit = given.watch_limit(flags)
         self.live = flags["live"] or self.hold_limit is not None
-        self.waits = flags["wait"] is not None and not inv.dry_run
+        self.dry = inv.dry_run
+        self.waits = flags["wait"] is not None and not self.dry
         if flags["watch"] is not None and not self.live:
             raise usage(
                 "groups rewind: --watch without --live",
@@ -110,28 +114,42 @@ class _Run:
                 self._report_released,
             )
             cluster = connect(self.inv, admin)
-            journals = Journals(cluster)
-            if self.flags["all_groups"]:
-                self.names = self._all_groups(admin)
-                if not self.names:
-                    return self.inv.finish(done=True)
-                self._request = self._request_before_contact()
-            request = self._request or self._request_of_cluster(admin, journals)
-            until = None if self.wait_limit is None else monotonic() + self.wait_limit
-            wait = Wait(self.inv.talk.note, until)
-            if self.waits:
-                if not self._names_exist(admin, request):
-                    return self.inv.finish(done=False)
-                wait_until_empty(admin, list(request.targets), wait)
-            if self.live:
-                live.barriers.wait_until_stable(list(request.targets))
-            if self.hold_limit is not None and not self.inv.dry_run:
-                live.barriers.hold_for_review(list(request.targets), journals, self.hold_limit)
-            plan, failures = self._survey(admin, cluster, request, live.barriers, wait)
-            if self.flags["export"]:
-                self._export(plan)
-            exported = self.flags["export"]
-            return confirm_and_execute(self.inv, admin, plan, failures, exported=exported, live=live)
+            change = OffsetsChange(
+                lambda admin: self._plan(admin, cluster, live.barriers),
+                self.inv.cluster_name,
+                again=self.inv.yes,
+                dry=self.dry,
+                live=live,
+                takes_stdout=self.flags["export"],
+            )
+            if self.flags["export"] and not self.inv.yes:
+                self.inv.dry_run = True
+            return change_with(self.inv, admin, cluster, change)
+
+    def _plan(self, admin: Admin, cluster: str, barriers: Barriers) -> RewindPlan:
+        """Waits for groups or holds them, as requested, and plans."""
+        unread: dict[GroupTopic, KcliError] = {}
+        if self.flags["all_groups"]:
+            self.names, unread = self._all_groups(admin)
+            if not self.names:
+                return RewindPlan(cluster, (), unplanned=unread)
+            self._request = self._request_before_contact()
+        journals = Journals(cluster)
+        request = self._request or self._request_of_cluster(admin, journals)
+        until = None if self.wait_limit is None else monotonic() + self.wait_limit
+        wait = Wait(self.inv.talk.note, until)
+        if self.waits:
+            if missing := self._missing(admin, request):
+                return RewindPlan(cluster, (), asked=tuple(request.targets), unplanned=missing)
+            wait_until_empty(admin, list(request.targets), wait)
+        if self.live:
+            barriers.wait_until_stable(list(request.targets))
+        if self.hold_limit is not None and not self.dry:
+            barriers.hold_for_review(list(request.targets), journals, self.hold_limit)
+        plan = self._survey(admin, cluster, request, barriers, wait)
+        if self.flags["export"]:
+            self._export(plan)
+        return replace(plan, unplanned={**unread, **plan.unplanned})
 
     def _barriers(self, admin: Admin) -> Barriers:
         return Barriers(
@@ -155,13 +173,13 @@ class _Run:
         request: RewindRequest,
         barriers: Barriers,
         wait: Wait,
-    ) -> tuple[RewindPlan, Sequence[KcliError]]:
+    ) -> RewindPlan:
         """The plan, in which groups with open transactions are refused; waits for these if requested."""
         request = replace(
             request,
             live=self.live,
             hold=self.hold_limit is not None,
-            held=None if self.inv.dry_run else barriers.descriptions,
+            held=None if self.dry else barriers.descriptions,
             remedies=(_WAITED if self.waits else _WOULD_WAIT)
             if self.flags["wait"] is not None
             else BY_REWIND
@@ -194,48 +212,32 @@ class _Run:
 
     def _request_of_cluster(self, admin: Admin, journals: Journals) -> RewindRequest:
         if self.by == "to_group":
-            return target.request_of_group(admin, self.names, self.flags["to_group"], self.scope)
-        return target.request_of_undo(journals, self.names, self.flags["undo"], self.scope)
+            return request_of_group(admin, self.names, self.flags["to_group"], self.scope)
+        return request_of_undo(journals, self.names, self.flags["undo"], self.scope)
 
-    def _names_exist(self, admin: Admin, request: RewindRequest) -> bool:
-        """Reports groups that do not exist before any other is waited for; an undo may create its group again."""
+    def _missing(self, admin: Admin, request: RewindRequest) -> dict[GroupTopic, KcliError]:
+        """Groups that do not exist, before any other is waited for: then none is. An undo may create its group again."""
         names = [name for name in request.targets if name not in request.undoes]
         described = admin.describe_groups(names) if names else {}
         missing = {name: one for name, one in described.items() if isinstance(one, NotFoundError)}
         name_nearest(admin, missing)
-        for error in missing.values():
-            self.inv.failed(error)
-        return not missing
+        first = next(iter(missing.values()), None)
+        return {} if first is None else {(name, None): missing.get(name, first) for name in request.targets}
 
-    def _all_groups(self, admin: Admin) -> list[str]:
-        """The consumer groups, as in Kafka's script, that have committed offsets within the scope."""
+    def _all_groups(self, admin: Admin) -> tuple[list[str], dict[GroupTopic, KcliError]]:
+        """The consumer groups, as in Kafka's script, that have committed offsets within the scope; and those with
+        offsets that cannot be read.
+        """
         names = [
             row.group_id
             for row in listed_groups(self.inv, admin, None)
             if row.type in ("", "classic", "consumer") and row.protocol_type in ("", "consumer")
         ]
-        found = []
+        found: list[str] = []
+        unread: dict[GroupTopic, KcliError] = {}
         for name, committed in (admin.fetch_offsets(dict.fromkeys(names)) if names else {}).items():
             if isinstance(committed, KcliError):
-                self.inv.failed(committed)
+                unread[name, None] = committed
             elif self.scope.touches(committed):
                 found.append(name)
-        if not found:
-            self.inv.talk.note("no group has committed offsets of these topics: nothing to rewind")
-        return found
-
-
-def _list_journals(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
-    inv.page()
-    why = "--journal only lists the rewinds that were made; nothing was done"
-    given.check_alone(flags, "--journal", ("journal",), why)
-    with open_admin(inv) as admin:
-        cluster = connect(inv, admin)
-    found, broken = Journals(cluster).listed()
-    for path in broken:
-        inv.talk.warn(f"{path} is not a journal of this cluster")
-    rows = [journal_row(journal) for journal in found if not names or journal.group in names]
-    print_rows(inv, "RewindJournalList", JOURNALS, rows, cluster, item="RewindJournal")
-    if not rows:
-        inv.talk.note(f"no rewind of {', '.join(names) or 'this cluster'} was made from this machine")
-    return inv.finish(done=True)
+        return found, unread

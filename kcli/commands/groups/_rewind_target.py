@@ -1,19 +1,12 @@
 """The one target of ``kcli groups rewind`` among ``--to`` and Kafka's own flags, by group and in words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from kcli.commands.shared.offset_spec import instant_text, is_ago, offset_spec
 from kcli.commands.shared.usage import usage
-from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.positions import OffsetSpec
-from kcli.flows.groups.nearest import without_commits
-from kcli.flows.rewind.journal import Journals
-from kcli.flows.rewind.mark import own_metadata
-from kcli.flows.rewind.planning import value_or_raise
-from kcli.flows.rewind.scope import Scope
-from kcli.flows.rewind.survey import RewindRequest
 from kcli.flows.rewind.targets import Target, target_of
 from kcli.output.progress import counted
 
@@ -72,38 +65,6 @@ def spec_target(text: str, option: str, examples: str, *, terminal: bool) -> tup
     spec = offset_spec(text, now, option, examples, terminal=terminal)
     target = target_of(spec)
     return target, "; ".join(filter(None, (_words(target, now, ago=is_ago(text)), spec.note)))
-
-
-def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
-    """What another group has committed; KcliError if that is nothing, or some of it cannot be read."""
-    committed = value_or_raise(admin.fetch_offsets({group: None})[group])
-    commits = {tp: value_or_raise(one) for tp, one in committed.items() if one is not None}
-    if not commits:
-        raise without_commits(admin, group)
-    offsets = {tp: one._replace(metadata=own_metadata(one)) for tp, one in commits.items()}
-    return Target("given", offsets=offsets, exact=exact)
-
-
-def request_of_group(admin: Admin, names: Sequence[str], other: str, scope: Scope) -> RewindRequest:
-    """To what another group has committed."""
-    targets = dict.fromkeys(names, group_target(admin, other))
-    return RewindRequest(targets, f"what group {other} has committed", scope)
-
-
-def request_of_undo(
-    journals: Journals, names: Sequence[str], journal_id: str | None, scope: Scope
-) -> RewindRequest:
-    """To what was committed before a rewind, the latest one unless it is named; KcliError if there is none."""
-    found = [journals.of(name, journal_id or None) for name in names]
-    return RewindRequest(
-        {
-            one.group: Target("given", offsets=one.before, exact=True, topic_ids=one.topic_ids)
-            for one in found
-        },
-        f"what was committed before {', '.join(one.id for one in found)}",
-        scope,
-        undoes={one.group: one.id for one in found},
-    )
 
 
 def _words(target: Target, now: int, *, ago: bool) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from kcli.commands.groups._record_consumer import record_consumer
-from kcli.commands.groups._rewind_text import awaited_text
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import environment
 from kcli.core import clock
 from kcli.core.admin.admin import Admin
 from kcli.flows.rewind.offsets_log import OffsetsLog
+from kcli.flows.rewind.text import awaited_text
 from kcli.flows.rewind.watching import OpenPartition, Watcher
 from kcli.output.progress import Progress, progress_style
 

@@ -1,7 +1,8 @@
-"""``kcli groups copy``: the options. What the command does is in ``_create_run.py``."""
+"""``kcli groups copy``: commit the offsets of one group for another."""
 
 import click
 
+from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.types import GROUP
@@ -31,6 +32,6 @@ def copy_group(inv: Invocation, source: str, name: str) -> int:
         raise usage(
             "groups copy: A and B are the same group", why="nothing would change", do="name two groups"
         )
-    from kcli.commands.groups._create_run import copy  # clients are loaded when the command runs
+    from kcli.flows.transfer.create import group_copy  # clients are loaded when the command runs
 
-    return copy(inv, source, name)
+    return run_change(inv, group_copy(source, name, inv.cluster_name, again=inv.yes, dry=inv.dry_run))

@@ -1,12 +1,18 @@
-"""``kcli groups create``: the options. What the command does is in ``_create_run.py``."""
+"""``kcli groups create``: commit offsets for a group that has none."""
 
 import click
 
 from kcli.commands.groups._options import topics_option
+from kcli.commands.groups._rewind_target import spec_target
+from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.offset_spec import has_terminal
 from kcli.commands.shared.params import TopicPartitions
 from kcli.commands.shared.types import GROUP, START
+from kcli.commands.shared.usage import usage
+
+EXAMPLES = "--from earliest, --from latest, --from @-1h, --from 2026-11-21T10:00Z, --from 1200"
 
 
 @command(
@@ -36,6 +42,17 @@ def create_group(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...]
     The group must not have committed offsets yet (exit code 7: already exists). Shows a plan first; `kcli groups
     rewind GROUP --undo` reverts it. A time means the first record that is not older.
     """
-    from kcli.commands.groups._create_run import create  # clients are loaded when the command runs
+    from kcli.flows.transfer.create import group_creation  # clients are loaded when the command runs
 
-    return create(inv, name, scopes, start)
+    target, words = spec_target(start, "groups create: --from", EXAMPLES, terminal=has_terminal(inv))
+    if target.is_relative:
+        raise usage(
+            f"groups create: --from {start} is relative to a committed offset",
+            why="a new group has no committed offsets",
+            do=f"as in {EXAMPLES}",
+        )
+    topics = map(str, scopes)
+    return run_change(
+        inv,
+        group_creation(name, target, words, topics, inv.cluster_name, again=inv.yes, dry=inv.dry_run),
+    )

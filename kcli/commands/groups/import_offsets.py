@@ -1,13 +1,12 @@
-"""``kcli groups import``: the options. What the command does is in ``_import_run.py``."""
-
-from typing import Any
+"""``kcli groups import``: commit the offsets of a file."""
 
 import click
 
-from kcli.commands.groups._options import topics_option, zookeeper_option
+from kcli.commands.groups._options import single_partitions, topics_option, zookeeper_option
+from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
-from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import TOPIC_MAP
+from kcli.commands.shared.context import Invocation, pass_invocation, stdin_is_terminal
+from kcli.commands.shared.params import TOPIC_MAP, TopicPartitions
 from kcli.commands.shared.types import GROUP
 from kcli.commands.shared.usage import usage
 
@@ -69,13 +68,15 @@ BY = ("offset", "time")
 def import_offsets(
     inv: Invocation,
     /,
+    path: str,
+    group: str | None,
+    empty_group: bool,
     mapped: tuple[tuple[str, str], ...],
     by: str,
+    scopes: tuple[TopicPartitions, ...],
     clamp: bool,
     force: bool,
     zookeeper: str | None,
-    empty_group: bool,
-    **flags: Any,
 ) -> int:
     """Commit the offsets of a file: an export, a csv of Kafka's script, or a file of kcl, rpk or kafka-utils.
 
@@ -102,14 +103,14 @@ def import_offsets(
             why="ZooKeeper has no logs",
             do="give one of them",
         )
-    if empty_group and flags["group"] is not None:
+    if empty_group and group is not None:
         raise usage(
             "groups import: --group and --empty-group cannot be used together",
             why="each says for which group the offsets are committed",
             do="give one of them",
         )
     if empty_group:
-        flags["group"] = ""
+        group = ""
     topics: dict[str, str] = {}
     for name, here in mapped:
         if topics.setdefault(name, here) != here:
@@ -118,6 +119,26 @@ def import_offsets(
                 why=f"to {topics[name]} and {here}",
                 do="give one --map-topic for it",
             )
-    from kcli.commands.groups._import_run import run  # clients are loaded when the command runs
+    # Clients are loaded when the command runs.
+    from kcli.flows.transfer.change import offset_import, read_import
 
-    return run(inv, topics, zookeeper, by_time=by == "time", clamp=clamp, force=force, **flags)
+    if path == "-" and stdin_is_terminal():
+        inv.talk.note("reading offsets from the terminal; end with Ctrl-D …")
+    file = read_import(
+        path,
+        group,
+        topics,
+        {str(part): part.__contains__ for part in single_partitions(scopes)},
+        of_brokers=zookeeper is not None,
+        by_time=by == "time",
+        clamp=clamp,
+        force=force,
+    )
+    if zookeeper is not None:
+        from kcli.commands.groups._zookeeper_run import import_into_zookeeper  # needs an extra
+
+        return import_into_zookeeper(inv, zookeeper, file)
+    return run_change(
+        inv,
+        offset_import(file, inv.cluster_name, partial_file=bool(scopes), again=inv.yes, dry=inv.dry_run),
+    )

@@ -6,19 +6,16 @@ each item of its scope is in an ``Account``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from kcli.account.change import Change, Found, Item, Journal, is_lost, settled
+from kcli.account.change import Change, Item, Journal, planned
 from kcli.account.outcomes import Account, Outcome
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import ask, check_answerable, show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.plan_output import ROW_KINDS
 from kcli.commands.shared.row_output import print_rows
-from kcli.core.admin.admin import Admin
-from kcli.core.errors import KcliError
-from kcli.output.progress import counted
 from kcli.output.tables import Column
 
 Plan = Sequence[Item[Any, Any]]
@@ -29,21 +26,31 @@ def run_change(inv: Invocation, change: Change[Any, Any]) -> int:
     with open_admin(inv) as admin:
         change.begin(admin)
         cluster = connect(inv, admin)
-        return _Run(inv, admin, cluster, change).run()
+        return change_with(inv, admin, cluster, change)
 
 
-def plan_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
+def change_with(inv: Invocation, client: Any, cluster: str, change: Change[Any, Any]) -> int:
+    """The same with a client that is open; it is what the change calls ``admin``."""
+    return _Run(inv, client, cluster, change).run()
+
+
+def report_change(inv: Invocation, cluster: str, change: Change[Any, Any], items: Plan) -> int:
+    """Reports what became of the items, of an act that has ended. Returns the exit status."""
+    return _Run(inv, None, cluster, change).end(items, items)
+
+
+def plan_columns(change: Change[Any, Any] | type[Change[Any, Any]]) -> tuple[Column, ...]:
     """The columns of a plan: the status is the last one, so that those before keep their place in csv and tsv."""
-    return (*columns, Column("note", "prose"), Column("status"))
+    return (*change.columns, *change.plan_columns, Column("note", "prose"), Column("status"))
 
 
-def report_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
+def report_columns(change: Change[Any, Any] | type[Change[Any, Any]]) -> tuple[Column, ...]:
     """The columns of a report."""
-    return (*columns, Column("status"), Column("note", "prose"))
+    return (*change.columns, *change.report_columns, Column("status"), Column("note", "prose"))
 
 
 class _Run:
-    def __init__(self, inv: Invocation, admin: Admin, cluster: str, change: Change[Any, Any]) -> None:
+    def __init__(self, inv: Invocation, admin: Any, cluster: str, change: Change[Any, Any]) -> None:
         self.inv, self.admin, self.cluster, self.change = inv, admin, cluster, change
         self.journal: Journal | None = None
 
@@ -52,38 +59,59 @@ class _Run:
         if self.inv.dry_run:
             self._show_only(plan)
             self._clean_up()
-        elif not planned(plan):
+            return self._code(plan)
+        if self.change.is_idle(plan):
             self._show(plan)
             self._clean_up()
-            self._report(plan)
-        else:
-            plan = self._asked(plan)
-            try:
-                plan = self._acted(plan, planned(plan))
-            finally:
-                self._clean_up()
-            for warning in self.change.noticed(plan):
+            return self.end(plan, ())
+        plan = self._asked(plan)
+        try:
+            after = self._acted(plan)
+        except BaseException:  # Ctrl-C, too: it is not known then what was changed
+            for warning in self.change.stopped(plan):
                 self.inv.talk.warn(warning)
-            self._report(plan)
-        account = self._account(plan)
+            self._say_undo()
+            raise
+        finally:
+            self._clean_up()
+        said = {id(item.error) for item in plan}
+        return self.end(after, [item for item in after if id(item.error) not in said])
+
+    def end(self, items: Plan, new: Plan) -> int:
+        """Reports the items: errors of ``new`` ones, rows, a summary. Returns the exit status."""
+        self._print_errors(new, partly=self._account(items).partly)
+        for warning in self.change.noticed(items):
+            self.inv.talk.warn(warning)
+        try:
+            self._print_report(items)
+        finally:  # a full disk or a closed pipe must not hide what was done
+            for sentence in self.change.summary([one for one in items if one.outcome is Outcome.DONE]):
+                self.inv.talk.note(sentence)
+            self._say_undo()
+        if self.change.interruption is not None:
+            raise self.change.interruption
+        return self._code(items)
+
+    def _code(self, items: Plan) -> int:
+        account = self._account(items)
         also = [account.exit_code(), self.change.stopped_by]
         return self.inv.finish(done=account.anything_good, also=also)
 
     def _show_only(self, plan: Plan) -> None:
         """``--dry-run``: the plan is the result, and the questions are taken as answered."""
-        if self.inv.out.kind in ROW_KINDS:
+        if self.change.takes_stdout or self.inv.out.kind in ROW_KINDS:
             self._remark(plan)
-            rows = [self._row(item) for item in plan]
-            print_rows(
-                self.inv, f"{self.change.kind}Plan", plan_columns(self.change.columns), rows, self.cluster
-            )
         else:
             self._show(plan)
-        for question in self.change.questions(plan) if planned(plan) else ():
+        if not self.change.takes_stdout and self.inv.out.kind in ROW_KINDS:
+            rows = [self._row(item, self.change.row(item)) for item in plan]
+            print_rows(self.inv, f"{self.change.kind}Plan", plan_columns(self.change), rows, self.cluster)
+        for question in [] if self.change.is_idle(plan) else self.change.questions(plan):
             check_answerable(self.inv, question)
 
     def _show(self, plan: Plan) -> None:
-        if (self.inv.dry_run or not all_refused(plan)) and (text := self.change.text(plan)):
+        shown = self.inv.dry_run or self.change.tells_refusals or not all_refused(plan)
+        if shown and (text := self.change.text(plan)):
             show_plan(self.inv, text)
         self._remark(plan)
 
@@ -104,83 +132,43 @@ class _Run:
         for number, question in enumerate(questions):
             ask(self.inv, question, (lambda: self._remark(plan)) if number == 0 else None)
         self.change.confirmed()
-        again = {item.key: item for item in self.change.decide(self.admin)}
-        looked = [
-            self.change.again(item, again.get(item.key)) if item.outcome is Outcome.PLANNED else item
-            for item in plan
-        ]
-        now = self.change.together(looked)
+        now = self.change.decided_again(self.admin, plan)
         refused = [new for old, new in zip(plan, now, strict=True) if new.error is not old.error]
         self._print_errors(refused, partly=self._account(now).partly)
         return now
 
-    def _acted(self, plan: Plan, todo: Plan) -> list[Item[Any, Any]]:
-        """The items with what became of them: changed, and read back."""
-        if not todo:
-            return list(plan)
-        self.journal = self.change.journal(self.admin, todo)
+    def _acted(self, plan: Plan) -> list[Item[Any, Any]]:
+        """The act, after its journal; which goes again if nothing can have been changed."""
+        todo = planned(plan)
+        self.journal = self.change.journal(self.admin, todo) if todo else None
         if self.journal is not None:
             self.journal.write(self.cluster)
-        answers = self._applied(todo)
-        changed = any(one is None or is_lost(one) for one in answers.values())
-        found = self._read_back(todo) if changed else {}
-        if self.journal is not None and not changed:
+        after = self.change.act(self.admin, plan)
+        if self.journal is not None and not self.change.may_have_changed:
             self.journal.remove()
             self.journal = None
-        ended = {item.key: self._ended(item, answers[item.key], found.get(item.key)) for item in todo}
-        after = [ended.get(item.key, item) for item in plan]
-        self._print_errors(list(ended.values()), partly=self._account(after).partly)
         return after
-
-    def _applied(self, todo: Plan) -> Mapping[Any, KcliError | None]:
-        try:
-            return self.change.apply(self.admin, todo)
-        except KcliError as error:
-            return dict.fromkeys((item.key for item in todo), error)
-        except KeyboardInterrupt:
-            self.inv.talk.warn(f"stopped: some of {counted(len(todo), 'change')} may have been made")
-            self._say_undo()
-            raise
-
-    def _read_back(self, todo: Plan) -> Mapping[Any, Found[Any] | KcliError]:
-        try:
-            return self.change.read_back(self.admin, todo)
-        except KcliError as error:
-            return {item.key: self.change.not_read_back(item, error) for item in todo}
-
-    def _ended(
-        self, item: Item[Any, Any], answer: KcliError | None, found: Found[Any] | KcliError | None
-    ) -> Item[Any, Any]:
-        end = settled(answer, found)
-        item = item._replace(outcome=end.outcome, error=end.error)
-        if isinstance(found, Found):
-            return item._replace(facts=found.facts, note=found.note or item.note)
-        return item._replace(facts=self.change.unread(item))
 
     def _clean_up(self) -> None:
         for error in self.change.clean_up(self.admin, dry_run=self.inv.dry_run):
             self.inv.failed(error)
 
-    def _report(self, plan: Plan) -> None:
+    def _print_report(self, plan: Plan) -> None:
+        if self.change.takes_stdout:
+            return
         if self.inv.out.kind is not None or not (self.change.quiet_report or all_refused(plan)):
-            only = self.change.plan_only
-            columns = report_columns([column for column in self.change.columns if column.key not in only])
-            rows = [
-                {key: value for key, value in self._row(item).items() if key not in only} for item in plan
-            ]
+            rows = [self._row(item, self.change.report_row(item)) for item in plan]
+            kind, columns = f"{self.change.kind}Report", report_columns(self.change)
             head = {"undo": self.journal.id} if self.journal is not None else {}
-            print_rows(self.inv, f"{self.change.kind}Report", columns, rows, self.cluster, head=head)
-        for sentence in self.change.summary([item for item in plan if item.outcome is Outcome.DONE]):
-            self.inv.talk.note(sentence)
-        self._say_undo()
+            print_rows(self.inv, kind, columns, rows, self.cluster, head=head)
 
     def _say_undo(self) -> None:
         if self.journal is not None:
             self.inv.talk.note(f"Undo with: kcli undo {self.journal.id}")
 
-    def _row(self, item: Item[Any, Any]) -> dict[str, Any]:
+    def _row(self, item: Item[Any, Any], row: dict[str, Any]) -> dict[str, Any]:
         note = self.change.reason(item.error) if item.error is not None and not item.note else item.note
-        return {**self.change.row(item), "status": str(item.outcome), "note": note or None}
+        return {"note": note or None, **row, "status": str(item.outcome)}
 
     def _print_errors(self, items: Plan, *, partly: bool) -> None:
         wrong = [item for item in items if item.error is not None]
@@ -198,8 +186,3 @@ class _Run:
 def all_refused(plan: Plan) -> bool:
     """Whether the plan, or the report, is of nothing but what is refused: people read that in its errors."""
     return all(item.outcome is Outcome.REFUSED for item in plan)
-
-
-def planned(plan: Plan) -> list[Item[Any, Any]]:
-    """What is to be done of a plan."""
-    return [item for item in plan if item.outcome is Outcome.PLANNED]

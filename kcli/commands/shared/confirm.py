@@ -7,7 +7,6 @@ import sys
 import termios
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass
 from select import select
 
 from kcli.account.change import Question
@@ -21,16 +20,6 @@ from kcli.output.colour import heading
 from kcli.output.sanitise import visible, visible_line
 
 GO, STOP, ASK, MISMATCH, IMPOSSIBLE = "go", "stop", "ask", "mismatch", "impossible"
-
-
-@dataclass(frozen=True, slots=True)
-class TimeLimit:
-    """``until`` when an answer is accepted (seconds of the monotonic clock); ``otherwise``: the message after a "no", or
-    without an answer.
-    """
-
-    until: float
-    otherwise: str
 
 
 class ExpiredError(KcliError):
@@ -71,22 +60,16 @@ def confirm(
     *,
     name: str | None = None,
     subject: str | None = None,
-    limit: TimeLimit | None = None,
     among: Collection[str] = (),
     danger: str | None = None,
     remarks: Callable[[], object] | None = None,
 ) -> bool:
     """Shows the plan and asks as of ``Question``; returns whether to continue: not with ``--dry-run``."""
-    ask(inv, Question(plan, sentence, name, subject, among, danger), remarks, limit)
+    ask(inv, Question(plan, sentence, name, subject, among, danger), remarks)
     return not inv.dry_run
 
 
-def ask(
-    inv: Invocation,
-    question: Question,
-    remarks: Callable[[], object] | None = None,
-    limit: TimeLimit | None = None,
-) -> None:
+def ask(inv: Invocation, question: Question, remarks: Callable[[], object] | None = None) -> None:
     """Shows the plan of the question, and asks it unless an option answers; Declined on "no".
 
     ``--yes`` answers; so does ``--confirm NAME``. ``remarks`` is called between the plan and the question.
@@ -98,7 +81,7 @@ def ask(
     if remarks is not None:
         remarks()
     if check_answerable(inv, question) == ASK:
-        _answer(inv, question, limit)
+        _answer(inv, question)
 
 
 def protected(inv: Invocation, question: Question) -> Question:
@@ -176,9 +159,9 @@ def with_cluster(plan: str, inv: Invocation) -> str:
     return f"On {cluster_text(inv.cluster_name, inv.cluster_id)}:\n{plan}"
 
 
-def _answer(inv: Invocation, question: Question, limit: TimeLimit | None) -> None:
+def _answer(inv: Invocation, question: Question) -> None:
     """Asks, and returns if the answer is yes; Declined if not."""
-    name, sentence = question.name, question.sentence
+    name, sentence, limit = question.name, question.sentence, question.limit
     prompt = f"{sentence} [y/N] " if name is None else f"{sentence} Type {_typed(name)} to confirm: "
     if limit is not None:
         if not _answered(inv, visible(prompt), limit.until):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.commands.shared.usage import usage
 from kcli.core.positions import OffsetSpec, has_zone, parse_duration_ms, parse_offset, read_instant
-from kcli.output.progress import duration_text
+from kcli.output.progress import time_span_text
 
 
 def has_terminal(inv: Invocation) -> bool:
@@ -67,8 +67,3 @@ def instant_text(ms: int, now_ms: int, zone: tzinfo | None = None, *, ago: bool 
         return text
     side = "before" if ms <= now_ms else "after"
     return f"{time_span_text(abs(now_ms - ms))} {side} now = {text}"
-
-
-def time_span_text(ms: int) -> str:
-    """``5h12m``, ``3d04h``, ``42s``, ``120ms``: the two largest units."""
-    return f"{ms}ms" if ms < 1000 else duration_text(ms // 1000)

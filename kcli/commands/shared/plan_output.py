@@ -19,7 +19,7 @@ def show_plan_only(
     rows: Iterable[dict[str, Any]],
     cluster: str | None,
     *,
-    kind: str = "RewindPlan",
+    kind: str,
 ) -> None:
     """On stdout of a dry run, as rows for programs; else, where nothing can be done, on stderr."""
     if not (inv.dry_run and inv.out.kind in ROW_KINDS):

@@ -49,7 +49,7 @@ class ReassignmentCancel(Change[TopicPartition, Reassignment]):
         Column("replicas"),
         NEW_REPLICAS,
     )
-    further = FURTHER
+    plan_keys = report_keys = FURTHER
     parts = True
     nothing = "nothing is being moved"
 

@@ -55,7 +55,7 @@ class ReassignmentRun(Change[TopicPartition, Move]):
     also_planned_by = "reassign plan"
     item_meaning = "A partition."
     columns = view.COLUMNS
-    further = view.FURTHER
+    plan_keys = report_keys = view.FURTHER
     parts = True
     nothing = "nothing is to be moved: the replicas are as the file says"
 

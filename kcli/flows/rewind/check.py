@@ -19,7 +19,7 @@ from kcli.flows.rewind.journal import Journal, Journals, LiveEntry
 from kcli.flows.rewind.judge import Observation
 from kcli.flows.rewind.live import LiveFacts
 from kcli.flows.rewind.live_record import facts_of
-from kcli.flows.rewind.outcomes import GroupReport, Outcome, outcome_of_verdict
+from kcli.flows.rewind.outcomes import GroupReport, PartitionOutcome, outcome_of_verdict
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem
 from kcli.flows.rewind.watching import BEFORE_MS, GroupWatch, WatchedGroup, Watcher
 
@@ -70,7 +70,7 @@ def checked(
     return _plan(journal, facts, group), WatchedGroup(journal.group, facts, now - since, judge)
 
 
-def outcomes(plan: GroupPlan, seen: GroupWatch) -> list[Outcome]:
+def outcomes(plan: GroupPlan, seen: GroupWatch) -> list[PartitionOutcome]:
     """What is known of each partition now."""
     return [
         outcome_of_verdict(item, seen.verdicts[item.tp], plan, seen.seconds)

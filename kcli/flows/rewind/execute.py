@@ -23,7 +23,7 @@ from kcli.flows.rewind.outcomes import (
     UNKNOWN,
     VERIFIED,
     GroupReport,
-    Outcome,
+    PartitionOutcome,
     UnprovenError,
     commit_text,
     idle_outcomes,
@@ -238,7 +238,7 @@ def update_journal(
     plan: GroupPlan,
     facts: LiveFacts,
     seen: GroupWatch = NOTHING_SEEN,
-    outcomes: Sequence[Outcome] = (),
+    outcomes: Sequence[PartitionOutcome] = (),
 ) -> KcliError | None:
     """Returns why the journal was not updated, else None. The offsets are set by then, so an error stops nothing."""
     statuses = {one.item.tp: one.status for one in outcomes}
@@ -323,7 +323,7 @@ class _Later:
         moved = [plan.group for plan in plans if self._has_moved(plan)]
         self._described = admin.describe_groups(moved) if moved else {}
 
-    def checked(self, plan: GroupPlan, outcome: Outcome) -> Outcome:
+    def checked(self, plan: GroupPlan, outcome: PartitionOutcome) -> PartitionOutcome:
         """The outcome of one partition after it was read back."""
         item, commits = outcome.item, self._commits[plan.group]
         if not was_changed(outcome):

@@ -55,7 +55,7 @@ class NotProvenError(KcliError):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PartitionOutcome:
     """One partition. ``status`` is ``verified`` (read back as requested), ``overwrote`` (so too, over another client's
     commit since the plan was made: ``replaced``), ``overwritten`` (by another client), ``failed`` (see ``error``),
     ``unknown`` (attempted, but the result could not be seen) or ``refused`` (not attempted). Partitions of a live group
@@ -92,7 +92,7 @@ class GroupReport:
     """
 
     plan: GroupPlan
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[PartitionOutcome, ...]
     error: KcliError | None = None
     kept: bool = False
     missing: tuple[MemberDescription, ...] = ()
@@ -115,7 +115,7 @@ def idle_outcomes(
     stored: Stored,
     back: Committed | KcliError,
     overwritten: Mapping[TopicPartition, OffsetAndMetadata | None],
-) -> list[Outcome]:
+) -> list[PartitionOutcome]:
     """Of a group without members. ``stored``: the results of the commits; ``back``: what was read back;
     ``overwritten``: what the commits have replaced that is not in the plan.
     """
@@ -129,7 +129,7 @@ def idle_outcomes(
     return found
 
 
-def was_changed(outcome: Outcome) -> bool:
+def was_changed(outcome: PartitionOutcome) -> bool:
     """Whether a partition was changed and read back successfully."""
     return outcome.status == OVERWROTE or (outcome.status == VERIFIED and outcome.item.changes)
 
@@ -139,40 +139,40 @@ def may_be_done(error: KcliError | None) -> bool:
     return error is None or isinstance(error, OutcomeUnknownError | TimedOutError)
 
 
-def live_outcomes(result: LiveResult, seen: GroupWatch) -> list[Outcome]:
+def live_outcomes(result: LiveResult, seen: GroupWatch) -> list[PartitionOutcome]:
     """The outcomes of the partitions of a group that was rewound as it ran. Pure."""
     return [_live_outcome(item, result, seen) for item in result.plan.todo]
 
 
-def _live_outcome(item: RewindItem, result: LiveResult, seen: GroupWatch) -> Outcome:
+def _live_outcome(item: RewindItem, result: LiveResult, seen: GroupWatch) -> PartitionOutcome:
     if result.failure is not None:
-        return Outcome(item, UNKNOWN, None, _unseen(result.failure))
+        return PartitionOutcome(item, UNKNOWN, None, _unseen(result.failure))
     if refused := result.stored.get(item.tp):
-        return Outcome(item, FAILED, result.found.get(item.tp), refused)
+        return PartitionOutcome(item, FAILED, result.found.get(item.tp), refused)
     verdict = seen.verdicts.get(item.tp)
     if verdict is None:
-        return Outcome(item, OVERWRITTEN, result.found.get(item.tp))
+        return PartitionOutcome(item, OVERWRITTEN, result.found.get(item.tp))
     return outcome_of_verdict(item, verdict, result.plan, seen.seconds)
 
 
 def outcome_of_verdict(
     item: RewindItem, verdict: PartitionVerdict, plan: GroupPlan, seconds: float
-) -> Outcome:
+) -> PartitionOutcome:
     """The outcome by a judge's verdict; a partition that is still open is unknown."""
     commits = verdict.commits
     last = commits[-1][1] if commits else (None if item.new is None else item.new.offset)
     found = None if last is None else OffsetAndMetadata(last)
     if verdict.status in (HELD, OVERWRITTEN):
-        return Outcome(item, verdict.status, found, None, verdict.owner, commits)
+        return PartitionOutcome(item, verdict.status, found, None, verdict.owner, commits)
     error = NotProvenError(
         f"{item.tp} was set, but whether it is read from there is not known",
         why=_why(verdict, seconds),
         do=f"check it again with: {rewind_command(plan.group, f'--check {plan.id}')}",
     )
-    return Outcome(item, UNKNOWN, found, error, verdict.owner, commits)
+    return PartitionOutcome(item, UNKNOWN, found, error, verdict.owner, commits)
 
 
-def without_check(outcome: Outcome, group: str) -> Outcome:
+def without_check(outcome: PartitionOutcome, group: str) -> PartitionOutcome:
     """Without the advice to use --check: the journal has nothing to check."""
     if not isinstance(outcome.error, NotProvenError):
         return outcome
@@ -204,13 +204,13 @@ def _why(verdict: PartitionVerdict, seconds: float) -> str:
     return f"no member has committed an offset for it in {seconds:.0f} s"
 
 
-def leaves_journal(outcomes: Sequence[Outcome]) -> bool:
+def leaves_journal(outcomes: Sequence[PartitionOutcome]) -> bool:
     """Whether the journal of these outcomes is of use: a rewind that surely changed nothing needs no undo."""
     unsure = any(isinstance(one.error, OutcomeUnknownError) for one in outcomes)
     return unsure or not all(map(_untouched, outcomes))
 
 
-def _untouched(outcome: Outcome) -> bool:
+def _untouched(outcome: PartitionOutcome) -> bool:
     """Whether the partition is unchanged."""
     if outcome.status in (VERIFIED, HELD):
         return not outcome.item.changes
@@ -222,22 +222,22 @@ def _idle_outcome(
     error: KcliError | None,
     found: OffsetAndMetadata | KcliError | None,
     remedies: Remedies,
-) -> Outcome:
+) -> PartitionOutcome:
     if isinstance(found, KcliError):
         if may_be_done(error):
-            return Outcome(item, UNKNOWN, None, _unseen(error or found))
-        return Outcome(item, FAILED, None, error)
+            return PartitionOutcome(item, UNKNOWN, None, _unseen(error or found))
+        return PartitionOutcome(item, FAILED, None, error)
     same = is_same_commit(found, item.new)
     if isinstance(error, NotFoundError) and item.new is None and found is None:
         error = None  # the group was removed with its last offset
     unsure = isinstance(error, OutcomeUnknownError | TimedOutError)
     if same and (error is None or unsure):
-        return Outcome(item, VERIFIED, found)
+        return PartitionOutcome(item, VERIFIED, found)
     if error is None:
-        return Outcome(item, OVERWRITTEN, found)
+        return PartitionOutcome(item, OVERWRITTEN, found)
     if unsure:  # a stalled broker may still do it later
-        return Outcome(item, UNKNOWN, found, _unseen(error))
-    return Outcome(item, FAILED, found, _explained(error, item.tp, remedies))
+        return PartitionOutcome(item, UNKNOWN, found, _unseen(error))
+    return PartitionOutcome(item, FAILED, found, _explained(error, item.tp, remedies))
 
 
 def _unseen(error: KcliError) -> KcliError:
@@ -271,17 +271,6 @@ def is_same_commit(found: OffsetAndMetadata | None, new: OffsetAndMetadata | Non
     return found._replace(leader_epoch=new.leader_epoch) in (new, new._replace(metadata=""))
 
 
-def unchanged_report(plan: GroupPlan) -> GroupReport:
-    """The report on a plan that changes nothing: what the survey has read is what is wanted."""
-    if plan.refusal is not None:
-        return GroupReport(plan, tuple(untried_outcomes(plan)), plan.refusal)
-    outcomes = (
-        Outcome(item, REFUSED if item.refusal else VERIFIED, item.committed, item.refusal)
-        for item in plan.items
-    )
-    return GroupReport(plan, tuple(outcomes))
-
-
-def untried_outcomes(plan: GroupPlan) -> list[Outcome]:
+def untried_outcomes(plan: GroupPlan) -> list[PartitionOutcome]:
     """The outcomes of partitions that were not attempted."""
-    return [Outcome(item, REFUSED, item.committed, item.refusal) for item in plan.items]
+    return [PartitionOutcome(item, REFUSED, item.committed, item.refusal) for item in plan.items]

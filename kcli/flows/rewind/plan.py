@@ -1,7 +1,7 @@
 """The plan of a rewind: one object for dry run, prompt, execution and verification. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.admin.topics import id_bytes
@@ -11,6 +11,9 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.members import named
 from kcli.flows.rewind.targets import PartitionState, Target, find
 from kcli.output.progress import counted
+
+GroupTopic = tuple[str, str | None]
+"""A topic of a group; None: the whole group."""
 
 ABSENT = "Dead"
 """The state of a group that does not exist; coordinators before 4.0 report it, too."""
@@ -114,16 +117,28 @@ class GroupPlan:
 
 @dataclass(frozen=True, slots=True)
 class RewindPlan:
-    """What will be done, in order. ``act`` describes it; the group's name follows."""
+    """What will be done, in order. ``act`` describes it; the group's name follows.
+
+    ``asked``: the groups of the request, in its order. ``unplanned``: why some of them, or topics of them, are not in the
+    plan.
+    """
 
     cluster: str
     groups: tuple[GroupPlan, ...]
     act: str = "Rewind group"
+    asked: tuple[str, ...] = ()
+    unplanned: Mapping[GroupTopic, KcliError] = field(default_factory=dict)
 
     @property
     def possible(self) -> bool:
         """Whether any part of it can be done."""
         return any(group.todo for group in self.groups)
+
+    @property
+    def refused(self) -> list[tuple[TopicPartition, KcliError]]:
+        """The partitions that are refused, of groups that are not."""
+        items = (item for group in self.groups if group.refusal is None for item in group.items)
+        return [(item.tp, item.refusal) for item in items if item.refusal is not None]
 
 
 class NotPossibleError(KcliError):

@@ -12,10 +12,12 @@ from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import TopicPartition
 from kcli.files.journal_folder import new_id
 from kcli.flows.groups.nearest import name_nearest
+from kcli.flows.permitted import denied_groups, denied_topics
 from kcli.flows.rewind.plan import (
     ABSENT,
     BY_REWIND,
     GroupPlan,
+    GroupTopic,
     NotPossibleError,
     Remedies,
     RewindItem,
@@ -37,37 +39,48 @@ def committed_groups(
     *,
     may_be_absent: Collection[str],
     held: Mapping[str, GroupDescription] | None = None,
-) -> tuple[dict[str, GroupDescription], dict[str, Committed], list[KcliError]]:
+) -> tuple[dict[str, GroupDescription], dict[str, Committed], dict[GroupTopic, KcliError]]:
     """The groups, their commits, and the errors of those that cannot be read. ``held`` were described before.
 
     ``may_be_absent``: these need not exist. An undo may find its group gone, since coordinators before 4.0 remove a
     group with its last offset; an import creates it.
     """
     found: dict[str, GroupDescription] = dict(held or {})
-    failures: list[KcliError] = []
+    failures: dict[GroupTopic, KcliError] = {}
     left = [name for name in names if name not in found]
-    described = admin.describe_groups(left) if left else {}
+    described = admin.describe_groups(left, include_operations=True) if left else {}
     name_nearest(admin, {name: group for name, group in described.items() if name not in may_be_absent})
     for name, group in described.items():
         if isinstance(group, NotFoundError) and name in may_be_absent:
             found[name] = GroupDescription(name, "classic", ABSENT, "", "", -1)
         elif isinstance(group, KcliError):
-            failures.append(_explained(group, name))
+            failures[name, None] = _explained(group, name)
         else:
             found[name] = group
     fetched = admin.fetch_offsets(dict.fromkeys(found)) if found else {}
-    commits = {name: offsets for name, offsets in fetched.items() if not isinstance(offsets, KcliError)}
-    failures += [offsets for offsets in fetched.values() if isinstance(offsets, KcliError)]
+    commits: dict[str, Committed] = {}
+    for name, offsets in fetched.items():
+        if isinstance(offsets, KcliError):
+            failures[name, None] = offsets
+        else:
+            commits[name] = offsets
     return found, commits, failures
 
 
 def described_topics(
     admin: Admin, names: Collection[str]
 ) -> tuple[dict[str, TopicInfo], dict[str, KcliError]]:
-    """The topics that exist, and the errors of those that cannot be described."""
+    """The topics that exist, and the errors of those that cannot be described, or whose offsets may not be committed."""
     described = admin.describe_topics(sorted(names)) if names else {}
-    present = {name: topic for name, topic in described.items() if not isinstance(topic, KcliError)}
-    return present, {name: topic for name, topic in described.items() if isinstance(topic, KcliError)}
+    there = [name for name, topic in described.items() if isinstance(topic, TopicInfo)]
+    denied = denied_topics(admin, there, "READ", "committing offsets of topic {}")
+    present = {
+        name: topic
+        for name, topic in described.items()
+        if isinstance(topic, TopicInfo) and name not in denied
+    }
+    missing = {name: topic for name, topic in described.items() if isinstance(topic, KcliError)}
+    return present, missing | denied
 
 
 def value_or_raise(result: T | KcliError) -> T:
@@ -101,6 +114,12 @@ def group_plan(
     runs = live and bool(group.members)
     if runs or not group.group_id:
         items = [_kept(item, live=runs) if item.action == "delete" else item for item in items]
+    if denied := denied_groups({group.group_id: group}, "DELETE", "deleting offsets of group {}"):
+        error = denied[group.group_id]
+        items = [
+            refused_item(item.tp, error, item.committed) if item.action == "delete" else item
+            for item in items
+        ]
     ranges = {item.tp: (item.low, item.low + item.records) for item in items if item.records}
     topics = {item.tp.topic for item in items}
     others = {tp.topic for tp, commit in committed.items() if commit is not None} - topics
@@ -112,7 +131,10 @@ def group_plan(
         with_spans(items, spans(ranges) if ranges else {}),
         members=group.members,
         untouched=len(others),
-        refusal=not_possible(group, live=live, remedies=remedies, unheld=unheld),
+        refusal=denied_groups({group.group_id: group}, "READ", "committing offsets of group {}").get(
+            group.group_id
+        )
+        or not_possible(group, live=live, remedies=remedies, unheld=unheld),
         type=group.type,
         assignor=group.assignor,
         live=runs,

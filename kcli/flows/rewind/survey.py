@@ -55,10 +55,8 @@ class RewindRequest:
     remedies: Remedies = BY_REWIND
 
 
-def survey(
-    admin: Admin, cluster: str, request: RewindRequest, now_ms: int, spans: Spans
-) -> tuple[RewindPlan, list[KcliError]]:
-    """The plan of the groups that can be read, and the errors of those that cannot. ConfigError for an unclear scope."""
+def survey(admin: Admin, cluster: str, request: RewindRequest, now_ms: int, spans: Spans) -> RewindPlan:
+    """The plan of the groups that can be read, with the errors of those that cannot. ConfigError for an unclear scope."""
     absent = request.targets if request.makes else request.undoes
     groups, commits, failures = committed_groups(
         admin, list(request.targets), may_be_absent=absent, held=request.held
@@ -95,7 +93,9 @@ def survey(
         if undeletable is not None:
             found = [_undeletable(item, undeletable) if item.action == "delete" else item for item in found]
         there = {tp.topic for tp in partitions}
-        failures += [missing[topic] for topic in topics[name] if topic in missing and topic not in there]
+        failures |= {
+            (name, topic): missing[topic] for topic in topics[name] if topic in missing and topic not in there
+        }
         plan = group_plan(
             groups[name],
             commits[name],
@@ -117,7 +117,7 @@ def survey(
                 refusal=plan.refusal or _not_requested(request, plan, commits[name]),
             )
         )
-    return RewindPlan(cluster, tuple(plans), request.act), failures
+    return RewindPlan(cluster, tuple(plans), request.act, tuple(request.targets), failures)
 
 
 def _marked(plan: GroupPlan) -> tuple[RewindItem, ...]:

@@ -52,19 +52,17 @@ def wait_until_empty(admin: Admin, names: Sequence[str], wait: Wait) -> None:
         wait.sleep(wait.left())
 
 
-def survey_when_ready(
-    admin: Admin, cluster: str, request: RewindRequest, wait: Wait | None
-) -> tuple[RewindPlan, Sequence[KcliError]]:
+def survey_when_ready(admin: Admin, cluster: str, request: RewindRequest, wait: Wait | None) -> RewindPlan:
     """The plan, in which groups with open transactions are refused; with ``wait`` these are waited for before."""
     spans = partial(time_spans, admin)
-    plan, failures = survey(admin, cluster, request, wall_ms(), spans)
+    plan = survey(admin, cluster, request, wall_ms(), spans)
     refusals = refused_for_transactions(admin, plan.groups, SHORT_SECONDS if wait is None else POLL_SECONDS)
     if refusals and wait is not None:
         _wait_for_transactions(admin, plan, refusals, wait)
-        plan, failures = survey(admin, cluster, request, wall_ms(), spans)
+        plan = survey(admin, cluster, request, wall_ms(), spans)
         refusals = refused_for_transactions(admin, plan.groups, POLL_SECONDS / 2)
     groups = (replace(group, refusal=group.refusal or refusals.get(group.group)) for group in plan.groups)
-    return replace(plan, groups=tuple(groups)), failures
+    return replace(plan, groups=tuple(groups))
 
 
 def _wait_for_transactions(

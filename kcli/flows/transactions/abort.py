@@ -131,9 +131,8 @@ class TransactionAbort(Change[Key, Ending]):
         Column("last_stable", "number"),
         Column("end", "number", spare=1),
         Column("waiting", "number"),
-        Column("age_seconds", "duration", spare=2),
     )
-    plan_only = ("age_seconds",)
+    plan_columns = (Column("age_seconds", "duration", spare=2),)
     parts = True
     nothing = "nothing is to be aborted"
 
@@ -150,7 +149,7 @@ class TransactionAbort(Change[Key, Ending]):
         self._open: tuple[int, ...] = ()
         self._unread: dict[Key, KcliError] = {}
         self._sent: list[AbortItem] = []
-        self._ended = 0
+        self._had_ended = 0
 
     # the plan
 
@@ -225,7 +224,10 @@ class TransactionAbort(Change[Key, Ending]):
         todo = [item for item in plan if item.outcome is Outcome.PLANNED]
         if not todo:
             return ""
-        lines = [self._title(todo), *indented_table(self.columns, [self._shown(item) for item in todo])]
+        lines = [
+            self._title(todo),
+            *indented_table((*self.columns, *self.plan_columns), [self._shown(item) for item in todo]),
+        ]
         for one in _fenced(todo).values():
             parts = counted(len(one.partitions), "partition")
             lines.append(
@@ -281,7 +283,7 @@ class TransactionAbort(Change[Key, Ending]):
         if now is None and item.facts.identity == self._open:
             return super().again(item, None)
         if now is None or now.outcome is Outcome.UNCHANGED or not _is_same(now.facts, item.facts):
-            self._ended += 1
+            self._had_ended += 1
             return item._replace(outcome=Outcome.UNCHANGED, note=_ENDED)
         if now.outcome is Outcome.REFUSED:
             return item._replace(outcome=Outcome.REFUSED, error=now.error)
@@ -346,6 +348,10 @@ class TransactionAbort(Change[Key, Ending]):
 
     # what is printed
 
+    def report_row(self, item: Any) -> dict[str, Any]:
+        """Without the age, which was that before the act."""
+        return {key: value for key, value in self.row(item).items() if key != "age_seconds"}
+
     def row(self, item: AbortItem) -> dict[str, Any]:
         """The values of the columns."""
         ending, held = item.facts, item.facts.held
@@ -369,7 +375,7 @@ class TransactionAbort(Change[Key, Ending]):
     def _shown(self, item: AbortItem) -> dict[str, Any]:
         """Numbers with separators, the age in words."""
         row = self.row(item)
-        for column in self.columns:
+        for column in (*self.columns, *self.plan_columns):
             if (value := row[column.key]) is not None and column.kind in ("number", "duration"):
                 row[column.key] = duration_text(value) if column.kind == "duration" else f"{value:,}"
         return row
@@ -386,8 +392,8 @@ class TransactionAbort(Change[Key, Ending]):
         elif items:
             names = ", ".join(str(item.key) for item in items)
             yield f"fenced {names}; it had no records in partitions that can be read back"
-        if self._ended:
-            yield f"{counted(self._ended, 'transaction')} had ended before, and nothing was sent"
+        if self._had_ended:
+            yield f"{counted(self._had_ended, 'transaction')} had ended before, and nothing was sent"
 
 
 def _fenced(items: Iterable[AbortItem]) -> dict[str, TransactionDescription]:

@@ -36,8 +36,8 @@ def survey_import(
     to: str,
     now_ms: int,
     spans: Spans,
-) -> tuple[RewindPlan, list[KcliError]]:
-    """The plan of the groups that can be read, and the errors of the others. ``to`` describes the import in words."""
+) -> RewindPlan:
+    """The plan of the groups that can be read, with the errors of the others. ``to`` describes the import in words."""
     names = list(dict.fromkeys(target.group for target in targets))
     groups, commits, failures = committed_groups(admin, names, may_be_absent=names)
     targets = [target for target in targets if target.group in commits]
@@ -58,7 +58,7 @@ def survey_import(
         group_plan(groups[name], commits[name], found, to, now_ms, spans, topics)
         for name, found in items.items()
     ]
-    return RewindPlan(cluster, tuple(plans), ACT), failures
+    return RewindPlan(cluster, tuple(plans), ACT, tuple(names), failures)
 
 
 def _logs(

@@ -68,7 +68,7 @@ class Outcome:
         ]
         if self.code is None and not self.void:
             found.append(f"the rewind did not end in {HANG:.0f} s")
-        sure = ("held", "verified")  # verified: nobody was there
+        sure = ("held", "done", "unchanged")  # without held: nobody was there
         if self.code == 0 and any(one.status not in sure for one in self.judged):
             found.append("exit status 0 though not every partition was held")
         return found
@@ -291,7 +291,7 @@ class _Run:
     def _judge(self, item: Any, began: float, reported: float) -> Judged:
         partition, new = item["partition"], item["new"]
         fact = judge(self.team.ledger.runs(partition), new, began=began, reported=reported)
-        return Judged(partition, item["status"], fact, item["committed"], new)
+        return Judged(partition, _word(item), fact, item["committed"], new)
 
     # --- time ------------------------------------------------------------------------------------------------------
 
@@ -312,6 +312,12 @@ class _Run:
                     raise VoidError(f"no {what} in {seconds:.0f} s: {self.team.ledger.owners()}")
                 return
             self._pass()
+
+
+def _word(item: Any) -> str:
+    """What is said of a partition of a group with members, or of one without: ``held``, ``overwritten``, ``done``."""
+    said: str = item["reason"] if item["reason"] in ("held", "overwritten") else item["status"]
+    return said
 
 
 def _items(said: str) -> list[Any]:

@@ -115,17 +115,6 @@ def execute_nodes(
     return reports, has_backup
 
 
-def unchanged_report(group: NodeGroup) -> NodeReport:
-    """The report on a plan that changes nothing: what the survey has read is what is wanted."""
-    outcomes = (
-        NodeOutcome(
-            item, REFUSED if group.refusal or item.refusal else VERIFIED, _offset(item.before), item.refusal
-        )
-        for item in group.items
-    )
-    return NodeReport(group, tuple(outcomes), group.refusal)
-
-
 def _untouched(outcome: NodeOutcome) -> bool:
     """Whether the node still has its old offset."""
     return outcome.status == FAILED or (outcome.status == VERIFIED and not outcome.item.changes)

@@ -14,6 +14,7 @@ from kcli.core.errors import AuthError, ConfigError
 from kcli.core.extras import installation
 from kcli.flows.transfer.zookeeper import session
 from kcli.flows.transfer.zookeeper.hosts import parse_hosts
+from tests.printed_json import check_printed
 from tests.zookeeper_nodes import Nodes
 
 ORDERS = "/consumers/billing/offsets/orders"
@@ -41,6 +42,7 @@ def kcli(verb: str, *arguments: str, stdin: str = "") -> Result:
     )
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
+    check_printed(done.stdout, done.stderr)
     return done
 
 
@@ -131,8 +133,10 @@ def test_a_dry_run_shows_the_plan_and_sets_nothing(nodes: Nodes, tmp_path: Path)
         "committed": 12,
         "new": 7,
         "change": -5,
+        "records": None,
         "note": None,
         "action": "commit",
+        "status": "planned",
     }
 
 
@@ -159,9 +163,9 @@ SAME = f"{ORDERS}/0:12\n{ORDERS}/1:99\n"
 @pytest.mark.parametrize(
     ("text", "code", "statuses"),
     [
-        (SAME, 0, ["verified", "verified"]),
-        (f"{SAME}/consumers/old/offsets/orders/1-0:5000\n", 0, ["verified", "verified", "verified"]),
-        (f"{SAME}{ORDERS}/7:1\n", 6, ["verified", "verified", "refused"]),
+        (SAME, 0, ["unchanged", "unchanged"]),
+        (f"{SAME}/consumers/old/offsets/orders/1-0:5000\n", 0, ["unchanged", "unchanged", "unchanged"]),
+        (f"{SAME}{ORDERS}/7:1\n", 6, ["unchanged", "unchanged", "refused"]),
     ],
 )
 def test_an_import_that_changes_nothing_asks_nobody(
@@ -196,8 +200,9 @@ def test_an_import_is_reported_and_can_be_undone(nodes: Nodes, tmp_path: Path) -
         "committed": 12,
         "new": 7,
         "found": 7,
-        "status": "verified",
+        "status": "done",
         "note": None,
+        "reason": None,
         "action": "commit",
         "undo": str(path),
     }
@@ -244,10 +249,11 @@ def test_concurrent_changes_are_reported(nodes: Nodes, tmp_path: Path) -> None:
     done = kcli("import", "-", "--yes", "-o", "ndjson", stdin=LINES)
     assert done.return_value == 7
     assert [json.loads(line)["status"] for line in done.stdout.splitlines()] == [
-        "overwritten",
         "failed",
-        "verified",
+        "failed",
+        "done",
     ]
+    assert [json.loads(line)["reason"] for line in done.stdout.splitlines()] == ["overwritten", None, None]
     assert "1 of 3 partitions of group billing were overwritten" in done.stderr
     assert "another client has set it to 13" in done.stderr
     assert len(kept(tmp_path)) == 1

@@ -8,8 +8,6 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from kcli.commands.groups._partition_errors import overwrote_error
-from kcli.commands.groups._rewind_text import not_recorded_text
 from kcli.core import Admin
 from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.group_description import GroupDescription
@@ -24,6 +22,8 @@ from kcli.flows.rewind.judge import UNKNOWN, PartitionVerdict
 from kcli.flows.rewind.live import HeldGroup
 from kcli.flows.rewind.outcomes import GroupReport, UnprovenError
 from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
+from kcli.flows.rewind.remarks import overwrote_error
+from kcli.flows.rewind.text import not_recorded_text
 from kcli.flows.rewind.watching import GroupWatch, WatchedGroup
 
 A = TopicPartition("a", 0)

@@ -33,7 +33,12 @@ class StandIn:
     def lacks(self, _act: object) -> None:
         """Every broker can do everything."""
 
-    def describe_groups(self, names: Sequence[str]) -> dict[str, GroupDescription | KcliError]:
+    def topic_operations(self, names: Sequence[str]) -> dict[str, int | KcliError | None]:
+        return dict.fromkeys(names)
+
+    def describe_groups(
+        self, names: Sequence[str], *, include_operations: bool
+    ) -> dict[str, GroupDescription | KcliError]:
         kinds: dict[str, GroupDescription | KcliError] = {
             "g": GroupDescription("g", "classic", "Empty", "consumer", "", 1),
             "shared": OtherGroupError(
@@ -70,7 +75,7 @@ class StandIn:
 
 def plan(
     admin: StandIn, target: Target, *groups: str, scope: Scope | None = None, undoes: bool = False
-) -> tuple[RewindPlan, list[KcliError]]:
+) -> RewindPlan:
     names = groups or ("g",)
     asked = RewindRequest(
         dict.fromkeys(names, target), "x", scope or Scope(), dict.fromkeys(names, "before") if undoes else {}
@@ -82,7 +87,7 @@ def plan(
 def test_ends_are_read_before_times() -> None:
     """The other way round a record that comes in between would be skipped as older than the time."""
     admin = StandIn()
-    (group,) = plan(admin, Target("time", 1_000))[0].groups
+    (group,) = plan(admin, Target("time", 1_000)).groups
     assert admin.listed == [{EARLIEST}, {LATEST}, {1_000}]
     assert [item.note for item in group.items] == [
         "no record since; goes to end", "no record since; goes to end; no commit before",
@@ -99,7 +104,7 @@ def test_only_times_are_requested_by_time() -> None:
 def test_a_partition_that_cannot_be_read_is_refused_alone() -> None:
     admin = StandIn()
     admin.broken = T1
-    (group,) = plan(admin, Target("earliest"))[0].groups
+    (group,) = plan(admin, Target("earliest")).groups
     assert [(item.tp, item.action) for item in group.items] == [(T0, "commit"), (T1, "refused")]
     assert "NOT_LEADER_OR_FOLLOWER" in group.items[1].note
 
@@ -107,33 +112,33 @@ def test_a_partition_that_cannot_be_read_is_refused_alone() -> None:
 def test_a_commit_that_cannot_be_read_is_refused() -> None:
     admin = StandIn()
     admin.committed[T1] = BrokerError(88, "t-1")
-    (group,) = plan(admin, Target("earliest"))[0].groups
+    (group,) = plan(admin, Target("earliest")).groups
     assert [item.action for item in group.items] == ["commit", "refused"]
 
 
 def test_commits_of_a_topic_that_is_gone_are_refused() -> None:
     admin = StandIn()
     admin.committed[GONE] = OffsetAndMetadata(3)
-    whole, failures = plan(admin, Target("earliest"), scope=Scope(all_topics=True))
+    whole = plan(admin, Target("earliest"), scope=Scope(all_topics=True))
     assert [(item.tp, item.action) for item in whole.groups[0].items] == [
         (GONE, "refused"), (T0, "commit"), (T1, "commit"),
     ]  # fmt: skip
-    assert not failures
+    assert not whole.unplanned
 
 
 def test_share_groups_and_groups_that_are_not_there_are_failures_beside_the_plan() -> None:
-    whole, failures = plan(StandIn(), Target("earliest"), "shared", "nobody", "g")
+    whole = plan(StandIn(), Target("earliest"), "shared", "nobody", "g")
     assert [group.group for group in whole.groups] == ["g"]
-    assert [(error.what, error.exit_code) for error in failures] == [
+    assert [(error.what, error.exit_code) for error in whole.unplanned.values()] == [
         ("the offsets of group shared cannot be set", 7),
         ("group nobody does not exist", 1),
     ]
-    assert failures[1].do == "did you mean nobodies?"
+    assert whole.unplanned["nobody", None].do == "did you mean nobodies?"
 
 
 def test_an_undo_finds_its_group_gone() -> None:
     target = Target("given", offsets={T0: COMMIT}, exact=True)
-    whole, failures = plan(StandIn(), target, "dropped", undoes=True)
-    assert not failures
+    whole = plan(StandIn(), target, "dropped", undoes=True)
+    assert not whole.unplanned
     (group,) = whole.groups
     assert (group.state, group.undoes, [item.new for item in group.items]) == ("Dead", "before", [COMMIT])

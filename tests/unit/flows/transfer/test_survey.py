@@ -7,7 +7,7 @@ import pytest
 
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.errors import BrokerError, KcliError
+from kcli.core.errors import BrokerError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.plan import RewindPlan
 from kcli.flows.transfer.importing import ImportRequest, import_targets
@@ -16,9 +16,7 @@ from kcli.flows.transfer.survey import at_times, survey_import
 from tests.unit.flows.rewind.test_survey import COMMIT, T0, T1, StandIn
 
 
-def surveyed(
-    admin: StandIn, *saved: SavedOffset, spans: Any = lambda _ranges: {}, **wish: Any
-) -> tuple[RewindPlan, list[KcliError]]:
+def surveyed(admin: StandIn, *saved: SavedOffset, spans: Any = lambda _ranges: {}, **wish: Any) -> RewindPlan:
     asked = ImportRequest(**wish)
     chosen = import_targets(saved, asked)
     return survey_import(cast(Admin, admin), "Qx3", chosen, asked, "the offsets in f", 1_000, spans)
@@ -35,8 +33,8 @@ def test_the_plan_of_groups_that_exist_and_that_do_not() -> None:
         asked.append(dict(ranges))
         return dict.fromkeys(ranges, 7)
 
-    plan, failures = surveyed(StandIn(), saved(), saved(group="fresh", partition=1), spans=spans)
-    assert (plan.cluster, plan.act, failures) == ("Qx3", "Import into group", [])
+    plan = surveyed(StandIn(), saved(), saved(group="fresh", partition=1), spans=spans)
+    assert (plan.cluster, plan.act, plan.unplanned) == ("Qx3", "Import into group", {})
     fresh, known = plan.groups
     assert (fresh.group, fresh.state, fresh.items[0].committed) == ("fresh", "Dead", None)
     (item,) = known.items
@@ -49,7 +47,7 @@ def test_the_plan_of_groups_that_exist_and_that_do_not() -> None:
 def test_other_topics_of_a_group_are_untouched() -> None:
     admin = StandIn()
     admin.committed[TopicPartition("u", 0)] = OffsetAndMetadata(1)
-    assert surveyed(admin, saved())[0].groups[0].untouched == 1
+    assert surveyed(admin, saved()).groups[0].untouched == 1
 
 
 def test_what_cannot_be_read_refuses_its_partition_alone() -> None:
@@ -57,8 +55,8 @@ def test_what_cannot_be_read_refuses_its_partition_alone() -> None:
     admin.broken = T1
     admin.committed[T0] = BrokerError(88, "t-0")
     rows = [saved(0), saved(1), saved(2), SavedOffset("gone", 0, 1, group="g")]
-    plan, failures = surveyed(admin, *rows)
-    assert failures == []
+    plan = surveyed(admin, *rows)
+    assert not plan.unplanned
     assert [(item.tp.topic, item.action) for item in plan.groups[0].items] == [
         ("gone", "refused"), ("t", "refused"), ("t", "refused"), ("t", "refused"),
     ]  # fmt: skip
@@ -69,9 +67,9 @@ def test_what_cannot_be_read_refuses_its_partition_alone() -> None:
 
 
 def test_a_share_group_is_a_failure_and_the_rest_are_planned() -> None:
-    plan, failures = surveyed(StandIn(), saved(), saved(group="shared"))
+    plan = surveyed(StandIn(), saved(), saved(group="shared"))
     assert [group.group for group in plan.groups] == ["g"]
-    assert [(error.what, error.exit_code) for error in failures] == [
+    assert [(error.what, error.exit_code) for error in plan.unplanned.values()] == [
         ("the offsets of group shared cannot be set", 7)
     ]
 
@@ -79,7 +77,7 @@ def test_a_share_group_is_a_failure_and_the_rest_are_planned() -> None:
 @pytest.mark.case("O8")
 def test_ends_are_read_before_times_and_times_only_when_requested() -> None:
     admin = StandIn()
-    plan, _ = surveyed(admin, saved(timestamp=500), by_time=True)
+    plan = surveyed(admin, saved(timestamp=500), by_time=True)
     assert admin.listed == [{EARLIEST}, {LATEST}, {500}]
     assert plan.groups[0].items[0].note == "no record since; goes to end"
     admin = StandIn()

@@ -5,18 +5,19 @@ from datetime import timedelta, timezone
 
 import pytest
 
-from kcli.commands.groups._rewind_text import (
+from kcli.commands.shared.context import ClusterName
+from kcli.commands.shared.offset_spec import instant_text
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.rewind.outcomes import FAILED, VERIFIED, GroupReport, PartitionOutcome
+from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem, RewindPlan
+from kcli.flows.rewind.targets import TargetError
+from kcli.flows.rewind.text import (
     done_text,
     number_text,
     plan_text,
     undo_command,
 )
-from kcli.commands.shared.context import ClusterName
-from kcli.commands.shared.offset_spec import instant_text, time_span_text
-from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.outcomes import FAILED, VERIFIED, GroupReport, Outcome
-from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem, RewindPlan
-from kcli.flows.rewind.targets import TargetError
+from kcli.output.progress import time_span_text
 
 BERLIN = timezone(timedelta(hours=1))
 NOW = 1_795_252_443_000  # 2026-11-21T09:14:03Z
@@ -156,13 +157,13 @@ def test_what_was_deleted_is_not_said_to_be_set(news: list[int | None], statuses
     """An undo deletes the commits of partitions that had none."""
     words = {"v": VERIFIED, "f": FAILED}
     made = plan(*(item(number, 3, new) for number, new in enumerate(news)))
-    outcomes = tuple(Outcome(one, words[key]) for one, key in zip(made.items, statuses, strict=True))
+    outcomes = tuple(PartitionOutcome(one, words[key]) for one, key in zip(made.items, statuses, strict=True))
     said = done_text(GroupReport(made, outcomes, kept=True))
     assert said.partition(";")[0] == f"group billing: {text}"
 
 
 def test_a_partition_without_a_commit_that_gets_none_is_not_said_to_be_set() -> None:
     made = plan(item(0, None, None), item(1, 3, 5))
-    outcomes = tuple(Outcome(one, VERIFIED) for one in made.items)
+    outcomes = tuple(PartitionOutcome(one, VERIFIED) for one in made.items)
     said = done_text(GroupReport(made, outcomes, kept=True))
     assert "1 partition set, 1 partition left without a commit, all read back" in said

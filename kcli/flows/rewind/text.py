@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
-from kcli.commands.shared.context import ClusterName
-from kcli.commands.shared.offset_spec import time_span_text
 from kcli.core.admin.unknown_group import group_shown
 from kcli.core.group.barrier.arrivals import ListedMember
 from kcli.flows.groups.members import named
@@ -12,7 +11,7 @@ from kcli.flows.rewind.live import LiveFacts
 from kcli.flows.rewind.outcomes import VERIFIED, GroupReport, rewind_command
 from kcli.flows.rewind.plan import ABSENT, GroupPlan, RewindItem, RewindPlan
 from kcli.flows.rewind.watching import OpenPartition
-from kcli.output.progress import counted
+from kcli.output.progress import counted, time_span_text
 from kcli.output.sanitise import visible_line
 
 NO_UNDO = "Nothing will change, and there will be nothing to undo."
@@ -29,8 +28,17 @@ _NOTICED = (
 )
 
 
-def plan_text(plan: RewindPlan, where: ClusterName, *, dry: bool = False) -> str:
-    """All groups. ``where``: the address of the cluster. ``dry``: no journal will have the id of the plan."""
+class Where(Protocol):
+    """The cluster: its profile or address, and details, which may be empty."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def details(self) -> str: ...
+
+
+def plan_text(plan: RewindPlan, where: Where, *, dry: bool = False) -> str:
+    """All groups. ``dry``: no journal will have the id of the plan."""
     return "\n\n".join(_group(group, plan, where, dry=dry) for group in plan.groups)
 
 
@@ -60,10 +68,11 @@ def done_text(report: GroupReport) -> str:
     return f"group {group_shown(plan.group)}: {done}{rest_text(report.count)}{undo}"
 
 
-def nothing_text(report: GroupReport) -> str:
+def nothing_text(plan: GroupPlan) -> str:
     """One verdict on a group for which there was nothing to do."""
-    as_requested = f"nothing is to be changed: group {group_shown(report.plan.group)} is as requested"
-    return f"{as_requested}{rest_text(report.count)}"
+    refused = len(plan.items) - len(plan.todo)
+    rest = f", {refused} refused" if refused else ""
+    return f"nothing is to be changed: group {group_shown(plan.group)} is as requested{rest}"
 
 
 def _done(report: GroupReport) -> str:
@@ -187,7 +196,7 @@ def number_text(number: int) -> str:
     return f"{number / 10**12:.1f} T"
 
 
-def _group(plan: GroupPlan, whole: RewindPlan, where: ClusterName, *, dry: bool) -> str:
+def _group(plan: GroupPlan, whole: RewindPlan, where: Where, *, dry: bool) -> str:
     cluster = f"cluster {visible_line(whole.cluster)}" if whole.cluster else ""
     details = ", ".join(filter(None, (cluster, where.details)))
     lines = [f"{whole.act} {group_shown(plan.group)} on {where.name}" + (f" ({details})" if details else "")]

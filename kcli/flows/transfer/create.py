@@ -1,0 +1,46 @@
+"""``kcli groups create`` and ``kcli groups copy``: offsets are committed for a group that need not exist."""
+
+from collections.abc import Iterable
+from functools import partial
+from shlex import join
+
+from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
+from kcli.flows.rewind.change import OffsetsChange
+from kcli.flows.rewind.plan import RewindPlan
+from kcli.flows.rewind.requests import group_target
+from kcli.flows.rewind.scope import Scope, parse_topics
+from kcli.flows.rewind.spans import time_spans
+from kcli.flows.rewind.survey import RewindRequest, survey
+from kcli.flows.rewind.targets import Target
+from kcli.flows.rewind.text import Where
+from kcli.flows.transfer.stopping import advise_stopping
+
+
+def group_creation(
+    name: str, target: Target, words: str, topics: Iterable[str], where: Where, *, again: bool, dry: bool
+) -> OffsetsChange:
+    """A new group that starts at the target, in ``topics`` as of ``parse_topics``."""
+    scope = Scope(parse_topics(topics))
+    asked = RewindRequest({name: target}, words, scope, act="Create group", makes=True, only_new=True)
+    return OffsetsChange(partial(_planned, asked), where, again=again, dry=dry)
+
+
+def group_copy(source: str, name: str, where: Where, *, again: bool, dry: bool) -> OffsetsChange:
+    """The group ``name`` gets the offsets of ``source``."""
+    return OffsetsChange(partial(_copied, source, name), where, again=again, dry=dry)
+
+
+def _copied(source: str, name: str, admin: Admin) -> RewindPlan:
+    targets = {name: group_target(admin, source, exact=True)}
+    asked = RewindRequest(
+        targets, f"the committed offsets of group {source}", act="Copy into group", makes=True
+    )
+    command = join(["kcli", "groups", "rewind", name, "--to-group", source, "--live"])
+    return _planned(asked, admin, command if admin.lacks("hold_group") is None else "")
+
+
+def _planned(asked: RewindRequest, admin: Admin, live_command: str = "") -> RewindPlan:
+    """``live_command`` does the same to a group with members; empty where there is none."""
+    plan = survey(admin, admin.cluster_id(), asked, wall_ms(), partial(time_spans, admin))
+    return advise_stopping(plan, lambda _group: live_command)

@@ -43,7 +43,13 @@ def describe(inv: Invocation, kind: str, names: tuple[str, ...], every: bool, or
     if len(wanted) == 1:
         columns = (replace(columns[0], spare=3), *columns[1:])  # it is the same in all rows
     with list_rows(
-        inv.out, "ConfigValueList", "ConfigValue", columns, cluster=cluster, warnings=inv.talk.warnings
+        inv.out,
+        "ConfigValueList",
+        "ConfigValue",
+        columns,
+        cluster=cluster,
+        warnings=inv.talk.warnings,
+        missing=inv.missing,
     ) as rows:
         for resource, entries in found.items():
             shown = [entry for entry in entries if every or entry.source != "default"]

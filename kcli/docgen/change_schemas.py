@@ -57,7 +57,7 @@ def _document(kind: str, description: str, printed_by: str) -> Schema:
         "description": description,
         "x-printed-by": [printed_by],
         "type": "object",
-        "required": ["kind", "api", "cluster", "at", "items", "warnings"],
+        "required": ["kind", "api", "cluster", "at", "items", "warnings", "complete", "missing"],
         "properties": {
             "kind": {"const": kind},
             "api": {"$ref": "common.json#/$defs/api"},
@@ -65,6 +65,8 @@ def _document(kind: str, description: str, printed_by: str) -> Schema:
             "at": {"$ref": "common.json#/$defs/at"},
             "items": {"type": "array", "items": {"$ref": f"{kind}Item.json"}},
             "warnings": {"$ref": "common.json#/$defs/warnings"},
+            "complete": {"$ref": "common.json#/$defs/complete"},
+            "missing": {"$ref": "common.json#/$defs/missing"},
         },
         "additionalProperties": True,
     }

@@ -67,12 +67,15 @@ class LagOutput(ExitStack):
 
     def _rows(self, screen: Screen | None = None) -> Rows:
         at = (Column("at"),) if self._watched and self._out.list_kind() in ("tsv", "csv") else ()
-        return list_rows(
+        printed = list_rows(
             self._out,
             "GroupLagList",
             self._kind,
             (*at, *self._columns),
             cluster=self._cluster,
             warnings=self._inv.talk.warnings,
+            missing=self._inv.missing,
             screen=screen,
         )
+        printed.endless = self._watched
+        return printed

@@ -26,8 +26,8 @@ class Missing(NamedTuple):
 
     @classmethod
     def of(cls, error: KcliError, where: str = "") -> Missing:
-        """The part that the error itself names."""
-        return cls(error.what, where, error)
+        """The part that the error itself names; ``where`` is the place of an error that has none."""
+        return cls(error.what, error.place or where, error)
 
     @property
     def why(self) -> str:

@@ -17,9 +17,11 @@ class KcliError(Exception):
     """The base of all errors raised on purpose.
 
     ``what`` says what failed and where, ``why`` the cause, ``do`` the next step; the latter two may be empty.
+    ``place``: the broker, or the partition, that did not answer, where the error is known to be of one.
     """
 
     exit_code: int = ExitCode.FAILED
+    place: str = ""
 
     def __init__(self, what: str, *, why: str = "", do: str = "") -> None:
         super().__init__(what)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.admin.admin import Admin
-from kcli.core.cluster.metadata import PartitionView, no_leader, no_partition
+from kcli.core.cluster.metadata import PartitionView, may_be_elected, no_leader, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError, NoLeaderError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
@@ -124,11 +124,6 @@ def _readable(admin: Admin, partitions: Collection[TopicPartition]) -> dict[Topi
         for part in topic.partitions
     }
     return {tp: _unreadable(tp, topics[tp.topic], known.get(tp)) for tp in sorted(partitions)}
-
-
-def may_be_elected(part: PartitionView) -> bool:
-    """Whether an in-sync replica is alive: otherwise a leader can only be elected by an unclean election."""
-    return any(replica not in part.offline for replica in part.isr)
 
 
 def list_offsets(

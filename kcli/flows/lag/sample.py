@@ -151,7 +151,7 @@ def _groups(
             elif not isinstance(found, UnsupportedError):
                 failed[name] = found
     states = {row.group_id: row.state for row in listed if row.group_id not in failed}
-    return states, described, failed, list(listing.errors.values())
+    return states, described, failed, list(listing.missing)
 
 
 class _Covers:

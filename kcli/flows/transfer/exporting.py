@@ -55,7 +55,7 @@ def export_offsets(
             if row.type != SHARE and (internal or not is_own_group(row.group_id))
         ]
     committed = admin.fetch_offsets(dict.fromkeys(names or ())) if names else {}
-    errors = list(listing.errors.values()) if listing is not None else []
+    errors = list(listing.missing) if listing is not None else []
     empty = [name for name, commits in committed.items() if commits == {}]
     if empty and listing is None:
         absent = _absent(empty, admin.list_groups())
@@ -112,7 +112,7 @@ def _absent(names: Sequence[str], listing: GroupListing) -> dict[str, KcliError]
         if types.get(name) == SHARE:
             found[name] = share_group(f"group {name} cannot be exported")
         elif name not in types and listing.is_partial:
-            found[name] = next(iter(listing.errors.values()))
+            found[name] = listing.missing[0]
         elif name not in types:
             found[name] = unknown_group(name, nearest_text(name, types))
     return found

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kcli.commands._config_resources import entries_of, resources, shown_name
-from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands._config_resources import explained, resources, shown_name
+from kcli.commands.shared.cluster import connect, open_admin, readable
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.configs import ConfigEntry, ConfigResource
+from kcli.core.errors import KcliError
 from kcli.flows.config_changes import HIDDEN
 from kcli.output.listing import list_rows
 from kcli.output.tables import Column
@@ -37,7 +38,14 @@ def describe(inv: Invocation, kind: str, names: tuple[str, ...], every: bool, or
     inv.page()
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        found = entries_of(inv, admin, wanted)
+        answers = admin.describe_configs(wanted, synonyms=True)
+        found = readable(
+            inv,
+            {
+                one: explained(admin, one, outcome) if isinstance(outcome, KcliError) else outcome
+                for one, outcome in answers.items()
+            },
+        )
     structured = inv.out.list_kind() in ("json", "ndjson", "yaml")
     columns = _WITH_ORIGIN if origin else _COLUMNS
     if len(wanted) == 1:
@@ -53,6 +61,7 @@ def describe(inv: Invocation, kind: str, names: tuple[str, ...], every: bool, or
     ) as rows:
         for resource, entries in found.items():
             shown = [entry for entry in entries if every or entry.source != "default"]
+            shown.sort(key=lambda entry: entry.name)
             for entry in shown:
                 rows.add(_row(resource, entry, structured=structured, origin=origin))
             if not shown:

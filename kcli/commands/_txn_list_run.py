@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from kcli.account.survey import Missing
 from kcli.commands import _txn_rows as view
 from kcli.commands._txn_scope import check_scope, log_reader, partitions_of, surveyed
-from kcli.commands.shared.cluster import connect, open_admin, part_missing
+from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
@@ -28,7 +29,7 @@ def list_transactions(
     reported = {str(error) for error in found.coordinated.errors}
     for error in coordinated.errors:
         if str(error) not in reported:
-            part_missing(inv, error)
+            inv.lacks(Missing.of(error))
     now = wall_ms()
     scope: set[TopicPartition] | None = None if topic is None else set(chosen)
     rows = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kcli.commands.shared.cluster import part_missing
+from kcli.account.survey import Missing
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.usage import usage
@@ -76,7 +76,7 @@ def report_failures(
 ) -> None:
     """Reports coordinators that could not be queried, and the partitions that could not be read, by cause."""
     for error in errors:
-        part_missing(inv, error)
+        inv.lacks(Missing.of(error))
     by_cause: dict[tuple[type, str], list[PartitionState]] = {}
     for state in partitions:
         if state.error is not None:
@@ -86,7 +86,8 @@ def report_failures(
         first = alike[0].error
         assert first is not None
         more = f" and {counted(len(alike) - 1, 'other partition')}" if len(alike) > 1 else ""
-        part_missing(inv, PartlyFailedError(f"{alike[0].tp}{more} could not be checked", first))
+        error = PartlyFailedError(f"{alike[0].tp}{more} could not be checked", first)
+        inv.lacks(Missing.of(error, str(alike[0].tp)))
 
 
 def log_reader(inv: Invocation) -> ReadLog:

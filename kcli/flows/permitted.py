@@ -19,6 +19,19 @@ def refusal(operations: int | None, need: Permission, doing: str) -> KcliError |
     return BrokerError(need.code, doing, needs=[need])
 
 
+def may_see_all(admin: Admin) -> bool:
+    """Whether lists have everything: brokers leave out what a client may not describe, and do not say so.
+
+    They list all groups to those who may describe the cluster; to others only those that they may describe by name. True
+    also where brokers do not report it.
+    """
+    try:
+        operations = admin.describe_cluster(include_operations=True).operations
+    except KcliError:
+        return True
+    return is_allowed(operations, AclOperation.DESCRIBE)
+
+
 def denied_topics(admin: Admin, names: Sequence[str], operation: str, doing: str) -> dict[str, KcliError]:
     """An error for each topic on which the operation is not permitted; ``doing`` has ``{}`` in the name's place."""
     found: dict[str, KcliError] = {}

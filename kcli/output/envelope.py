@@ -137,7 +137,12 @@ def _rest(error: BaseException) -> Entry:
     """What an error or a signal has cut off."""
     why = str(error) if isinstance(error, KcliError) else "the command was stopped before the end"
     code = getattr(error, "exit_code", getattr(error, "code", None))
-    return {"what": "the rest", "where": None, "why": why, "code": code if isinstance(code, int) else int(ExitCode.INTERRUPTED)}
+    return {
+        "what": "the rest",
+        "where": None,
+        "why": why,
+        "code": code if isinstance(code, int) else int(ExitCode.INTERRUPTED),
+    }
 
 
 def item_of(columns: Sequence[Column], row: Row) -> dict[str, Any]:

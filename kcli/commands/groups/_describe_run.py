@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from kcli.account.survey import Missing
 from kcli.commands.groups import _description_rows as view
 from kcli.commands.shared.cluster import connect, listed_groups, open_admin, unique
 from kcli.commands.shared.context import Invocation
@@ -76,10 +77,10 @@ class DescribeRun:
             if isinstance(group, NotFoundError) and name not in self.names:
                 self.inv.talk.warn(f"group {name} has been deleted meanwhile")
             elif isinstance(group, KcliError):
-                self.inv.failed(group)
+                self.inv.lacks(Missing.of(group, f"group {name}"))
             else:
                 if group.error is not None:
-                    self.inv.failed(group.error)
+                    self.inv.lacks(Missing.of(group.error, f"group {name}"))
                 elif group.note is not None:
                     self.inv.talk.warn(f"group {name}: {group.note}")
                 found.append(group)

@@ -40,7 +40,7 @@ class LagOutput(ExitStack):
         if form == "openmetrics":
             from kcli.commands.groups._openmetrics import openmetrics  # only with -o openmetrics
 
-            for line in openmetrics(chain.from_iterable(groups)):
+            for line in openmetrics(chain.from_iterable(groups), len(self._inv.missing)):
                 self._out.shown(line)
         elif self._watched and form in ("table", "wide", "plain"):
             self._show_table(at_ms, groups)

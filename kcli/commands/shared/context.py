@@ -234,20 +234,26 @@ class Invocation:
 
         ``partly``: the exit status is 6, whatever the error's own is, since the rest was done.
         """
+        self._report_missing()
         self._codes.append(self.report(error, partly=partly))
 
-    def lacks(self, part: Missing, *, later: bool = False) -> None:
+    def lacks(self, part: Missing, *, later: bool = False, told: bool = False) -> None:
         """A part of what was asked for could not be read: it stands in the document, and counts for the exit status.
 
-        ``later``: it is reported by ``finish``, below the table. Where anything else was read the exit status is 6,
-        whatever kept this away.
+        Where anything else was read that is 6, whatever kept this away. ``later``: it is reported below the table, by
+        ``finish`` at the latest; ``told``: it has been reported.
         """
         self.missing.append(part.entry())
         self._missing.append(part)
         if later:
             self._untold.append(part)
-        else:
+        elif not told:
             self.report(part.error)
+
+    def _report_missing(self) -> None:
+        for part in self._untold:
+            self.report(part.error)
+        self._untold.clear()
 
     def report(self, error: KcliError, *, partly: bool = False) -> int:
         """Prints an error whose part in the exit status is counted elsewhere; returns its code."""
@@ -258,9 +264,7 @@ class Invocation:
 
     def finish(self, *, done: bool, also: Iterable[int] = ()) -> int:
         """The exit status after the failures so far; ``done``: whether anything was completed, or read."""
-        for part in self._untold:
-            self.report(part.error)
-        self._untold.clear()
+        self._report_missing()
         missing = [ExitCode.PARTLY if done else part.code for part in self._missing]
         return worst((*self._codes, *also, *missing), done=done)
 

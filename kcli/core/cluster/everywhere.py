@@ -15,7 +15,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
-from kcli.core.cluster.metadata import PartitionView, apply_metadata, may_be_elected, no_coordinator
+from kcli.core.cluster.metadata import (
+    ELECTION_PATIENCE,
+    TopicView,
+    apply_metadata,
+    may_be_elected,
+    no_coordinator,
+)
 from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
@@ -26,9 +32,7 @@ from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataReques
 
 A = TypeVar("A")
 
-ELECTION_PATIENCE = 1.0
-"""How long in seconds to wait for a leader while a live in-sync replica could become leader."""
-_AGAIN = 0.1
+_AGAIN = 0.1  # seconds, while a leader is being elected
 
 
 class Responses(NamedTuple, Generic[A]):
@@ -79,7 +83,7 @@ def ask_coordinators(
     patience = min(deadline, cluster.loop.now() + ELECTION_PATIENCE)
     while True:
         found = ask_every_broker(cluster, ask, read, deadline, what, topic=topic)
-        view = cluster.view.topics[topic]
+        view = cluster.view.topics.get(topic, TopicView(topic))
         offline = [part for part in view.partitions if part.leader < 0]
         if not any(map(may_be_elected, offline)) or cluster.loop.now() >= patience:
             break

@@ -168,6 +168,10 @@ def unknown_partition(tp: TopicPartition) -> NotFoundError:
     )
 
 
+ELECTION_PATIENCE = 1.0
+"""How long in seconds to wait for a leader while a live in-sync replica could become leader."""
+
+
 def may_be_elected(part: PartitionView) -> bool:
     """Whether an in-sync replica is alive: otherwise a leader can only be elected by an unclean election."""
     return any(replica not in part.offline for replica in part.isr)
@@ -191,7 +195,8 @@ def no_coordinator(of_what: str, topic: str, parts: Iterable[PartitionView]) -> 
     """
     parts = list(parts)
     down = ", ".join(str(number) for number in sorted({number for part in parts for number in part.offline}))
-    place = f"{topic}-{','.join(str(part.partition) for part in parts)}"
+    numbers = ",".join(str(part.partition) for part in parts)
+    place = f"{topic}-{numbers}"
     error = NoLeaderError(
         f"{of_what} whose coordinator is {place}",
         why=f"no leader: broker {down} is down" if down else "no leader",

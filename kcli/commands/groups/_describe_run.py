@@ -12,7 +12,7 @@ from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.groups import ListedGroup
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import Node
-from kcli.flows.groups.description import Described, commits_of, describe_groups
+from kcli.flows.groups.description import Described, commits_of, describe_groups, missing_in
 from kcli.flows.groups.nearest import name_nearest
 from kcli.output.tables import Column
 
@@ -45,6 +45,8 @@ class DescribeRun:
             )
             name_nearest(admin, {name: described[name] for name in self.names})
             groups = self._existing(described)
+            for part in missing_in(groups):
+                self.inv.lacks(part)
             commits = commits_of(groups)
             if commits and (self.form == "wide" or (self.form in FOR_PROGRAMS and self.inv.values.verbose)):
                 from kcli.commands.groups._describe_records import read_times  # loads the consumer

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
-from kcli.core.admin.committed import Committed
+from kcli.core.admin.committed import Committed, GroupPartition
 from kcli.core.clock import wall_ms
-from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
+from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.own_names import CHECKPOINTS, is_own_group, own_group_note
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.description import assigned
 from kcli.flows.groups.offsets import LogEnds, log_ends
-from kcli.flows.topics.offsets import unknown_offsets
+from kcli.flows.topics.offsets import missing_offsets
 
 if TYPE_CHECKING:  # loaded where groups are described and listed
     from kcli.core.admin.group_description import GroupDescription
@@ -57,22 +57,16 @@ class LagSample(NamedTuple):
     @property
     def missing(self) -> list[Missing]:
         """What is not in the sample: groups, commits, and offsets of partitions that exist."""
-        lost = {
-            tp: log
-            for tp, log in self.bounds.items()
-            if log.error is not None and not isinstance(log.error, NotFoundError)
+        commits = {
+            GroupPartition(one.group, tp): commit
+            for one in self.groups
+            if not isinstance(one.committed, CommitColumns)
+            for tp, commit in one.committed.items()
         }
         return [
             *(Missing.of(error, f"group {name}") for name, error in self.failed.items()),
             *map(Missing.of, self.partial),
-            *map(Missing.of, unknown_offsets(lost)),
-            *(
-                Missing(f"the commit of group {one.group} in {tp}", str(tp), commit)
-                for one in self.groups
-                if not isinstance(one.committed, CommitColumns)
-                for tp, commit in one.committed.items()
-                if isinstance(commit, KcliError)
-            ),
+            *missing_offsets({tp: log.error for tp, log in self.bounds.items()}, commits),
         ]
 
 

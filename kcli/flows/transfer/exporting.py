@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.groups import GroupListing
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.admin.unknown_group import unknown_group
@@ -75,7 +76,7 @@ def export_offsets(
         if not isinstance(commits, KcliError)
     }
     missing += [
-        Missing(f"the commit of group {name} in {tp}", str(tp), error)
+        Missing(f"the commit of {GroupPartition(name, tp)}", str(tp), error)
         for name, rows in chosen.items()
         for tp, error in rows.items()
         if isinstance(error, KcliError)

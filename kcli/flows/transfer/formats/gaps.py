@@ -12,7 +12,8 @@ _BEGIN = "# not complete: "
 
 def comments(missing: Sequence[Mapping[str, object]], warning: str) -> str:
     """A line for each part that is missing, and one for a warning that there may be more; empty without both."""
-    texts = [f"{part['what']}: {part['why']}" for part in missing] + [warning] * bool(warning)
+    texts = [": ".join(dict.fromkeys((str(part["what"]), str(part["why"])))) for part in missing]
+    texts += [warning] * bool(warning)
     return "".join(f"{_BEGIN}{visible_line(text)}\n" for text in texts)
 
 

@@ -16,8 +16,8 @@ T = TypeVar("T")
 class Missing(NamedTuple):
     """A part of what was asked for that could not be read.
 
-    ``what`` names it as far as it is known, ``where`` is the broker, partition or group that it is at, empty where
-    ``what`` says that; ``error`` is why.
+    ``what`` names it as far as it is known, ``where`` is the broker or the partitions that it is at, empty where that is
+    not known; ``error`` is why.
     """
 
     what: str
@@ -25,9 +25,9 @@ class Missing(NamedTuple):
     error: KcliError
 
     @classmethod
-    def of(cls, error: KcliError, where: str = "") -> Missing:
-        """The part that the error itself names; ``where`` is the place of an error that has none."""
-        return cls(error.what, error.place or where, error)
+    def of(cls, error: KcliError, what: str = "") -> Missing:
+        """The part that the error names, else ``what``, else what has failed."""
+        return cls(error.part or what or error.what, error.place, error)
 
     @property
     def why(self) -> str:

@@ -34,9 +34,7 @@ def describe(inv: Invocation, *, features: bool, log_dirs: bool) -> int:
         if topic.error is not None:
             inv.talk.warn(f"the description of topic {topic.name} is incomplete: {topic.error}")
             inv.lacks(
-                Missing(
-                    f"a part of the description of topic {topic.name}", f"topic {topic.name}", topic.error
-                ),
+                Missing.of(topic.error, f"a part of the description of topic {topic.name}"),
                 told=True,
             )
     for broker in brokers if log_dirs else ():
@@ -46,7 +44,9 @@ def describe(inv: Invocation, *, features: bool, log_dirs: bool) -> int:
                 why=f"the broker is {broker.state}",
                 do="bring it back, and run this again",
             )
-            inv.lacks(Missing.of(error, f"broker {broker.number}"))
+            inv.lacks(
+                Missing(f"the log directories of broker {broker.number}", f"broker {broker.number}", error)
+            )
     view.print_state(inv, cluster, state, brokers, with_features=features, log_dirs=directories)
     return inv.finish(done=True)
 
@@ -56,12 +56,12 @@ def _log_dirs(inv: Invocation, admin: Admin) -> LogDirs:
     found: LogDirs = {}
     for number, directories in admin.describe_log_dirs().items():
         if isinstance(directories, KcliError):
-            inv.lacks(Missing.of(directories, f"broker {number}"))
+            inv.lacks(Missing.of(directories))
             continue
         found[number] = directories
         for directory in directories:
             if directory.error is not None:
                 error = directory.error
                 error.what = f"broker {number}: {error.what}"
-                inv.lacks(Missing.of(error, f"broker {number}"))
+                inv.lacks(Missing(error.what, f"broker {number}", error))
     return found

@@ -45,6 +45,7 @@ def describe(inv: Invocation, kind: str, names: tuple[str, ...], every: bool, or
                 one: explained(admin, one, outcome) if isinstance(outcome, KcliError) else outcome
                 for one, outcome in answers.items()
             },
+            "the configuration of",
         )
     structured = inv.out.list_kind() in ("json", "ndjson", "yaml")
     columns = _WITH_ORIGIN if origin else _COLUMNS

@@ -13,6 +13,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.core.types import TopicPartition
+from kcli.flows.partition_failures import partition_names
 from kcli.flows.transactions.coordinated import ReadLog
 from kcli.flows.transactions.held import AT_ONCE, PartitionState, Survey, survey
 from kcli.output.progress import counted
@@ -87,7 +88,8 @@ def report_failures(
         assert first is not None
         more = f" and {counted(len(alike) - 1, 'other partition')}" if len(alike) > 1 else ""
         error = PartlyFailedError(f"{alike[0].tp}{more} could not be checked", first)
-        inv.lacks(Missing.of(error, str(alike[0].tp)))
+        names = partition_names(state.tp for state in alike)
+        inv.lacks(Missing(f"transactions in {names}", names, error))
 
 
 def log_reader(inv: Invocation) -> ReadLog:

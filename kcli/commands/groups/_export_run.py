@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from kcli.account.survey import Missing
 from kcli.commands.groups._options import selected
-from kcli.commands.shared.cluster import connect, no_groups, open_admin, readable, warn_of_hidden
+from kcli.commands.shared.cluster import connect, no_groups, open_admin, warn_of_hidden
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import TopicPartitions
 from kcli.core.admin.admin import Admin
@@ -110,7 +110,7 @@ def _representable(inv: Invocation, form: str, offsets: Sequence[SavedOffset]) -
     for group, count in left_out.items():
         if count:
             error = KcliError(f"{counted(count, 'offset')} of group {group} left out", why=why, do=do)
-            inv.lacks(Missing.of(error, f"group {group}"))
+            inv.lacks(Missing.of(error))
     return kept
 
 
@@ -119,7 +119,9 @@ def _with_times(inv: Invocation, admin: Admin, offsets: Sequence[SavedOffset]) -
     if not offsets:
         return offsets
     found = first_unread(admin, {(saved.tp, saved.offset) for saved in offsets})
-    readable(inv, found)
+    for (tp, offset), unread in found.items():
+        if isinstance(unread, KcliError):
+            inv.lacks(Missing(f"the time of {tp}@{offset}", str(tp), unread))
     return with_times(offsets, found)
 
 

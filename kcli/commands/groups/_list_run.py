@@ -84,7 +84,7 @@ def _reading(inv: Invocation, admin: Admin, found: Sequence[ListedGroup], topic:
             continue
         if not isinstance(error, UnsupportedError | NotFoundError):
             inv.talk.warn(f"whether group {name} reads {topic} is not known: {error}")
-            inv.lacks(Missing(f"whether group {name} reads {topic}", f"group {name}", error), told=True)
+            inv.lacks(Missing(f"whether group {name} reads {topic}", "", error), told=True)
     return [row for row in found if row.group_id in with_offsets | with_members]
 
 
@@ -105,7 +105,7 @@ def _lags(inv: Invocation, admin: Admin, found: Sequence[ListedGroup]) -> dict[s
     lags, failed = total_lags(admin, {row.group_id: row.state for row in found if row.type != "share"})
     for name, error in failed.items():
         inv.talk.warn(f"the lag of group {name} is not known: {error}")
-        inv.lacks(Missing(f"the lag of group {name}", f"group {name}", error), told=True)
+        inv.lacks(Missing.of(error, f"the lag of group {name}"), told=True)
     return lags
 
 

@@ -124,7 +124,7 @@ def warn_of_hidden(inv: Invocation, admin: Admin, what: str, *, unsure: bool = F
 
 
 def readable(inv: Invocation, found: Mapping[K, T | KcliError], kind: str = "") -> dict[K, T]:
-    """What could be read; the rest is missing. ``kind``: of the keys, as ``group``."""
+    """What could be read; the rest is missing. ``kind`` precedes the keys in its name, as ``group``."""
     good: dict[K, T] = {}
     for key, value in found.items():
         if isinstance(value, KcliError):

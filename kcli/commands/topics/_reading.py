@@ -64,7 +64,9 @@ def describe_topics(
         _warn_of_incomplete(inv, found.values())
         ends = _ends(admin, found.values())
         _warn_of_unknown(inv, ends)
-        configs = readable(inv, admin.describe_topic_configs(list(found)) if found else {}, "topic")
+        configs = readable(
+            inv, admin.describe_topic_configs(list(found)) if found else {}, "the configuration of topic"
+        )
         if not names:
             warn_of_hidden(inv, admin, "topics")
         nodes = admin.connect().nodes
@@ -97,7 +99,7 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
         else:
             answers = offsets_at(admin, _partitions(found.values()), query)
             done = any(isinstance(answer, OffsetInfo) for answer in answers.values())
-            readable(inv, answers)
+            readable(inv, answers, "the offset of")
             rows_to_add = view.time_rows(answers)
     columns = view.ENDS if query is None else view.TIMES
     if not found and not names:
@@ -204,9 +206,7 @@ def _warn_of_incomplete(inv: Invocation, found: Iterable[TopicInfo]) -> None:
         if topic.error is not None:
             inv.talk.warn(f"the description of topic {topic.name} is incomplete: {topic.error}")
             inv.lacks(
-                Missing(
-                    f"a part of the description of topic {topic.name}", f"topic {topic.name}", topic.error
-                ),
+                Missing.of(topic.error, f"a part of the description of topic {topic.name}"),
                 told=True,
             )
 

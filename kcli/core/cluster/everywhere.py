@@ -113,9 +113,10 @@ def ask_brokers(
     needs = [on_cluster("DESCRIBE")]  # lists of groups and transactions, log directories
     items = dict.fromkeys(numbers)
     found = fan_out(cluster, items, route, ask_one, read_one, deadline, what, needs=lambda _broker: needs)
+    things = what.partition(" ")[2]  # of "listing the groups of broker"
     for number, response in found.items():
         if isinstance(response, KcliError):
-            response.place = f"broker {number}"
+            response.part, response.place = f"{things} {number}", f"broker {number}"
     return found
 
 

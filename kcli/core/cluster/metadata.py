@@ -198,11 +198,11 @@ def no_coordinator(of_what: str, topic: str, parts: Iterable[PartitionView]) -> 
     numbers = ",".join(str(part.partition) for part in parts)
     place = f"{topic}-{numbers}"
     error = NoLeaderError(
-        f"{of_what} whose coordinator is {place}",
+        f"{of_what} whose coordinator is {place} are missing",
         why=f"no leader: broker {down} is down" if down else "no leader",
         do=_see_replicas(topic),
     )
-    error.place = place
+    error.part, error.place = f"{of_what} whose coordinator is {place}", place
     return error
 
 

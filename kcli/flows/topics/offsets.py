@@ -44,5 +44,5 @@ def unknown_offsets(ends: Mapping[TopicPartition, LogEnds]) -> list[PartlyFailed
 
 def _unknown(place: str, first: KcliError) -> PartlyFailedError:
     error = PartlyFailedError(f"offsets of {place} are unknown", first)
-    error.place = place
+    error.part, error.place = f"offsets of {place}", place
     return error

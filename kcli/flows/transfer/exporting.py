@@ -139,7 +139,7 @@ def _topic_ids(
     topics = sorted({tp.topic for rows in chosen.values() for tp in rows})
     described = admin.describe_topics(topics) if topics else {}
     missing += [
-        Missing(f"the id of topic {name}", f"topic {name}", error)
+        Missing.of(error, f"the id of topic {name}")
         for name, error in described.items()
         if isinstance(error, KcliError)
     ]

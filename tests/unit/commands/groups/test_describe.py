@@ -277,7 +277,7 @@ def test_a_group_whose_offsets_may_not_be_read_is_shown_without_and_is_a_failure
     done = describe("old", "idle", "-o", "json", code=6)
     assert "GROUP_AUTHORIZATION_FAILED" in done.stderr
     document = json.loads(done.stdout)
-    assert (document["complete"], [part["where"] for part in document["missing"]]) == (False, ["group old"])
+    assert (document["complete"], [part["what"] for part in document["missing"]]) == (False, ["group old"])
     old, idle = document["items"]
     assert (old["partitions"], old["note"]) == (None, "its offsets could not be read")
     assert len(idle["partitions"]) == 2

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kcli.account.survey import Missing
 from kcli.commands._what_to_read import Topics, new_partitions
 from kcli.commands.shared.context import Invocation
 from kcli.core.consumer.consumer import Consumer
@@ -29,7 +30,7 @@ def chosen_reading(
         timeout=inv.timeout,
         detail=inv.talk.detail,
         warn=inv.talk.warn,
-        failed=inv.failed,
+        failed=lambda error: inv.lacks(Missing.of(error)),
         on_out_of_range=consumer.options.on_out_of_range,
         on_recreate=flags["on_recreate"],
         find_new=new_partitions(consumer, topics, flags, bounded=bounded),
@@ -61,7 +62,7 @@ def group_reading(
         timeout=inv.timeout,
         detail=talk.detail,
         warn=talk.warn,
-        failed=inv.failed,
+        failed=lambda error: inv.lacks(Missing.of(error)),
         on_recreate=flags["on_recreate"],
     )
     consumer.find_coordinator(inv.timeout)

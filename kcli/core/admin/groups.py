@@ -90,8 +90,8 @@ def list_groups(
 ) -> GroupListing:
     """All groups, or those in one of ``states`` (KIP-518) and of one of ``types`` (KIP-848), ignoring case.
 
-    A broker too old for a filter is among the errors. Raises the first error if no broker responded, and ConfigError
-    for a state or type that does not exist: brokers would return no groups for it.
+    A broker too old for a filter is among the errors. Raises the first error if no broker responded, or none coordinates
+    groups, and ConfigError for a state or type that does not exist: brokers would return no groups for it.
     """
     wanted_states = [_spelled(state, STATES, "state") for state in states]
     wanted_types = [_spelled(kind, TYPES, "type") for kind in types]
@@ -120,6 +120,8 @@ def list_groups(
         if not isinstance(response, KcliError)
         for group, protocol, state, kind in _values(response)
     ]
+    if responses.nobody and responses.offline is not None and not listed:
+        raise responses.offline
     groups = tuple(_once(cluster, coordinators, listed, deadline))
     return GroupListing(groups, errors, responses.offline, responses.unsure)
 

@@ -138,6 +138,8 @@ def list_transactions(
         if not isinstance(states_of, KcliError)
         for row in states_of
     }
+    if responses.nobody and responses.offline is not None and not rows:
+        raise responses.offline
     return TransactionListing(tuple(rows[name] for name in sorted(rows)), errors, responses.offline)
 
 

@@ -39,11 +39,13 @@ class Responses(NamedTuple, Generic[A]):
     """``found``: node id → result or error. ``offline``: why what belongs to some partitions is in no response.
 
     ``unsure``: whether there are such partitions is not known, since this client may not describe their topic.
+    ``nobody``: no partition has a leader.
     """
 
     found: Mapping[int, A | KcliError]
     offline: NoLeaderError | None
     unsure: bool
+    nobody: bool
 
 
 def ask_every_broker(
@@ -89,7 +91,8 @@ def ask_coordinators(
             break
         cluster.sleep(_AGAIN)
     error = no_coordinator(of_what, topic, offline) if offline else None
-    return Responses(found, error, view.error == TOPIC_AUTHORIZATION_FAILED)
+    nobody = bool(offline) and len(offline) == len(view.partitions)
+    return Responses(found, error, view.error == TOPIC_AUTHORIZATION_FAILED, nobody)
 
 
 def ask_brokers(

@@ -54,7 +54,8 @@ def list_transactions(
         inv.talk.note(
             f"{counted(hanging, 'hanging transaction')}: nothing ends one but `kcli txn abort --topic TOPIC -p N`"
         )
-    return inv.finish(done=True)
+    any_read = not coordinated.errors or any(state.error is None for state in found.partitions)
+    return inv.finish(done=bool(rows) or any_read)
 
 
 def _print(inv: Invocation, cluster: str, rows: list[view.Row]) -> None:

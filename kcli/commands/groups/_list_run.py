@@ -99,13 +99,15 @@ def _exists(inv: Invocation, admin: Admin, topic: str) -> bool:
 
 
 def _lags(inv: Invocation, admin: Admin, found: Sequence[ListedGroup]) -> dict[str, int | None]:
-    """The sum of the known lags of each group in records; None where none is known."""
+    """The sum of the known lags of each group in records, None where none is known; what is not known is missing."""
     from kcli.flows.lag.measure import total_lags  # only with --with-lag or --sort lag
 
-    lags, failed = total_lags(admin, {row.group_id: row.state for row in found if row.type != "share"})
-    for name, error in failed.items():
+    lags, sample = total_lags(admin, {row.group_id: row.state for row in found if row.type != "share"})
+    for name, error in sample.failed.items():
         inv.talk.warn(f"the lag of group {name} is not known: {error}")
         inv.lacks(Missing.of(error, f"the lag of group {name}"), told=True)
+    for part in sample._replace(failed={}).missing:
+        inv.lacks(part)
     return lags
 
 

@@ -65,12 +65,12 @@ def lags_of(
     }
 
 
-def total_lags(
-    admin: Admin, states: Mapping[str, str]
-) -> tuple[dict[str, int | None], Mapping[str, KcliError]]:
-    """The lag in records of groups whose states are known, None where no lag is known; and errors by group."""
+def total_lags(admin: Admin, states: Mapping[str, str]) -> tuple[dict[str, int | None], LagSample]:
+    """The lag in records of groups whose states are known, None where no lag is known; and the sample, which says what
+    is missing in the sums.
+    """
     sample = sample_of(admin, states, {})
-    return {name: summary(rows).lag for name, rows in lags_of(sample).items()}, sample.failed
+    return {name: summary(rows).lag for name, rows in lags_of(sample).items()}, sample
 
 
 def retention(admin: Admin, topics: Iterable[str]) -> dict[str, int]:

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing
 from kcli.commands._consume_options import check_flags, consumer_options, group_of, reset_policy
-from kcli.commands._consume_reading import chosen_reading, group_reading, hidden_records
+from kcli.commands._consume_reading import (
+    chosen_reading,
+    group_reading,
+    hidden_records,
+    warn_of_hidden_topics,
+)
 from kcli.commands._consume_report import offsets_text, report
 from kcli.commands._record_format import record_formatter
 from kcli.commands._what_to_read import Topics, chosen_partitions, echo_times, selection, wanted_range
@@ -136,6 +141,8 @@ class _Run:
         self._inv, self._consumer, self._topics, self._spec = inv, consumer, topics, spec
         self._selection, self._flags, self._decoding = selection, flags, decoding
         self._names = topics.existing(consumer, inv.timeout, lambda error: inv.lacks(Missing.of(error)))
+        if topics.patterns:
+            warn_of_hidden_topics(inv, consumer)
         self._reading: Reading | None = None
         self._commits: GroupCommits | None = None
         self._total: int | None = None

@@ -14,7 +14,7 @@ from kcli.core.errors import KcliError
 from kcli.core.options import ClientOptions
 from kcli.core.own_names import is_own_group, means_own_groups
 from kcli.flows.groups.nearest import name_nearest
-from kcli.flows.permitted import may_see_all
+from kcli.flows.permitted import may_be_more, may_see_all
 
 if TYPE_CHECKING:
     from kcli.core.admin.group_description import GroupDescription
@@ -108,11 +108,8 @@ def warn_of_hidden(inv: Invocation, admin: Admin, what: str, *, unsure: bool = F
     ``unsure``: of groups it is not known whether each has a coordinator.
     """
     warning = ""
-    if not may_see_all(admin):
-        warning = (
-            f"there may be more {what}: brokers leave out those that this client may not describe, and without DESCRIBE "
-            "on the cluster that cannot be seen"
-        )
+    if not may_see_all(lambda: admin.describe_cluster(include_operations=True)):
+        warning = may_be_more(what)
     elif unsure:
         warning = (
             "there may be more groups: without DESCRIBE on topic __consumer_offsets it cannot be seen whether each has "

@@ -1,6 +1,7 @@
 """What was read of a cluster, and what of it is missing: by name where the name is known, else by place. Pure.
 
-A fan-out returns one: what was asked for is what was read and what is missing, so nothing claims to be all that is not.
+A fan-out returns a survey: what was asked for is what was read and what is missing, so nothing claims to be all that is
+not.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ class Missing(NamedTuple):
 
 
 class Survey(NamedTuple, Generic[T]):
-    """``items`` could be read, ``missing`` could not."""
+    """``items``, a collection, could be read, ``missing`` could not."""
 
-    items: Sequence[T]
+    items: T
     missing: Sequence[Missing] = ()
 
     @property

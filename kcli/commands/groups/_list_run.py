@@ -102,13 +102,10 @@ def _lags(inv: Invocation, admin: Admin, found: Sequence[ListedGroup]) -> dict[s
     """The sum of the known lags of each group in records, None where none is known; what is not known is missing."""
     from kcli.flows.lag.measure import total_lags  # only with --with-lag or --sort lag
 
-    lags, sample = total_lags(admin, {row.group_id: row.state for row in found if row.type != "share"})
-    for name, error in sample.failed.items():
-        inv.talk.warn(f"the lag of group {name} is not known: {error}")
-        inv.lacks(Missing.of(error, f"the lag of group {name}"), told=True)
-    for part in sample._replace(failed={}).missing:
+    lags = total_lags(admin, {row.group_id: row.state for row in found if row.type != "share"})
+    for part in lags.missing:
         inv.lacks(part)
-    return lags
+    return lags.items
 
 
 def _order(row: dict[str, Any], sort: str) -> tuple[Any, ...]:

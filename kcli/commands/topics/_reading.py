@@ -190,10 +190,10 @@ def _described(
 
 def _sizes(inv: Invocation, admin: Admin, found: Sequence[TopicInfo]) -> dict[str, TopicSize]:
     """The size of each topic; errors of brokers are failures, and the sums that include them are unknown."""
-    sizes, errors = topic_sizes(admin, found)
-    for error in errors:
-        inv.lacks(Missing.of(error))
-    return sizes
+    sizes = topic_sizes(admin, found)
+    for part in sizes.missing:
+        inv.lacks(part)
+    return sizes.items
 
 
 def _wanted(topic: TopicInfo, match: str | None, internal: bool) -> bool:

@@ -102,10 +102,11 @@ class Change(Generic[K, F]):
     ``report_columns`` follow them in only one of the two, and ``plan_keys`` and ``report_keys`` are in its JSON only.
     ``item_meaning`` says what a row is; ``parts``: see ``Account``. ``quiet_report``: people see no table of what was
     done, only its summary. ``tells_refusals``: the plan is shown even where all of it is refused, of which people
-    else read the errors only. ``nothing``: the note where nothing is to be done, if any. ``takes_stdout``: the verb
-    prints something else there, so neither plan nor report go there. ``interruption``: what ended the act early; it is raised
-    after the report. ``stopped_by``: the exit status of a signal that ended the waiting for what was changed.
-    ``may_have_changed``: whether the act may have changed anything.
+    otherwise read the errors only. ``nothing``: the note where nothing is to be done, if any. ``takes_stdout``: the verb
+    prints something else there, so neither plan nor report go there.
+
+    What an act leaves: ``interruption`` ended it early, and is raised after the report. ``stopped_by`` is the exit status
+    of a signal that ended the waiting for what was changed. ``may_have_changed``: whether anything may have been changed.
     """
 
     kind: ClassVar[str]

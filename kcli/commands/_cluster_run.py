@@ -1,7 +1,8 @@
 """What ``kcli cluster describe`` does. Columns and rows are in ``_cluster_rows.py``."""
 
+from kcli.account.survey import Missing
 from kcli.commands import _cluster_rows as view
-from kcli.commands.shared.cluster import connect, open_admin, part_missing
+from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
@@ -28,10 +29,14 @@ def describe(inv: Invocation, *, features: bool, log_dirs: bool) -> int:
         brokers = broker_states(state.description, state.topics)
         directories = _log_dirs(inv, admin) if log_dirs else None
     for error in state.errors:
-        part_missing(inv, error)
+        inv.lacks(Missing.of(error))
     for topic in state.topics:
         if topic.error is not None:
             inv.talk.warn(f"the description of topic {topic.name} is incomplete: {topic.error}")
+            inv.lacks(
+                Missing.of(topic.error, f"a part of the description of topic {topic.name}"),
+                told=True,
+            )
     for broker in brokers if log_dirs else ():
         if broker.state != ONLINE:
             error = KcliError(
@@ -39,7 +44,9 @@ def describe(inv: Invocation, *, features: bool, log_dirs: bool) -> int:
                 why=f"the broker is {broker.state}",
                 do="bring it back, and run this again",
             )
-            inv.failed(error, partly=True)
+            inv.lacks(
+                Missing(f"the log directories of broker {broker.number}", f"broker {broker.number}", error)
+            )
     view.print_state(inv, cluster, state, brokers, with_features=features, log_dirs=directories)
     return inv.finish(done=True)
 
@@ -49,12 +56,12 @@ def _log_dirs(inv: Invocation, admin: Admin) -> LogDirs:
     found: LogDirs = {}
     for number, directories in admin.describe_log_dirs().items():
         if isinstance(directories, KcliError):
-            part_missing(inv, directories)
+            inv.lacks(Missing.of(directories))
             continue
         found[number] = directories
         for directory in directories:
             if directory.error is not None:
                 error = directory.error
                 error.what = f"broker {number}: {error.what}"
-                part_missing(inv, error)
+                inv.lacks(Missing(error.what, f"broker {number}", error))
     return found

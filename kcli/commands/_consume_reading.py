@@ -1,8 +1,10 @@
 """The readings of ``kcli consume``: partitions that the user chose, or a member's share of a group's topics."""
 
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
+from kcli.account.survey import Missing
 from kcli.commands._what_to_read import Topics, new_partitions
 from kcli.commands.shared.context import Invocation
 from kcli.core.consumer.consumer import Consumer
@@ -29,7 +31,7 @@ def chosen_reading(
         timeout=inv.timeout,
         detail=inv.talk.detail,
         warn=inv.talk.warn,
-        failed=inv.failed,
+        failed=lambda error: inv.lacks(Missing.of(error)),
         on_out_of_range=consumer.options.on_out_of_range,
         on_recreate=flags["on_recreate"],
         find_new=new_partitions(consumer, topics, flags, bounded=bounded),
@@ -61,7 +63,7 @@ def group_reading(
         timeout=inv.timeout,
         detail=talk.detail,
         warn=talk.warn,
-        failed=inv.failed,
+        failed=lambda error: inv.lacks(Missing.of(error)),
         on_recreate=flags["on_recreate"],
     )
     consumer.find_coordinator(inv.timeout)
@@ -69,10 +71,20 @@ def group_reading(
     return share, commits
 
 
+def warn_of_hidden_topics(inv: Invocation, consumer: Consumer) -> None:
+    """Warns where more topics may match a pattern than brokers list."""
+    if warning := _hidden().may_hide_topics(consumer, inv.timeout):
+        inv.talk.warn(warning)
+
+
 def hidden_records(inv: Invocation, consumer: Consumer, ends: Mapping[TopicPartition, int]) -> None:
     """Warns of records that an open transaction hides from readers of committed records."""
-    # It loads parts of the admin client, which no other end of a reading needs.
-    from kcli.flows.hidden import hidden_at
-
-    for hidden in hidden_at(consumer, ends):
+    for hidden in _hidden().hidden_at(consumer, ends):
         inv.talk.warn(str(hidden))
+
+
+def _hidden() -> ModuleType:
+    # It loads parts of the admin client, which other readings do not need.
+    from kcli.flows import hidden
+
+    return hidden

@@ -5,8 +5,14 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from kcli.account.survey import Missing
 from kcli.commands._consume_options import check_flags, consumer_options, group_of, reset_policy
-from kcli.commands._consume_reading import chosen_reading, group_reading, hidden_records
+from kcli.commands._consume_reading import (
+    chosen_reading,
+    group_reading,
+    hidden_records,
+    warn_of_hidden_topics,
+)
 from kcli.commands._consume_report import offsets_text, report
 from kcli.commands._record_format import record_formatter
 from kcli.commands._what_to_read import Topics, chosen_partitions, echo_times, selection, wanted_range
@@ -36,7 +42,7 @@ _STOP_PATIENCE = 1.5  # seconds after the last commit for leaving the group: a s
 
 
 def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
-    """Reads the topics ``names``; the exit status is 0, that of the signal that ended the run, or 4 if some of them may
+    """Reads the topics ``names``; the exit status is 0, that of the signal that ended the run, or 6 if some of them could
     not be read.
     """
     check_flags(flags, inv)
@@ -83,7 +89,7 @@ def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
             from kcli.commands._consume_dry_run import dry_run  # only with --dry-run
 
             dry_run(inv, consumer, reading.partitions(), spec, flags)
-            return inv.finish(done=False)
+            return inv.finish(done=True)
         reading.prepare()
         escape = inv.out.isatty and not flags["raw"]
         # Before this Ctrl-C simply ends the process; from here on what was read is written first.
@@ -134,7 +140,9 @@ class _Run:
         self.result = ConsumeResult()
         self._inv, self._consumer, self._topics, self._spec = inv, consumer, topics, spec
         self._selection, self._flags, self._decoding = selection, flags, decoding
-        self._names = topics.existing(consumer, inv.timeout, inv.failed)
+        self._names = topics.existing(consumer, inv.timeout, lambda error: inv.lacks(Missing.of(error)))
+        if topics.patterns:
+            warn_of_hidden_topics(inv, consumer)
         self._reading: Reading | None = None
         self._commits: GroupCommits | None = None
         self._total: int | None = None
@@ -154,13 +162,17 @@ class _Run:
             )
 
     def run(self, sink: RecordSink, stop: Stop) -> int:
-        """Reads to the end; returns the exit status."""
+        """Reads to the end; returns the exit status. What an error or a signal cuts off is missing in the document."""
         try:
             if self._flags["tail"] is not None:
                 self._tail(sink, stop)
             else:
                 self._consume(sink, stop)
+            if stop and (self._flags["until_end"] or self._flags["tail"] is not None):
+                why = "the command was stopped before the end"
+                self._lacks_rest(why, stop.exit_code)
         except KcliError as error:
+            self._lacks_rest(str(error), error.exit_code)
             if not stop:
                 raise
             self._inv.failed(error)  # the signal determines the exit status
@@ -172,6 +184,10 @@ class _Run:
                 self._note_written(sink.written())
             raise
         return stop.exit_code
+
+    def _lacks_rest(self, why: str, code: int) -> None:
+        """For the document only: what has ended the reading is reported elsewhere."""
+        self._inv.missing.append({"what": "the rest", "where": None, "why": why, "code": int(code)})
 
     def _note_written(self, written: Written) -> None:
         """Reports what the output holds after an error, and what the group has committed of it."""

@@ -36,7 +36,7 @@ def record_formatter(
     if kind == "json":
         from kcli.output.envelope import record_document  # json is loaded only where it is used
 
-        return records.JsonFormatter(*record_document(cluster_id, inv.talk.warnings), decoders)
+        return records.JsonFormatter(*record_document(cluster_id, inv.talk.warnings, inv.missing), decoders)
     if kind == "csv":
         return records.CsvFormatter(null, headers=inv.out.headers, decoders=decoders)
     if kind == "kcat":

@@ -17,9 +17,13 @@ class KcliError(Exception):
     """The base of all errors raised on purpose.
 
     ``what`` says what failed and where, ``why`` the cause, ``do`` the next step; the latter two may be empty.
+    ``part`` and ``place``, where they are known: what could not be read, as ``groups of broker 2``, and the broker or the
+    partitions that it is at.
     """
 
     exit_code: int = ExitCode.FAILED
+    part: str = ""
+    place: str = ""
 
     def __init__(self, what: str, *, why: str = "", do: str = "") -> None:
         super().__init__(what)

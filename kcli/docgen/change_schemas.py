@@ -72,7 +72,7 @@ def _document(kind: str, description: str, printed_by: list[str]) -> Schema:
         "description": description,
         "x-printed-by": printed_by,
         "type": "object",
-        "required": ["kind", "api", "cluster", "at", "items", "warnings"],
+        "required": ["kind", "api", "cluster", "at", "items", "warnings", "complete", "missing"],
         "properties": {
             "kind": {"const": kind},
             "api": {"$ref": "common.json#/$defs/api"},
@@ -81,6 +81,8 @@ def _document(kind: str, description: str, printed_by: list[str]) -> Schema:
             "items": {"type": "array", "items": {"$ref": f"{kind}Item.json"}},
             "warnings": {"$ref": "common.json#/$defs/warnings"},
             **({"undo": _UNDO} if kind.endswith("Report") else {}),
+            "complete": {"$ref": "common.json#/$defs/complete"},
+            "missing": {"$ref": "common.json#/$defs/missing"},
         },
         "additionalProperties": True,
     }

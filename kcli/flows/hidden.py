@@ -1,4 +1,4 @@
-"""Records that open transactions hide from a read_committed reader, beyond the pinned end offsets.
+"""What is hidden from a reader: records beyond the pinned end offsets, by open transactions, and topics, by permissions.
 
 Queried once, after everything else was read; if a broker does not respond, only the explanation is missing.
 """
@@ -6,15 +6,25 @@ Queried once, after everything else was read; if a broker does not respond, only
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kcli.core.admin.brokers import describe_cluster
 from kcli.core.admin.transactions import ProducerDescription, describe_producers
 from kcli.core.cluster.offsets import LATEST, OffsetInfo, list_offsets
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.permitted import may_be_more, may_see_all
 from kcli.output.progress import counted
 from kcli.output.tables import time_text
 
 _PATIENCE = 1.0
+
+
+def may_hide_topics(consumer: Consumer, timeout: float) -> str:
+    """The warning that more topics may match a pattern; empty where all are listed, as far as brokers report that."""
+    cluster = consumer.cluster
+    deadline = cluster.deadline(timeout)
+    whole = may_see_all(lambda: describe_cluster(cluster, deadline, include_operations=True))
+    return "" if whole else may_be_more("topics")
 
 
 class Hidden(NamedTuple):

@@ -3,13 +3,19 @@
 Brokers before 2.3 report nothing; then only the act shows it.
 """
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.errors import BrokerError, KcliError, NotValidatedError
 from kcli.core.permissions import Permission, on_cluster, on_group, on_topic
+
+if TYPE_CHECKING:
+    from kcli.core.admin.brokers import ClusterDescription
 
 
 def refusal(operations: int | None, need: Permission, doing: str) -> KcliError | None:
@@ -22,6 +28,27 @@ def refusal(operations: int | None, need: Permission, doing: str) -> KcliError |
 def not_checked(error: NotValidatedError) -> str:
     """What a plan says of changes that no broker has checked."""
     return f"not checked by the broker: {error.why}; it was compared with what the cluster shows"
+
+
+def may_see_all(describe: Callable[[], ClusterDescription]) -> bool:
+    """Whether lists have everything: brokers leave out what a client may not describe, and do not say so.
+
+    They list all groups to those who may describe the cluster; to others only those that they may describe by name. True
+    also where brokers do not report it. ``describe`` asks them for the operations, too.
+    """
+    try:
+        operations = describe().operations
+    except KcliError:
+        return True
+    return is_allowed(operations, AclOperation.DESCRIBE)
+
+
+def may_be_more(what: str) -> str:
+    """The warning of a list of all ``what`` where ``may_see_all`` is false."""
+    return (
+        f"there may be more {what}: brokers leave out those that this client may not describe, and without DESCRIBE "
+        "on the cluster that cannot be seen"
+    )
 
 
 def denied_topics(admin: Admin, names: Sequence[str], operation: str, doing: str) -> dict[str, KcliError]:

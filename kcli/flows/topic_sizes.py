@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcli.account.survey import Missing, Survey
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
@@ -22,8 +23,8 @@ class TopicSize(NamedTuple):
     replicas: int | None
 
 
-def topic_sizes(admin: Admin, topics: Sequence[TopicInfo]) -> tuple[dict[str, TopicSize], list[KcliError]]:
-    """The size of each topic by name, and the errors of brokers or directories that are missing.
+def topic_sizes(admin: Admin, topics: Sequence[TopicInfo]) -> Survey[dict[str, TopicSize]]:
+    """The size of each topic by name; brokers or directories are missing.
 
     For a partition without a leader the largest replica counts. Future replicas, which are being moved to another
     directory, are ignored.
@@ -39,7 +40,9 @@ def topic_sizes(admin: Admin, topics: Sequence[TopicInfo]) -> tuple[dict[str, To
         if directory.error is not None
     ]
     sizes = _by_replica(responses)
-    return {topic.name: _size(topic, sizes) for topic in topics}, errors
+    return Survey(
+        {topic.name: _size(topic, sizes) for topic in topics}, [Missing.of(error) for error in errors]
+    )
 
 
 def _by_replica(

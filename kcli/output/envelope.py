@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.clock import wall_ms
+from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.output.sanitise import visible_json
 from kcli.output.tables import Column, Row, Rows, time_text
 
@@ -14,16 +16,24 @@ if TYPE_CHECKING:
 
 API = "kcli/v1"
 
+Entry = Mapping[str, object]
+"""``{"what","where","why","code"}``."""
+
 
 class JsonDocument(Rows):
-    """``{"kind","api","cluster","at","items":[…],"warnings":[…]}``, one item a line."""
+    """``{"kind","api","cluster","at","items":[…],"warnings":[…],"complete":…,"missing":[…]}``, one item a line."""
 
     def __init__(
-        self, out: "Output", columns: Sequence[Column], head: dict[str, Any], warnings: Sequence[str]
+        self,
+        out: "Output",
+        columns: Sequence[Column],
+        head: dict[str, Any],
+        warnings: Sequence[str],
+        missing: Sequence[Entry],
     ) -> None:
         super().__init__(out, columns)
         self._head = head
-        self._warnings = warnings
+        self._warnings, self._missing = warnings, missing
         self._begun = False
 
     def put(self, row: Row) -> None:
@@ -35,13 +45,16 @@ class JsonDocument(Rows):
     def close(self) -> None:
         """Completes the document."""
         self._begin()
-        self.out.text(("\n" if self.count else "") + f'],"warnings":{compact(list(self._warnings))}}}\n')
+        self.out.text(("\n" if self.count else "") + f"],{compact(self._end())[1:]}\n")
         super().close()
 
     def _begin(self) -> None:
         if not self._begun:
             self._begun = True
             self.out.text(compact(self._head)[:-1] + ',"items":[')
+
+    def _end(self) -> dict[str, object]:
+        return ending(self._warnings, [*self._missing, *([_rest(self.cut)] if self.cut is not None else ())])
 
 
 class JsonLines(Rows):
@@ -70,7 +83,7 @@ class YamlDocument(JsonDocument):
         if not self.count and not self._begun:
             self._begun = True
             self.out.text("".join(f"{line}\n" for line in _yaml({**self._head, "items": []})))
-        self.out.text("".join(f"{line}\n" for line in _yaml({"warnings": list(self._warnings)})))
+        self.out.text("".join(f"{line}\n" for line in _yaml(self._end())))
         Rows.close(self)
 
     def _begin(self) -> None:
@@ -88,17 +101,20 @@ def document(
     *,
     cluster: str | None,
     warnings: Sequence[str],
+    missing: Sequence[Entry],
     fields: Mapping[str, object],
 ) -> Rows:
-    """The document of the form ``json``, ``ndjson`` or ``yaml``. ``fields``: further ones of its head."""
+    """The document of the form ``json``, ``ndjson`` or ``yaml``. ``fields``: further ones of its head; ``missing``: what
+    could not be read, as ``account.survey`` makes it.
+    """
     if form == "ndjson":
         return JsonLines(out, columns, item)
     head = {"kind": kind, "api": API, "cluster": cluster, "at": time_text(wall_ms()), **fields}
-    return (JsonDocument if form == "json" else YamlDocument)(out, columns, head, warnings)
+    return (JsonDocument if form == "json" else YamlDocument)(out, columns, head, warnings, missing)
 
 
 def record_document(
-    cluster: Callable[[], str | None], warnings: Sequence[str]
+    cluster: Callable[[], str | None], warnings: Sequence[str], missing: Sequence[Entry]
 ) -> tuple[Callable[[], bytes], Callable[[], bytes]]:
     """Head and tail of a RecordList, for items that are encoded elsewhere; both look when they are written."""
 
@@ -107,9 +123,26 @@ def record_document(
         return (compact(fields)[:-1] + ',"items":[').encode()
 
     def tail() -> bytes:
-        return f'\n],"warnings":{compact(list(warnings))}}}\n'.encode()
+        return f"\n],{compact(ending(warnings, missing))[1:]}\n".encode()
 
     return head, tail
+
+
+def ending(warnings: Sequence[str], missing: Sequence[Entry]) -> dict[str, object]:
+    """What follows the items of a document."""
+    return {"warnings": list(warnings), "complete": not missing, "missing": list(missing)}
+
+
+def _rest(error: BaseException) -> Entry:
+    """What an error or a signal has cut off."""
+    why = str(error) if isinstance(error, KcliError) else "the command was stopped before the end"
+    code = getattr(error, "exit_code", getattr(error, "code", None))
+    return {
+        "what": "the rest",
+        "where": None,
+        "why": why,
+        "code": code if isinstance(code, int) else int(ExitCode.INTERRUPTED),
+    }
 
 
 def item_of(columns: Sequence[Column], row: Row) -> dict[str, Any]:

@@ -19,19 +19,22 @@ def list_rows(
     *,
     cluster: str | None = None,
     warnings: Sequence[str] = (),
+    missing: Sequence[Mapping[str, object]] = (),
     screen: Screen | None = None,
     head: Mapping[str, object] = NO_FIELDS,
 ) -> Rows:
     """A list to be filled: ``with list_rows(out, "TopicList", "Topic", COLUMNS) as lines: lines.add({…})``.
 
-    ``warnings`` is read at the end, so a list that grows meanwhile is complete. ``head``: further fields of the
-    document. ``screen`` is for a table that is shown again and again in its place.
+    ``warnings`` and ``missing`` are read at the end, so lists that grow meanwhile are complete. ``head``: further fields
+    of the document. ``screen`` is for a table that is shown again and again in its place.
     """
     form = out.list_kind()
     if form in DOCUMENTS:
         from kcli.output.envelope import document  # json
 
-        return document(out, form, kind, item, columns, cluster=cluster, warnings=warnings, fields=head)
+        return document(
+            out, form, kind, item, columns, cluster=cluster, warnings=warnings, missing=missing, fields=head
+        )
     if form in ("tsv", "csv", "name"):
         return Separated(out, columns, form)
     if form in ("table", "wide"):
@@ -42,9 +45,15 @@ def list_rows(
 
 
 def print_item(
-    out: Output, kind: str, values: Mapping[str, object], *, cluster: str | None, warnings: Sequence[str]
+    out: Output,
+    kind: str,
+    values: Mapping[str, object],
+    *,
+    cluster: str | None,
+    warnings: Sequence[str],
+    missing: Sequence[Mapping[str, object]],
 ) -> None:
     """A list whose only item is ``values``."""
     columns = [Column(key) for key in values]
-    with list_rows(out, kind, kind, columns, cluster=cluster, warnings=warnings) as rows:
+    with list_rows(out, kind, kind, columns, cluster=cluster, warnings=warnings, missing=missing) as rows:
         rows.add(values)

@@ -66,6 +66,10 @@ class Rows:
         self.out = out
         self.columns = tuple(columns)
         self.count = 0
+        self.endless = False
+        """Rows come until a signal: it cuts nothing off."""
+        self.cut: BaseException | None = None
+        """What ended the rows before their end."""
 
     def __enter__(self) -> "Rows":
         return self
@@ -75,6 +79,7 @@ class Rows:
     ) -> None:
         if isinstance(error, BrokenPipeError):
             return
+        self.cut = error if isinstance(error, Exception) or not self.endless else None
         if error is None or self.count:
             self.close()
 

@@ -104,9 +104,9 @@ def test_brokers_of_zookeeper_clusters_name_the_controller_in_metadata(cluster: 
     assert said == ""
 
 
-def test_without_permission_the_controller_is_unknown_and_the_exit_code_4(cluster: FakeCluster) -> None:
+def test_without_permission_the_controller_is_unknown_and_the_exit_code_6(cluster: FakeCluster) -> None:
     cluster.fail(DescribeQuorumRequest, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER)
-    item, said = described(cluster, code=4)
+    item, said = described(cluster, code=6)
     assert item["controller"] is None, "a broker of a KRaft cluster names any broker as controller"
     assert len(item["brokers"]) == 3
     assert "CLUSTER_AUTHORIZATION_FAILED" in said
@@ -176,9 +176,9 @@ def test_a_failed_disk_is_offline(cluster: FakeCluster) -> None:
     assert "broker 2: log directory /fake/2" in said
 
 
-def test_log_directories_without_permission_are_4(cluster: FakeCluster) -> None:
+def test_log_directories_without_permission_are_missing(cluster: FakeCluster) -> None:
     cluster.fail(DescribeLogDirsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER)
-    item, said = described(cluster, "--log-dirs", code=4)
+    item, said = described(cluster, "--log-dirs", code=6)
     assert item["log_dirs"] == []
     assert "CLUSTER_AUTHORIZATION_FAILED" in said
 

@@ -103,14 +103,14 @@ def test_a_topic_that_does_not_exist_is_still_missing(cluster: FakeCluster) -> N
 
 @pytest.mark.parametrize("line", ["topics describe hidden open", "topics offsets hidden open", "topics list"])
 def test_the_other_topics_are_shown(cluster: FakeCluster, line: str) -> None:
-    done = run(cluster, line, 0 if "list" in line else 4)
+    done = run(cluster, line, 0 if "list" in line else 6)
     assert "open" in done.out
     assert "hidden" not in done.out
 
 
 @pytest.mark.parametrize("more", ["-e", "-n 2", "-e -g NEW", "-e --merge", "--tail 2"])
 def test_consume_reads_the_topics_that_it_may_see(cluster: FakeCluster, more: str) -> None:
-    done = run(cluster, f"consume hidden open {more}")
+    done = run(cluster, f"consume hidden open {more}", 6)
     assert sorted(done.out.split()) == ["open-0", "open-1"]
     assert done.err.count("kcli: ") == 1
     assert LACK in done.err
@@ -123,7 +123,7 @@ def test_consume_reads_the_topics_that_it_may_read_to_their_end(
 ) -> None:
     """Both topics are on one broker: its responses about the one that is refused come first."""
     cluster.fail(FetchRequest, Code.TOPIC_AUTHORIZATION_FAILED, where="closed", times=FOREVER)
-    done = run(cluster, f"consume {topics} {more} --max-messages 9")
+    done = run(cluster, f"consume {topics} {more} --max-messages 9", 6)
     assert sorted(done.out.split()) == ["open-0", "open-1"]
     assert done.err.count("kcli: fetch of closed-") == 1  # for both partitions
     assert "no READ permission on topic closed" in done.err
@@ -148,7 +148,7 @@ def test_a_missing_permission_determines_the_exit_status_among_several(cluster: 
 
 
 def test_a_dry_run_shows_the_others(cluster: FakeCluster) -> None:
-    done = run(cluster, "consume hidden open -e --dry-run")
+    done = run(cluster, "consume hidden open -e --dry-run", 6)
     assert done.out == "open-0: from 0 to 1\nopen-1: from 0 to 1\n"
     assert LACK in done.err
 

@@ -52,9 +52,9 @@ def test_describe_answers_at_once_where_a_partition_has_no_leader(cluster: FakeC
         (["topics", "offsets", "t"], 6),
         (["topics", "offsets", "t", "--time", "@-1h"], 6),
         (["topics", "describe", "--unavailable"], 6),
-        (["groups", "lag", "g"], 0),
-        (["groups", "describe", "g"], 0),
-        (["groups", "list", "--with-lag"], 0),
+        (["groups", "lag", "g"], 6),
+        (["groups", "describe", "g"], 6),
+        (["groups", "list", "--with-lag"], 6),
         (["groups", "rewind", "g", "--to", "earliest", "--yes"], 6),
     ],
 )

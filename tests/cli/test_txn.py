@@ -155,7 +155,7 @@ def test_a_coordinator_that_does_not_respond_is_named_and_nothing_is_said_to_han
     ghost = world.hang("ghost")
     other = next(node for node in (1, 2) if node != world.cluster.coordinator("transaction", "ghost"))
     world.cluster.fail(ListTransactionsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, node=other, times=FOREVER)
-    done = world("list --topic t -o json", 4)
+    done = world("list --topic t -o json", 6)
     assert f"listing the transactions of broker {other}" in done.err
     assert [(row["producer_id"], row["state"]) for row in done.items] == [(ghost.id, "Hanging")], (
         "it is known"
@@ -163,7 +163,7 @@ def test_a_coordinator_that_does_not_respond_is_named_and_nothing_is_said_to_han
     world.cluster.heal()
     mine = world.cluster.coordinator("transaction", "ghost")
     world.cluster.fail(ListTransactionsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, node=mine, times=FOREVER)
-    assert [row["state"] for row in world("list --topic t -o json", 4).items] == ["Unknown"]
+    assert [row["state"] for row in world("list --topic t -o json", 6).items] == ["Unknown"]
     done = world("abort --topic t -p 1 --yes", 4)
     assert "not all coordinators responded" in done.err
     assert world.sent(WriteTxnMarkersRequest) == 0
@@ -183,7 +183,7 @@ def test_nothing_is_said_to_hang_if_transactional_ids_may_be_hidden(world: World
         N="1",
     )
     world.cluster.fail(DescribeTransactionsRequest, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, times=FOREVER)
-    done = world("list --topic t -o json", 4)
+    done = world("list --topic t -o json", 6)
     assert [row["state"] for row in done.items] == ["Unknown"]
     assert "may not describe all transactional ids" in done.err
     type_remedy(
@@ -191,7 +191,7 @@ def test_nothing_is_said_to_hang_if_transactional_ids_may_be_hidden(world: World
         done.err,
         world.cluster.bootstrap,
     )
-    assert [row["state"] for row in world("describe --topic t -p 1 -o json", 4).items] == ["unknown"]
+    assert [row["state"] for row in world("describe --topic t -p 1 -o json", 6).items] == ["unknown"]
     world("abort --topic t -p 1 --yes", 4)
     assert world.sent(WriteTxnMarkersRequest) == 0
 

@@ -24,6 +24,7 @@ Topics (``topic_controls``): create_topic, delete_topic, recreate_topic, add_par
     move_leader(topic, partition, node), set_isr, reassignment, copy_replica, finish_reassignment, truncate,
     delete_records, append, cap_high_watermark, log(topic, partition), set_sequence, forget_producer
 Coordinators (``coordinator_controls``): coordinator, move_coordinator("group" | "transaction", key, node),
+    lose_coordinator("group", partition),
     transactions, expire_transaction, complete_transaction, next_producer_id(id, epoch), set_producer_epoch
 Groups (``groups_view``): committed_offsets, group_members, group_state, group_generation, evict, force_rebalance,
     configure_groups, with_groups

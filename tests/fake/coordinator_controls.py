@@ -37,6 +37,21 @@ class CoordinatorControls:
         """Another node coordinates; −1: none is available. What it knows moves with it."""
         self._thread.call(self._state.coordinators.move, _KINDS[kind], key, node)
 
+    def lose_coordinator(self, kind: str, partition: int) -> None:
+        """A partition of ``__consumer_offsets`` or ``__transaction_state``, which the cluster must have, loses its leader
+        and all in-sync replicas: nobody coordinates what is stored there.
+        """
+        topic = {"group": "__consumer_offsets", "transaction": "__transaction_state"}[kind]
+
+        def lose() -> None:
+            parts = self._state.topics.by_name[topic].partitions
+            parts[partition].lead(-1)
+            parts[partition].isr = []
+            self._state.coordinators.lose(_KINDS[kind], partition, len(parts))
+            self._state.changed()
+
+        self._thread.call(lose)
+
     @property
     def transactions(self) -> dict[str, Transaction]:
         """Copies of what the coordinator knows, by transactional id."""

@@ -24,8 +24,12 @@ class Coordinators:
         self._nodes = nodes
         self._moved: dict[tuple[int, str], int] = {}
         self._instead: dict[int, int] = {}
+        self._offline: dict[int, tuple[int, set[int]]] = {}
 
     def of(self, kind: int, key: str) -> int:
+        count, offline = self._offline.get(kind, (1, set()))
+        if abs(_java_hash(key)) % count in offline:
+            return -1
         found = self._moved.get((kind, key))
         if found is None:
             home = self._nodes[abs(_java_hash(key)) % len(self._nodes)]
@@ -34,6 +38,10 @@ class Coordinators:
 
     def move(self, kind: int, key: str, node: int) -> None:
         self._moved[kind, key] = node
+
+    def lose(self, kind: int, partition: int, count: int) -> None:
+        """The partition of the coordinators' topic, which has ``count``, has no leader."""
+        self._offline.setdefault(kind, (count, set()))[1].add(partition)
 
     def abandon(self, node: int, heir: int) -> None:
         """All that ``node`` coordinates goes to ``heir``."""

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kcli.commands.configs._names import KIND, resources
-from kcli.commands.shared.cluster import connect, open_admin, without_errors
+from kcli.commands.shared.cluster import connect, open_admin, readable
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.core.admin.configs import ConfigEntry, ConfigResource
@@ -64,16 +64,23 @@ def describe_configs(inv: Invocation, kind: str, names: tuple[str, ...], every: 
     inv.page()
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        found = without_errors(inv, described(admin, wanted))
+        found = readable(inv, described(admin, wanted), "the configuration of")
     structured = inv.out.list_kind() in ("json", "ndjson", "yaml")
     columns = _WITH_ORIGIN if origin else _COLUMNS
     if len(wanted) == 1:
         columns = (replace(columns[0], spare=3), *columns[1:])  # it is the same in all rows
     with list_rows(
-        inv.out, "ConfigValueList", "ConfigValue", columns, cluster=cluster, warnings=inv.talk.warnings
+        inv.out,
+        "ConfigValueList",
+        "ConfigValue",
+        columns,
+        cluster=cluster,
+        warnings=inv.talk.warnings,
+        missing=inv.missing,
     ) as rows:
         for resource, entries in found.items():
             shown = [entry for entry in entries if every or entry.source != "default"]
+            shown.sort(key=lambda entry: entry.name)
             for entry in shown:
                 rows.add(_row(resource, entry, structured=structured, origin=origin))
             if not shown:

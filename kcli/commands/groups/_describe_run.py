@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from kcli.account.survey import Missing
 from kcli.commands.groups import _description_rows as view
 from kcli.commands.shared.cluster import connect, listed_groups, open_admin, unique
 from kcli.commands.shared.context import Invocation
@@ -11,7 +12,7 @@ from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.groups import ListedGroup
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import Node
-from kcli.flows.groups.description import Described, commits_of, describe_groups
+from kcli.flows.groups.description import Described, commits_of, describe_groups, missing_in
 from kcli.flows.groups.nearest import name_nearest
 from kcli.output.tables import Column
 
@@ -44,6 +45,8 @@ class DescribeRun:
             )
             name_nearest(admin, {name: described[name] for name in self.names})
             groups = self._existing(described)
+            for part in missing_in(groups):
+                self.inv.lacks(part)
             commits = commits_of(groups)
             if commits and (self.form == "wide" or (self.form in FOR_PROGRAMS and self.inv.values.verbose)):
                 from kcli.commands.groups._describe_records import read_times  # loads the consumer
@@ -76,10 +79,10 @@ class DescribeRun:
             if isinstance(group, NotFoundError) and name not in self.names:
                 self.inv.talk.warn(f"group {name} has been deleted meanwhile")
             elif isinstance(group, KcliError):
-                self.inv.failed(group)
+                self.inv.lacks(Missing.of(group, f"group {name}"))
             else:
                 if group.error is not None:
-                    self.inv.failed(group.error)
+                    self.inv.lacks(Missing.of(group.error, f"group {name}"))
                 elif group.note is not None:
                     self.inv.talk.warn(f"group {name}: {group.note}")
                 found.append(group)

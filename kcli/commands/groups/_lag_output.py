@@ -40,7 +40,7 @@ class LagOutput(ExitStack):
         if form == "openmetrics":
             from kcli.commands.groups._openmetrics import openmetrics  # only with -o openmetrics
 
-            for line in openmetrics(chain.from_iterable(groups)):
+            for line in openmetrics(chain.from_iterable(groups), len(self._inv.missing)):
                 self._out.shown(line)
         elif self._watched and form in ("table", "wide", "plain"):
             self._show_table(at_ms, groups)
@@ -67,12 +67,15 @@ class LagOutput(ExitStack):
 
     def _rows(self, screen: Screen | None = None) -> Rows:
         at = (Column("at"),) if self._watched and self._out.list_kind() in ("tsv", "csv") else ()
-        return list_rows(
+        printed = list_rows(
             self._out,
             "GroupLagList",
             self._kind,
             (*at, *self._columns),
             cluster=self._cluster,
             warnings=self._inv.talk.warnings,
+            missing=self._inv.missing,
             screen=screen,
         )
+        printed.endless = self._watched
+        return printed

@@ -5,9 +5,10 @@ from fnmatch import fnmatchcase
 from time import monotonic, sleep
 from typing import Any
 
+from kcli.account.survey import Missing
 from kcli.commands.groups._lag_output import LagOutput
 from kcli.commands.groups._lag_rows import GroupVerdict, exceeded_limits, lag_rows
-from kcli.commands.shared.cluster import no_groups
+from kcli.commands.shared.cluster import no_groups, warn_of_hidden
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError, NotFoundError
@@ -40,16 +41,19 @@ class LagRun:
         """Measures once; returns the exit status."""
         found = self._measure()
         self._explain_own(found)
+        self._warn_of_hidden(found)
+        name_nearest(self.admin, found.sample.failed)
+        notes, unread = self._unread_topics(found)
+        for part in (*self._missing(found), *map(Missing.of, unread)):
+            self.inv.lacks(part, later=True)
         with LagOutput(self.inv, self.flags["by"], self.cluster, watched=False) as output:
             output.show_sample(found.sample.at_ms, self._rows(found, watched=False))
             if output.empty and not (self.topics or found.sample.failed):
                 self._remark_empty(found)
         self.inv.out.release()  # on a terminal errors follow the table
-        name_nearest(self.admin, found.sample.failed)
-        notes, unread = self._unread_topics(found)
         for note in notes:
             self.inv.talk.note(note)
-        for error in (*self._missing(found), *unread, *exceeded_limits(found, *self.limits)):
+        for error in exceeded_limits(found, *self.limits):
             self.inv.failed(error)
         return self.inv.finish(done=bool(found.sample.groups) or not (self.wanted.groups or unread))
 
@@ -60,6 +64,7 @@ class LagRun:
         """
         found, warned = self._measure(), list[str]()  # an error of the first measurement ends the command
         self._explain_own(found)
+        self._warn_of_hidden(found)
         if not self._names_exist(found):
             return self.inv.finish(done=False)
         exceeded: list[KcliError] = []
@@ -67,7 +72,9 @@ class LagRun:
             while found.sample.groups or not self.wanted.groups:
                 began = monotonic()
                 output.show_sample(found.sample.at_ms, self._rows(found, watched=True))
-                warned = self._warn([*self._missing(found), *self._unread_topics(found)[1]], warned)
+                missing = [*self._missing(found), *map(Missing.of, self._unread_topics(found)[1])]
+                self.inv.missing[:] = [part.entry() for part in missing]  # of the last sample
+                warned = self._warn([part.error for part in missing], warned)
                 if exceeded := exceeded_limits(found, *self.limits):
                     break
                 sleep(max(0.0, began + interval - monotonic()))
@@ -75,8 +82,11 @@ class LagRun:
                     found = self._measure()
                 except KcliError as error:
                     warned = self._warn([error], warned)
-        for failure in exceeded or self._missing(found):
+        for failure in exceeded:
             self.inv.failed(failure)
+        self.inv.missing.clear()
+        for part in self._missing(found):
+            self.inv.lacks(part, told=bool(exceeded))
         return self.inv.finish(done=bool(exceeded))
 
     def _explain_own(self, found: Measurement) -> None:
@@ -129,17 +139,26 @@ class LagRun:
             self.inv.failed(error)
         return not missing
 
-    def _missing(self, found: Measurement) -> list[KcliError]:
-        """Why there are no rows of groups, or of topics of named groups."""
+    def _warn_of_hidden(self, found: Measurement) -> None:
+        """Says what limits are not compared with."""
+        hidden = not self.wanted.groups and warn_of_hidden(
+            self.inv, self.admin, "groups", unsure=found.sample.unsure
+        )
+        if (hidden or found.sample.missing) and any(limit is not None for limit in self.limits):
+            self.inv.talk.warn("only lag that could be read was compared with the limit")
+
+    def _missing(self, found: Measurement) -> list[Missing]:
+        """What has no rows, or no lag in them: also topics of named groups."""
         topics = sorted(self._topics_without_rows(found)) if self.wanted.groups else []
         return [
-            *found.sample.failed.values(),
-            *found.sample.partial,
+            *found.sample.missing,
             *(
-                NotFoundError(
-                    f"none of these groups has an offset or a member for topic {topic}",
-                    why="the groups that are named read other topics",
-                    do="check the topic name, or leave out --topic: without --topic all topics are shown",
+                Missing.of(
+                    NotFoundError(
+                        f"none of these groups has an offset or a member for topic {topic}",
+                        why="the groups that are named read other topics",
+                        do="check the topic name, or leave out --topic: without --topic all topics are shown",
+                    )
                 )
                 for topic in topics
             ),

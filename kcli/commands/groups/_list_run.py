@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+from kcli.account.survey import Missing
 from kcli.commands.shared.cluster import connect, listed_groups, open_admin
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import ListedGroup
-from kcli.core.errors import KcliError
+from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.flows.groups.nearest import topics_without_groups
 from kcli.output.tables import Column
 
@@ -76,9 +77,14 @@ def _reading(inv: Invocation, admin: Admin, found: Sequence[ListedGroup], topic:
         or any(tp.topic == topic for tp in (*(member.assignment or ()), *(member.target or ())))
     }
     for name in names:
-        error = committed.get(name)
-        if isinstance(error, KcliError) and name not in with_members:
+        error: object = committed.get(name)
+        if not isinstance(error, KcliError):
+            error = described.get(name)
+        if name in with_members or not isinstance(error, KcliError):
+            continue
+        if not isinstance(error, UnsupportedError | NotFoundError):
             inv.talk.warn(f"whether group {name} reads {topic} is not known: {error}")
+            inv.lacks(Missing(f"whether group {name} reads {topic}", "", error), told=True)
     return [row for row in found if row.group_id in with_offsets | with_members]
 
 
@@ -88,18 +94,18 @@ def _exists(inv: Invocation, admin: Admin, topic: str) -> bool:
     for note in notes:
         inv.talk.note(note)
     for error in errors:
-        inv.failed(error)
+        inv.lacks(Missing.of(error))
     return not errors
 
 
 def _lags(inv: Invocation, admin: Admin, found: Sequence[ListedGroup]) -> dict[str, int | None]:
-    """The sum of the known lags of each group in records; None where none is known."""
+    """The sum of the known lags of each group in records, None where none is known; what is not known is missing."""
     from kcli.flows.lag.measure import total_lags  # only with --with-lag or --sort lag
 
-    lags, failed = total_lags(admin, {row.group_id: row.state for row in found if row.type != "share"})
-    for name, error in failed.items():
-        inv.talk.warn(f"the lag of group {name} is not known: {error}")
-    return lags
+    lags = total_lags(admin, {row.group_id: row.state for row in found if row.type != "share"})
+    for part in lags.missing:
+        inv.lacks(part)
+    return lags.items
 
 
 def _order(row: dict[str, Any], sort: str) -> tuple[Any, ...]:

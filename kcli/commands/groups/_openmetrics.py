@@ -19,8 +19,13 @@ _GAUGES = {
 }
 
 
-def openmetrics(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The document, by lines. A gauge has no sample where its value is not known."""
+_MISSING = "kcli_lag_missing_parts"
+
+
+def openmetrics(rows: Iterable[Mapping[str, Any]], missing: int) -> Iterator[str]:
+    """The document, by lines. A gauge has no sample where its value is not known. ``missing``: how many parts of what was
+    asked for could not be read.
+    """
     kept = list(rows)
     for key, (name, text) in _GAUGES.items():
         samples = [(row, row[key]) for row in kept if row.get(key) is not None]
@@ -32,6 +37,9 @@ def openmetrics(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             yield f"# UNIT {name} seconds\n"
         for row, value in samples:
             yield f"{name}{{{_labels(row)}}} {value}\n"
+    yield f"# HELP {_MISSING} Parts of what was asked for that could not be read.\n"
+    yield f"# TYPE {_MISSING} gauge\n"
+    yield f"{_MISSING} {missing}\n"
     yield "# EOF\n"
 
 

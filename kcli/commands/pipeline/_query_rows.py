@@ -86,7 +86,16 @@ def _print(
         if kind == "binary" and shown in ("csv", "tsv"):
             columns.append(Column(f"{name}_encoding"))
     head = {"columns": [column.name for column in found.columns]}
-    rows = list_rows(inv.out, KIND, ITEM, columns, cluster=cluster, warnings=inv.talk.warnings, head=head)
+    rows = list_rows(
+        inv.out,
+        KIND,
+        ITEM,
+        columns,
+        cluster=cluster,
+        warnings=inv.talk.warnings,
+        missing=inv.missing,
+        head=head,
+    )
     with rows:
         for portion in found.rows(stop, shown_on(bar)):
             _clear_the_way(inv, bar)

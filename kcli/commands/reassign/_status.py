@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import Any
 
+from kcli.account.survey import Missing
 from kcli.commands.reassign._watch import wait_for_moves
-from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands.shared.cluster import connect, open_admin, readable
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
-from kcli.core.errors import KcliError
+from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.flows.partition_failures import partition_names
@@ -55,11 +56,13 @@ def status(inv: Invocation, path: str | None, watch: bool) -> int:
         if watch and found.ongoing:
             signal = wait_for_moves(inv, admin, list(found.ongoing))
             found = move_progress(admin, list(wanted))
-        states = _states(admin, wanted, found)
+        states = _states(inv, admin, wanted, found)
         for error in clear_throttles(admin, inv.talk, dry_run=inv.dry_run):
             inv.failed(error)
         if not admin.list_reassignments():
             warn_of_foreign_rates(admin, inv.talk)
+    for error in found.errors:
+        inv.lacks(Missing.of(error))
     _print(inv, cluster, wanted, found, states)
     if not found.ongoing:
         inv.talk.note("nothing is being moved")
@@ -77,10 +80,16 @@ def status(inv: Invocation, path: str | None, watch: bool) -> int:
 
 
 def _states(
-    admin: Admin, wanted: Replicas, found: MoveProgress
+    inv: Invocation, admin: Admin, wanted: Replicas, found: MoveProgress
 ) -> dict[TopicPartition, tuple[str, tuple[int, ...]]]:
-    """The state of each partition, and its replicas."""
+    """The state of each partition, and its replicas; without those that could not be read."""
     topics = admin.describe_topics(sorted({tp.topic for tp in wanted})) if wanted else {}
+    unread = {
+        name: topic
+        for name, topic in topics.items()
+        if isinstance(topic, KcliError) and not isinstance(topic, NotFoundError)
+    }
+    readable(inv, unread, "topic")
     replicas = {
         TopicPartition(topic.name, part.partition): part.replicas
         for topic in topics.values()
@@ -89,6 +98,8 @@ def _states(
     }
     states = {}
     for tp, target in sorted(wanted.items()):
+        if tp.topic in unread and tp not in found.ongoing:
+            continue
         now = replicas.get(tp)
         if tp in found.ongoing:
             states[tp] = MOVING, found.ongoing[tp].replicas

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, TypeVar
 
+from kcli.account.survey import Missing
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.metadata import OR_HIDDEN
-from kcli.core.errors import AuthError, KcliError
-from kcli.core.exit_codes import ExitCode
+from kcli.core.errors import KcliError
 from kcli.core.options import ClientOptions
 from kcli.core.own_names import is_own_group, means_own_groups
 from kcli.flows.groups.nearest import name_nearest
+from kcli.flows.permitted import may_be_more, may_see_all
 
 if TYPE_CHECKING:
     from kcli.core.admin.group_description import GroupDescription
@@ -76,13 +77,14 @@ def listed_groups(
     Groups that kcli uses for itself are included only with ``internal``, or if the pattern asks for them.
     """
     listing = admin.list_groups(states=states, types=types)
-    for error in listing.errors.values():
-        inv.failed(error)
+    for error in listing.missing:
+        inv.lacks(Missing.of(error))
+    warn_of_hidden(inv, admin, "groups", unsure=listing.unsure)
     own = internal or means_own_groups(match)
     matching = [row for row in listing.groups if match is None or fnmatchcase(row.group_id, match)]
     found = [row for row in matching if own or not is_own_group(row.group_id)]
     if not found:
-        partial, selected = bool(listing.errors), bool(states or types)
+        partial, selected = listing.is_partial, bool(states or types)
         inv.talk.remark(no_groups(match, selected=selected, partial=partial, own=bool(matching)))
     return found
 
@@ -100,22 +102,41 @@ def unique(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def part_missing(inv: Invocation, error: KcliError) -> None:
-    """A part that is missing: the rest is shown, so this is 6, but a lack of permission stays 4, and nonsense 5."""
-    kept = isinstance(error, AuthError) or error.exit_code in (ExitCode.DENIED, ExitCode.DATA)
-    inv.failed(error, partly=not kept)
+def warn_of_hidden(inv: Invocation, admin: Admin, what: str, *, unsure: bool = False) -> str:
+    """Warns that a list of all groups or topics need not have them all; returns the warning, empty without reason.
+
+    ``unsure``: of groups it is not known whether each has a coordinator.
+    """
+    warning = ""
+    if not may_see_all(lambda: admin.describe_cluster(include_operations=True)):
+        warning = may_be_more(what)
+    elif unsure:
+        warning = (
+            "there may be more groups: without DESCRIBE on topic __consumer_offsets it cannot be seen whether each has "
+            "a coordinator"
+        )
+    if warning:
+        inv.talk.warn(warning)
+    return warning
 
 
-def without_errors(
-    inv: Invocation,
-    found: Mapping[K, T | KcliError],
-    report: Callable[[Invocation, KcliError], None] = Invocation.failed,
-) -> dict[K, T]:
+def readable(inv: Invocation, found: Mapping[K, T | KcliError], kind: str = "") -> dict[K, T]:
+    """What could be read; the rest is missing. ``kind`` precedes the keys in its name, as ``group``."""
+    good: dict[K, T] = {}
+    for key, value in found.items():
+        if isinstance(value, KcliError):
+            inv.lacks(Missing.of(value, f"{kind} {key}" if kind else ""))
+        else:
+            good[key] = value
+    return good
+
+
+def without_errors(inv: Invocation, found: Mapping[K, T | KcliError]) -> dict[K, T]:
     """What was found; errors are reported and count for the exit code."""
     good: dict[K, T] = {}
     for key, value in found.items():
         if isinstance(value, KcliError):
-            report(inv, value)
+            inv.failed(value)
         else:
             good[key] = value
     return good

@@ -28,6 +28,7 @@ from kcli.output.stdout import Output
 from kcli.output.talk import Talk
 
 if TYPE_CHECKING:
+    from kcli.account.survey import Missing
     from kcli.commands.shared.configuration import Configuration
     from kcli.core.options import ClientOptions
     from kcli.profiles.applicability import Unused
@@ -125,6 +126,10 @@ class Invocation:
         self.areas = values.debug or frozenset()
         self.hooks = self._hooks()
         self._codes: list[int] = []
+        self.missing: list[dict[str, object]] = []
+        """The parts of what was asked for that could not be read, as documents have them."""
+        self._missing: list[Missing] = []
+        self._untold: list[Missing] = []
         self._said: set[str] = set()
         self._configuration: Configuration | None = None
         self.refusal: KcliError | None = None
@@ -229,7 +234,26 @@ class Invocation:
 
         ``partly``: the exit status is 6, whatever the error's own is, since the rest was done.
         """
+        self._report_missing()
         self._codes.append(self.report(error, partly=partly))
+
+    def lacks(self, part: Missing, *, later: bool = False, told: bool = False) -> None:
+        """A part of what was asked for could not be read: it stands in the document, and counts for the exit status.
+
+        Where anything else was read that is 6, whatever kept this away. ``later``: it is reported below the table, by
+        ``finish`` at the latest; ``told``: it has been reported.
+        """
+        self.missing.append(part.entry())
+        self._missing.append(part)
+        if later:
+            self._untold.append(part)
+        elif not told:
+            self.report(part.error)
+
+    def _report_missing(self) -> None:
+        for part in self._untold:
+            self.report(part.error)
+        self._untold.clear()
 
     def report(self, error: KcliError, *, partly: bool = False) -> int:
         """Prints an error whose part in the exit status is counted elsewhere; returns its code."""
@@ -239,8 +263,10 @@ class Invocation:
         return code
 
     def finish(self, *, done: bool, also: Iterable[int] = ()) -> int:
-        """The exit status after the failures so far; ``done``: whether anything was completed."""
-        return worst((*self._codes, *also), done=done)
+        """The exit status after the failures so far; ``done``: whether anything was completed, or read."""
+        self._report_missing()
+        missing = [ExitCode.PARTLY if done else part.code for part in self._missing]
+        return worst((*self._codes, *also, *missing), done=done)
 
     def page(self) -> None:
         """Pages the output of this run if it is longer than the terminal."""

@@ -20,11 +20,17 @@ def print_rows(
 ) -> None:
     """A list of this kind; its items are of the kind ``item``, by default the kind with ``Item`` appended.
 
-    ``head`` has further fields of the document. Its warnings are those of the whole command.
+    ``head`` has further fields of the document. Its warnings and what is missing are those of the whole command.
     """
-    warnings = inv.talk.warnings
     with list_rows(
-        inv.out, kind, item or f"{kind}Item", columns, cluster=cluster, warnings=warnings, head=head
+        inv.out,
+        kind,
+        item or f"{kind}Item",
+        columns,
+        cluster=cluster,
+        warnings=inv.talk.warnings,
+        missing=inv.missing,
+        head=head,
     ) as printed:
         for row in rows:
             printed.add(row)

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from kcli.commands.shared.cluster import connect, open_admin, part_missing, unique, without_errors
+from kcli.account.survey import Missing
+from kcli.commands.shared.cluster import connect, open_admin, readable, unique, warn_of_hidden
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
@@ -11,8 +12,6 @@ from kcli.commands.topics import _rows as view
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.errors import KcliError, NoLeaderError
-from kcli.core.exit_codes import ExitCode
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
@@ -27,6 +26,7 @@ def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: b
         cluster = connect(inv, admin)
         found = [topic for topic in admin.list_topics() if _wanted(topic, match, internal)]
         sizes = _sizes(inv, admin, found) if with_size else None
+        warn_of_hidden(inv, admin, "topics")
     _warn_of_incomplete(inv, found)
     columns = view.LIST if sizes is None else (*view.LIST, *view.SIZES)
     rows = (view.list_row(topic) | (view.size_row(sizes[topic.name]) if sizes else {}) for topic in found)
@@ -56,16 +56,19 @@ def describe_topics(
             found = view.with_partitions(whole, wanted)
         _warn_of_incomplete(inv, found.values())
         ends = _ends(admin, found.values())
-        unknown = _warn_of_unknown(inv, ends)
-        answers = admin.describe_topic_configs(list(found)) if found else {}
-        configs = without_errors(inv, answers, part_missing)
+        _warn_of_unknown(inv, ends)
+        configs = readable(
+            inv, admin.describe_topic_configs(list(found)) if found else {}, "the configuration of topic"
+        )
+        if not names:
+            warn_of_hidden(inv, admin, "topics")
         nodes = admin.connect().nodes
     if not found and (whole or not names):
         inv.talk.remark(
             view.nothing_described(match, under_replicated=under_replicated, unavailable=unavailable)
         )
     view.print_descriptions(inv, cluster, found, whole, view.spans(ends), configs, nodes, listed=not names)
-    return inv.finish(done=bool(found) or not names, also=[ExitCode.PARTLY] if unknown else [])
+    return inv.finish(done=bool(found) or not names)
 
 
 def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | None) -> int:
@@ -76,21 +79,20 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         if names:
-            found = without_errors(inv, admin.describe_topics(names))
+            found = readable(inv, admin.describe_topics(names), "topic")
         else:
+            warn_of_hidden(inv, admin, "topics")
             found = {topic.name: topic for topic in admin.list_topics() if not topic.internal}
         if query is None:
             ends = _ends(admin, found.values())
             done = any(log.end is not None for log in ends.values())
             for error in unknown_offsets(ends):
-                inv.failed(error, partly=done and isinstance(error.first, NoLeaderError))
+                inv.lacks(Missing.of(error))
             rows_to_add = view.end_rows(view.spans(ends))
         else:
             answers = offsets_at(admin, _partitions(found.values()), query)
             done = any(isinstance(answer, OffsetInfo) for answer in answers.values())
-            for answer in answers.values():
-                if isinstance(answer, KcliError):
-                    inv.failed(answer, partly=done and isinstance(answer, NoLeaderError))
+            readable(inv, answers, "the offset of")
             rows_to_add = view.time_rows(answers)
     columns = view.ENDS if query is None else view.TIMES
     if not found and not names:
@@ -103,7 +105,7 @@ def _described(
     inv: Invocation, admin: Admin, names: Sequence[str], match: str | None, *, every: bool
 ) -> dict[str, TopicInfo]:
     """The topics that are named, then those that match; a name that does not exist is reported."""
-    found = without_errors(inv, admin.describe_topics(unique(names)) if names else {})
+    found = readable(inv, admin.describe_topics(unique(names)) if names else {}, "topic")
     if every or match is not None:
         listed = [topic for topic in admin.list_topics() if every or _wanted(topic, match, internal=True)]
         found |= {topic.name: topic for topic in listed if topic.name not in found}
@@ -112,10 +114,10 @@ def _described(
 
 def _sizes(inv: Invocation, admin: Admin, found: Sequence[TopicInfo]) -> dict[str, TopicSize]:
     """The size of each topic; errors of brokers are failures, and the sums that include them are unknown."""
-    sizes, errors = topic_sizes(admin, found)
-    for error in errors:
-        part_missing(inv, error)
-    return sizes
+    sizes = topic_sizes(admin, found)
+    for part in sizes.missing:
+        inv.lacks(part)
+    return sizes.items
 
 
 def _wanted(topic: TopicInfo, match: str | None, internal: bool) -> bool:
@@ -127,6 +129,10 @@ def _warn_of_incomplete(inv: Invocation, found: Iterable[TopicInfo]) -> None:
     for topic in found:
         if topic.error is not None:
             inv.talk.warn(f"the description of topic {topic.name} is incomplete: {topic.error}")
+            inv.lacks(
+                Missing.of(topic.error, f"a part of the description of topic {topic.name}"),
+                told=True,
+            )
 
 
 def _partitions(found: Iterable[TopicInfo]) -> list[TopicPartition]:
@@ -138,12 +144,11 @@ def _ends(admin: Admin, found: Iterable[TopicInfo]) -> dict[TopicPartition, LogE
     return log_ends(admin, _partitions(found))
 
 
-def _warn_of_unknown(inv: Invocation, ends: Mapping[TopicPartition, LogEnds]) -> bool:
-    """Warns of unknown offsets; returns whether there are any."""
-    unknown = unknown_offsets(ends)
-    for error in unknown:
+def _warn_of_unknown(inv: Invocation, ends: Mapping[TopicPartition, LogEnds]) -> None:
+    """Warns of unknown offsets."""
+    for error in unknown_offsets(ends):
         inv.talk.warn(str(error))
-    return bool(unknown)
+        inv.lacks(Missing.of(error), told=True)
 
 
 def _query(when: OffsetSpec | None) -> int | None:

@@ -37,7 +37,7 @@ def describe_transactions(
         if free:
             inv.talk.note(f"{free:,} of {len(found.partitions):,} partitions are not held back")
         _note_remedies(inv, shown)
-    return inv.finish(done=True)
+    return inv.finish(done=any(state.error is None for state in found.partitions))
 
 
 def _describe_id(inv: Invocation, name: str) -> int:

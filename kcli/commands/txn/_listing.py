@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kcli.commands.shared.cluster import connect, open_admin, part_missing
+from kcli.account.survey import Missing
+from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.transaction_log import log_reader
@@ -30,7 +31,7 @@ def list_transactions(
     reported = {str(error) for error in found.coordinated.errors}
     for error in coordinated.errors:
         if str(error) not in reported:
-            part_missing(inv, error)
+            inv.lacks(Missing.of(error))
     now = wall_ms()
     scope: set[TopicPartition] | None = None if topic is None else set(chosen)
     rows = [
@@ -55,7 +56,8 @@ def list_transactions(
         inv.talk.note(
             f"{counted(hanging, 'hanging transaction')}: nothing ends one but `kcli txn abort --topic TOPIC -p N`"
         )
-    return inv.finish(done=True)
+    any_read = not coordinated.errors or any(state.error is None for state in found.partitions)
+    return inv.finish(done=bool(rows) or any_read)
 
 
 def _print(inv: Invocation, cluster: str, rows: list[view.Row]) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kcli.commands.shared.cluster import part_missing
+from kcli.account.survey import Missing
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.core.types import TopicPartition
+from kcli.flows.partition_failures import partition_names
 from kcli.flows.transactions.coordinated import ReadLog
 from kcli.flows.transactions.held import AT_ONCE, PartitionState, Survey, survey
 from kcli.output.progress import counted
@@ -59,7 +60,7 @@ def report_failures(
 ) -> None:
     """Reports coordinators that could not be queried, and the partitions that could not be read, by cause."""
     for error in errors:
-        part_missing(inv, error)
+        inv.lacks(Missing.of(error))
     by_cause: dict[tuple[type, str], list[PartitionState]] = {}
     for state in partitions:
         if state.error is not None:
@@ -69,4 +70,6 @@ def report_failures(
         first = alike[0].error
         assert first is not None
         more = f" and {counted(len(alike) - 1, 'other partition')}" if len(alike) > 1 else ""
-        part_missing(inv, PartlyFailedError(f"{alike[0].tp}{more} could not be checked", first))
+        error = PartlyFailedError(f"{alike[0].tp}{more} could not be checked", first)
+        names = partition_names(state.tp for state in alike)
+        inv.lacks(Missing(f"transactions in {names}", names, error))

@@ -12,7 +12,7 @@ from kcli.core.admin.committed import too_old
 from kcli.core.admin.unknown_group import unknown_group
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
-from kcli.core.cluster.everywhere import ask_every_broker
+from kcli.core.cluster.everywhere import ask_coordinators
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
@@ -36,6 +36,8 @@ STATES = (
 )
 TYPES = ("classic", "consumer", "share", "streams")
 
+COORDINATORS = "__consumer_offsets"
+"""The topic whose partitions' leaders are the coordinators of groups."""
 _NAMES = ["group_id", "protocol_type", "group_state", "group_type"]
 _FIRST_WITH_STATES = 4
 _FIRST_WITH_TYPES = 5
@@ -58,15 +60,24 @@ class ListedGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupListing:
-    """``groups`` by name, each once. ``errors``: the brokers (by node id) whose groups are missing here, and why."""
+    """``groups`` by name, each once. ``errors``: the brokers (by node id) whose groups are missing here, and why;
+    ``offline``: the coordinators that no broker is, whose groups are missing too. ``unsure``: see ``Responses``.
+    """
 
     groups: tuple[ListedGroup, ...]
     errors: Mapping[int, KcliError]
+    offline: KcliError | None = None
+    unsure: bool = False
+
+    @property
+    def missing(self) -> tuple[KcliError, ...]:
+        """Why groups are missing."""
+        return (*self.errors.values(), *([self.offline] if self.offline is not None else ()))
 
     @property
     def is_partial(self) -> bool:
-        """Whether groups may be missing."""
-        return bool(self.errors)
+        """Whether groups are missing."""
+        return bool(self.missing)
 
 
 def list_groups(
@@ -79,8 +90,8 @@ def list_groups(
 ) -> GroupListing:
     """All groups, or those in one of ``states`` (KIP-518) and of one of ``types`` (KIP-848), ignoring case.
 
-    A broker too old for a filter is among the errors. Raises the first error if no broker responded, and ConfigError
-    for a state or type that does not exist: brokers would return no groups for it.
+    A broker too old for a filter is among the errors. Raises the first error if no broker responded, or none coordinates
+    groups, and ConfigError for a state or type that does not exist: brokers would return no groups for it.
     """
     wanted_states = [_spelled(state, STATES, "state") for state in states]
     wanted_types = [_spelled(kind, TYPES, "type") for kind in types]
@@ -96,7 +107,10 @@ def list_groups(
     def read(response: ListGroupsResponse) -> tuple[int, ListGroupsResponse]:
         return response.error_code, response
 
-    found = ask_every_broker(cluster, ask, read, deadline, "listing the groups of broker")
+    responses = ask_coordinators(
+        cluster, ask, read, deadline, "listing the groups of broker", topic=COORDINATORS, of_what="groups"
+    )
+    found = responses.found
     errors = {number: response for number, response in found.items() if isinstance(response, KcliError)}
     if errors and len(errors) == len(found):
         raise next(iter(errors.values()))
@@ -106,7 +120,10 @@ def list_groups(
         if not isinstance(response, KcliError)
         for group, protocol, state, kind in _values(response)
     ]
-    return GroupListing(tuple(_once(cluster, coordinators, listed, deadline)), errors)
+    if responses.nobody and responses.offline is not None and not listed:
+        raise responses.offline
+    groups = tuple(_once(cluster, coordinators, listed, deadline))
+    return GroupListing(groups, errors, responses.offline, responses.unsure)
 
 
 def _values(response: ListGroupsResponse) -> Iterable[tuple[str, str, str, str]]:

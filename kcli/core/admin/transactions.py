@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from kcli.core.admin.committed import by_topic, too_old
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
-from kcli.core.cluster.everywhere import ask_every_broker
+from kcli.core.cluster.everywhere import ask_coordinators
 from kcli.core.cluster.fanout import Items, Part, by_leader, fan_out, verdict
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
@@ -18,6 +18,7 @@ from kcli.core.protocol.messages import describe_transactions as described
 from kcli.core.protocol.messages import list_transactions as listed
 from kcli.core.types import TopicPartition
 
+_COORDINATORS = "__transaction_state"
 _FIRST_WITH_DURATION = 1
 _FIRST_WITH_PATTERN = 2
 
@@ -34,15 +35,23 @@ class ListedTransaction:
 
 @dataclass(frozen=True, slots=True)
 class TransactionListing:
-    """``transactions`` by id. ``errors``: the brokers (by node id) whose transactions are missing here, and why."""
+    """``transactions`` by id. ``errors``: the brokers (by node id) whose transactions are missing here, and why;
+    ``offline``: the coordinators that no broker is, whose transactions are missing too.
+    """
 
     transactions: tuple[ListedTransaction, ...]
     errors: Mapping[int, KcliError]
+    offline: KcliError | None = None
+
+    @property
+    def missing(self) -> tuple[KcliError, ...]:
+        """Why transactions are missing."""
+        return (*self.errors.values(), *([self.offline] if self.offline is not None else ()))
 
     @property
     def is_partial(self) -> bool:
-        """Whether transactions may be missing."""
-        return bool(self.errors)
+        """Whether transactions are missing."""
+        return bool(self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +117,16 @@ def list_transactions(
             raise ConfigError(f"there is no transaction state {response.unknown_state_filters[0]!r}")
         return response.error_code, response.transaction_states
 
-    found = ask_every_broker(cluster, ask, read, deadline, "listing the transactions of broker")
+    responses = ask_coordinators(
+        cluster,
+        ask,
+        read,
+        deadline,
+        "listing the transactions of broker",
+        topic=_COORDINATORS,
+        of_what="transactional ids",
+    )
+    found = responses.found
     errors = {number: rows for number, rows in found.items() if isinstance(rows, KcliError)}
     if errors and len(errors) == len(found):
         raise next(iter(errors.values()))
@@ -120,7 +138,9 @@ def list_transactions(
         if not isinstance(states_of, KcliError)
         for row in states_of
     }
-    return TransactionListing(tuple(rows[name] for name in sorted(rows)), errors)
+    if responses.nobody and responses.offline is not None and not rows:
+        raise responses.offline
+    return TransactionListing(tuple(rows[name] for name in sorted(rows)), errors, responses.offline)
 
 
 def describe_transactions(

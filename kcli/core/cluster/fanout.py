@@ -182,6 +182,12 @@ class _FanOut(Generic[K, V, A]):
             return
         by_node: dict[int, list[K]] = {}
         for key, node in self._route.find_nodes(keys, self._deadline).items():
+            if (
+                isinstance(node, TimedOutError)
+                and not isinstance(node, NoLeaderError)
+                and key in self._errors
+            ):
+                continue  # as in _note_silence
             if isinstance(node, KcliError):
                 self._note_error(key, node, passing=isinstance(node, (NotFoundError, TimedOutError)))
             else:

@@ -173,6 +173,15 @@ def unknown_partition(tp: TopicPartition) -> NotFoundError:
     )
 
 
+ELECTION_PATIENCE = 1.0
+"""How long in seconds to wait for a leader while a live in-sync replica could become leader."""
+
+
+def may_be_elected(part: PartitionView) -> bool:
+    """Whether an in-sync replica is alive: otherwise a leader can only be elected by an unclean election."""
+    return any(replica not in part.offline for replica in part.isr)
+
+
 def no_leader(tp: TopicPartition, down: Iterable[int] = ()) -> NoLeaderError:
     """The error for a partition without a leader; ``down``: the brokers with its replicas, if none of them can lead."""
     brokers = ", ".join(map(str, down))
@@ -181,8 +190,29 @@ def no_leader(tp: TopicPartition, down: Iterable[int] = ()) -> NoLeaderError:
         why=f"no in-sync replica is alive: broker {brokers} is down"
         if brokers
         else "an election is in progress, or its replicas are down",
-        do=f"see which brokers are down: `kcli topics describe {tp.topic}` shows its replicas",
+        do=_see_replicas(tp.topic),
     )
+
+
+def no_coordinator(of_what: str, topic: str, parts: Iterable[PartitionView]) -> NoLeaderError:
+    """The error for ``of_what`` (groups, transactional ids) whose coordinators are partitions of ``topic`` without a
+    leader: no broker lists them.
+    """
+    parts = list(parts)
+    down = ", ".join(str(number) for number in sorted({number for part in parts for number in part.offline}))
+    numbers = ",".join(str(part.partition) for part in parts)
+    place = f"{topic}-{numbers}"
+    error = NoLeaderError(
+        f"{of_what} whose coordinator is {place} are missing",
+        why=f"no leader: broker {down} is down" if down else "no leader",
+        do=_see_replicas(topic),
+    )
+    error.part, error.place = f"{of_what} whose coordinator is {place}", place
+    return error
+
+
+def _see_replicas(topic: str) -> str:
+    return f"see which brokers are down: `kcli topics describe {topic}` shows its replicas"
 
 
 def unknown_topic(name: str, known: Iterable[str]) -> NotFoundError:

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import GroupPartition
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.own_names import own_group_note
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import Positions, positions
+from kcli.flows.topics.offsets import missing_offsets
 
 if TYPE_CHECKING:  # loaded where groups are described and listed
     from kcli.core.admin.group_description import GroupDescription, MemberDescription
@@ -90,6 +92,19 @@ def commits_of(groups: Iterable[Described]) -> dict[GroupPartition, int]:
         for tp, position in group.positions.items()
         if position.committed is not None
     }
+
+
+def missing_in(groups: Iterable[Described]) -> list[Missing]:
+    """What could not be read of the positions of groups; once for a partition that several read."""
+    positions = {
+        GroupPartition(group.group_id, tp): position
+        for group in groups
+        for tp, position in group.positions.items()
+    }
+    return missing_offsets(
+        {at.tp: position.error for at, position in positions.items()},
+        {at: position.unread for at, position in positions.items()},
+    )
 
 
 def _described(group: "GroupDescription", found: Positions | KcliError) -> Described:

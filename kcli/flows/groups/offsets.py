@@ -9,7 +9,13 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.admin.admin import Admin
-from kcli.core.cluster.metadata import PartitionView, no_leader, no_partition
+from kcli.core.cluster.metadata import (
+    ELECTION_PATIENCE,
+    PartitionView,
+    may_be_elected,
+    no_leader,
+    no_partition,
+)
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError, NoLeaderError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
@@ -20,8 +26,6 @@ if TYPE_CHECKING:  # loaded where topics are described
 NO_TOPIC = "topic does not exist"
 NO_PARTITION = "partition does not exist"
 NO_LEADER = "no leader"
-ELECTION_PATIENCE = 1.0
-"""How long in seconds to wait for a leader while a live in-sync replica could become leader."""
 
 
 class LogEnds(NamedTuple):
@@ -49,12 +53,17 @@ NOTHING = LogEnds()
 
 
 class Position(NamedTuple):
-    """A group's position in a partition. ``committed`` None: there is no commit, or ``note`` says why it is unknown."""
+    """A group's position in a partition. ``committed`` None: there is no commit, or ``note`` says why it is unknown.
+
+    ``unread`` is why the commit could not be read, ``error`` why the log's offsets could not.
+    """
 
     committed: OffsetAndMetadata | None = None
     log_start: int | None = None
     end: int | None = None
     note: str | None = None
+    unread: KcliError | None = None
+    error: KcliError | None = None
 
     @property
     def lag(self) -> int | None:
@@ -126,11 +135,6 @@ def _readable(admin: Admin, partitions: Collection[TopicPartition]) -> dict[Topi
     return {tp: _unreadable(tp, topics[tp.topic], known.get(tp)) for tp in sorted(partitions)}
 
 
-def may_be_elected(part: PartitionView) -> bool:
-    """Whether an in-sync replica is alive: otherwise a leader can only be elected by an unclean election."""
-    return any(replica not in part.offline for replica in part.isr)
-
-
 def list_offsets(
     admin: Admin, partitions: Collection[TopicPartition], time: int
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
@@ -160,5 +164,6 @@ def _why(error: KcliError) -> str:
 
 def _position(committed: OffsetAndMetadata | KcliError | None, log: LogEnds) -> Position:
     if isinstance(committed, KcliError):
-        return Position(None, log.start, log.end, f"the commit is unknown: {committed}")
-    return Position(committed, log.start, log.end, log.note)
+        note = f"the commit is unknown: {committed}"
+        return Position(None, log.start, log.end, note, unread=committed, error=log.error)
+    return Position(committed, log.start, log.end, log.note, error=log.error)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Container, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from kcli.account.survey import Survey
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
@@ -65,12 +66,12 @@ def lags_of(
     }
 
 
-def total_lags(
-    admin: Admin, states: Mapping[str, str]
-) -> tuple[dict[str, int | None], Mapping[str, KcliError]]:
-    """The lag in records of groups whose states are known, None where no lag is known; and errors by group."""
+def total_lags(admin: Admin, states: Mapping[str, str]) -> Survey[dict[str, int | None]]:
+    """The lag in records of groups whose states are known, None where no lag is known; groups, or partitions of them, are
+    missing.
+    """
     sample = sample_of(admin, states, {})
-    return {name: summary(rows).lag for name, rows in lags_of(sample).items()}, sample.failed
+    return Survey({name: summary(rows).lag for name, rows in lags_of(sample).items()}, sample.missing)
 
 
 def retention(admin: Admin, topics: Iterable[str]) -> dict[str, int]:

@@ -10,18 +10,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
-from kcli.core.admin.committed import Committed
+from kcli.core.admin.committed import Committed, GroupPartition
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.own_names import CHECKPOINTS, is_own_group, own_group_note
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.description import assigned
 from kcli.flows.groups.offsets import LogEnds, log_ends
+from kcli.flows.topics.offsets import missing_offsets
 
-if TYPE_CHECKING:  # loaded where groups are described
+if TYPE_CHECKING:  # loaded where groups are described and listed
     from kcli.core.admin.group_description import GroupDescription
+    from kcli.core.admin.groups import GroupListing
 
 _NONE: Mapping[str, KcliError] = {}
 _WITHOUT_COMMITS = ("share",)  # their positions are stored elsewhere (KIP-932)
@@ -47,7 +50,24 @@ class LagSample(NamedTuple):
     bounds: Mapping[TopicPartition, LogEnds]
     failed: Mapping[str, KcliError] = _NONE
     partial: Sequence[KcliError] = ()
-    """Why groups that were not named may be missing."""
+    """Why groups that were not named are missing."""
+    unsure: bool = False
+    """Whether it is not known that each group has a coordinator: then there may be more groups."""
+
+    @property
+    def missing(self) -> list[Missing]:
+        """What is not in the sample: groups, commits, and offsets of partitions that exist."""
+        commits = {
+            GroupPartition(one.group, tp): commit
+            for one in self.groups
+            if not isinstance(one.committed, CommitColumns)
+            for tp, commit in one.committed.items()
+        }
+        return [
+            *(Missing.of(error, f"group {name}") for name, error in self.failed.items()),
+            *map(Missing.of, self.partial),
+            *missing_offsets({tp: log.error for tp, log in self.bounds.items()}, commits),
+        ]
 
 
 Accepts = Callable[[str], bool]
@@ -70,10 +90,16 @@ class Wanted(NamedTuple):
 
 def take_sample(admin: Admin, wanted: Wanted) -> LagSample:
     """Raises an error only if nothing could be read; every other error is part of the sample."""
-    states, described, failed, partial = _groups(admin, wanted)
-    return sample_of(
-        admin, states, described, accepts_topic=wanted.accepts_topic, failed=failed, partial=partial
+    states, described, failed, listing = _groups(admin, wanted)
+    sample = sample_of(
+        admin,
+        states,
+        described,
+        accepts_topic=wanted.accepts_topic,
+        failed=failed,
+        partial=() if listing is None else listing.missing,
     )
+    return sample if listing is None else sample._replace(unsure=listing.unsure)
 
 
 def sample_of(
@@ -117,8 +143,8 @@ def _partitions_of(groups: Iterable[GroupSample]) -> set[TopicPartition]:
 
 def _groups(
     admin: Admin, wanted: Wanted
-) -> tuple[dict[str, str], dict[str, GroupDescription], dict[str, KcliError], list[KcliError]]:
-    """States by name, descriptions if requested, and errors."""
+) -> tuple[dict[str, str], dict[str, GroupDescription], dict[str, KcliError], GroupListing | None]:
+    """States by name, descriptions if requested, errors, and the list of all groups where none was named."""
     described: dict[str, GroupDescription] = {}
     failed: dict[str, KcliError] = {}
     if wanted.groups:
@@ -133,7 +159,7 @@ def _groups(
                 )
             else:
                 described[name] = found
-        return {name: found.state for name, found in described.items()}, described, failed, []
+        return {name: found.state for name, found in described.items()}, described, failed, None
     listing = admin.list_groups()
     listed = [
         row
@@ -151,7 +177,7 @@ def _groups(
             elif not isinstance(found, UnsupportedError):
                 failed[name] = found
     states = {row.group_id: row.state for row in listed if row.group_id not in failed}
-    return states, described, failed, list(listing.errors.values())
+    return states, described, failed, listing
 
 
 class _Covers:

@@ -100,9 +100,9 @@ class Monitor:
 
         now = self._clock()
         if self._sizes is None or now - self._sizes[0] >= _SIZES_AGAIN:
-            sizes, errors = topic_sizes(self._admin, topics)
-            problems += errors
-            self._sizes = now, sizes
+            found = topic_sizes(self._admin, topics)
+            problems += (part.error for part in found.missing)
+            self._sizes = now, found.items
         return self._sizes[1]
 
     def _ends(self, sample: LagSample, facts: ClusterFacts) -> Mapping[TopicPartition, LogEnds]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcli.account.survey import Missing
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds
@@ -73,3 +74,10 @@ class Reading:
     seconds: float = 0.0
     problems: Sequence[KcliError] = ()
     utc_offset: int | None = None
+
+    @property
+    def missing(self) -> list[Missing]:
+        """What is not in it."""
+        of_sample = self.sample.missing
+        known = {id(part.error) for part in of_sample}
+        return [*of_sample, *(Missing.of(error) for error in self.problems if id(error) not in known)]

@@ -1,10 +1,31 @@
-"""Offsets of topics that cannot be read."""
+"""Offsets that cannot be read, of topics and of commits there."""
 
 from collections.abc import Mapping
 
-from kcli.core.errors import KcliError, PartlyFailedError
+from kcli.account.survey import Missing
+from kcli.core.admin.committed import GroupPartition
+from kcli.core.errors import KcliError, NotFoundError, PartlyFailedError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds
+
+
+def missing_offsets(
+    errors: Mapping[TopicPartition, KcliError | None], commits: Mapping[GroupPartition, object]
+) -> list[Missing]:
+    """What is missing of partitions that exist, by the errors of their logs; and of the commits that are errors."""
+    lost = {
+        tp: LogEnds(error=error)
+        for tp, error in errors.items()
+        if error is not None and not isinstance(error, NotFoundError)
+    }
+    return [
+        *map(Missing.of, unknown_offsets(lost)),
+        *(
+            Missing(f"the commit of {at}", str(at.tp), error)
+            for at, error in commits.items()
+            if isinstance(error, KcliError)
+        ),
+    ]
 
 
 def unknown_offsets(ends: Mapping[TopicPartition, LogEnds]) -> list[PartlyFailedError]:
@@ -17,6 +38,11 @@ def unknown_offsets(ends: Mapping[TopicPartition, LogEnds]) -> list[PartlyFailed
             missing.setdefault(key, []).append(tp.partition)
             errors.setdefault(key, log.error)
     return [
-        PartlyFailedError(f"offsets of {key[0]}-{','.join(map(str, numbers))} are unknown", errors[key])
-        for key, numbers in missing.items()
+        _unknown(f"{key[0]}-{','.join(map(str, numbers))}", errors[key]) for key, numbers in missing.items()
     ]
+
+
+def _unknown(place: str, first: KcliError) -> PartlyFailedError:
+    error = PartlyFailedError(f"offsets of {place} are unknown", first)
+    error.part, error.place = f"offsets of {place}", place
+    return error

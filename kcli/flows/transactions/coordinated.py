@@ -73,7 +73,7 @@ def _coordinated(
     if any(isinstance(error, UnsupportedError) for error in listing.errors.values()):
         return _from_log(admin, read_log, states, producer_ids)
     names = [one.transactional_id for one in listing.transactions]
-    errors = list(listing.errors.values())
+    errors = list(listing.missing)
     if set(producer_ids) - {one.producer_id for one in listing.transactions}:
         errors += _hidden(admin)
     found = []

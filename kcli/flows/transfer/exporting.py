@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.groups import GroupListing
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.admin.unknown_group import unknown_group
@@ -22,13 +24,15 @@ SHARE = "share"
 @dataclass(frozen=True, slots=True)
 class Export:
     """``offsets`` by group, topic, partition. ``empty``: groups that exist but have no commits among those requested;
-    ``errors``: what is missing and why; ``groups`` counts those whose commits could be read.
+    ``missing``: what could not be read; ``groups`` counts those whose commits could be. ``unsure``: it is not known that
+    each group has a coordinator.
     """
 
     offsets: tuple[SavedOffset, ...]
     groups: int
     empty: tuple[str, ...] = ()
-    errors: tuple[KcliError, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    unsure: bool = False
 
 
 def export_offsets(
@@ -55,20 +59,29 @@ def export_offsets(
             if row.type != SHARE and (internal or not is_own_group(row.group_id))
         ]
     committed = admin.fetch_offsets(dict.fromkeys(names or ())) if names else {}
-    errors = list(listing.errors.values()) if listing is not None else []
+    missing = [Missing.of(error) for error in listing.missing] if listing is not None else []
     empty = [name for name, commits in committed.items() if commits == {}]
     if empty and listing is None:
         absent = _absent(empty, admin.list_groups())
-        errors += absent.values()
+        missing += (Missing.of(error, f"group {name}") for name, error in absent.items())
         committed = {name: commits for name, commits in committed.items() if name not in absent}
-    errors += [error for error in committed.values() if isinstance(error, KcliError)]
+    missing += [
+        Missing.of(error, f"group {name}")
+        for name, error in committed.items()
+        if isinstance(error, KcliError)
+    ]
     chosen = {
         name: {tp: commit for tp, commit in commits.items() if commit is not None and wanted(tp)}
         for name, commits in sorted(committed.items())
         if not isinstance(commits, KcliError)
     }
-    errors += [error for rows in chosen.values() for error in rows.values() if isinstance(error, KcliError)]
-    ids = _topic_ids(admin, chosen, errors) if with_topic_ids else {}
+    missing += [
+        Missing(f"the commit of {GroupPartition(name, tp)}", str(tp), error)
+        for name, rows in chosen.items()
+        for tp, error in rows.items()
+        if isinstance(error, KcliError)
+    ]
+    ids = _topic_ids(admin, chosen, missing) if with_topic_ids else {}
     return Export(
         tuple(
             SavedOffset(
@@ -88,7 +101,8 @@ def export_offsets(
         ),
         len(chosen),
         tuple(name for name, rows in chosen.items() if not rows),
-        tuple(errors),
+        tuple(missing),
+        listing is not None and listing.unsure,
     )
 
 
@@ -112,17 +126,21 @@ def _absent(names: Sequence[str], listing: GroupListing) -> dict[str, KcliError]
         if types.get(name) == SHARE:
             found[name] = share_group(f"group {name} cannot be exported")
         elif name not in types and listing.is_partial:
-            found[name] = next(iter(listing.errors.values()))
+            found[name] = listing.missing[0]
         elif name not in types:
             found[name] = unknown_group(name, nearest_text(name, types))
     return found
 
 
 def _topic_ids(
-    admin: Admin, chosen: Mapping[str, Mapping[TopicPartition, object]], errors: list[KcliError]
+    admin: Admin, chosen: Mapping[str, Mapping[TopicPartition, object]], missing: list[Missing]
 ) -> dict[str, str | None]:
     """By name. An id that cannot be read is an error, except from brokers without topic ids."""
     topics = sorted({tp.topic for rows in chosen.values() for tp in rows})
     described = admin.describe_topics(topics) if topics else {}
-    errors += [error for error in described.values() if isinstance(error, KcliError)]
+    missing += [
+        Missing.of(error, f"the id of topic {name}")
+        for name, error in described.items()
+        if isinstance(error, KcliError)
+    ]
     return {name: info.topic_id or None for name, info in described.items() if isinstance(info, TopicInfo)}

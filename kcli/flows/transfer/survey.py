@@ -8,11 +8,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.cluster.metadata import no_partition
+from kcli.core.cluster.metadata import ELECTION_PATIENCE, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.groups.offsets import ELECTION_PATIENCE, list_offsets
+from kcli.flows.groups.offsets import list_offsets
 from kcli.flows.rewind.plan import RewindItem, RewindPlan
 from kcli.flows.rewind.planning import Spans, committed_groups, described_topics, group_plan, value_or_raise
 from kcli.flows.transfer.importing import (

@@ -12,7 +12,7 @@ from kcli.commands.shared import changing
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.usage import Refused
 from kcli.commands.topics import _reading
-from kcli.core.admin.brokers import LogDir, ReplicaSize
+from kcli.core.admin.brokers import ClusterDescription, LogDir, ReplicaSize
 from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.topics import CreatedTopic, TopicInfo
 from kcli.core.cluster.metadata import ClusterView, PartitionView, unknown_topic
@@ -46,6 +46,9 @@ class StandIn:
 
     def cluster_id(self) -> str:
         return "Qx3"
+
+    def describe_cluster(self, **_options: object) -> ClusterDescription:
+        return ClusterDescription("Qx3", 1, ())
 
     def list_topics(self) -> list[TopicInfo]:
         return list(self.topics.values())

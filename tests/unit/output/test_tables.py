@@ -213,11 +213,11 @@ def test_name() -> None:
 
 def test_json_document() -> None:
     document = json.loads(printed("json"))
-    assert list(document) == ["kind", "api", "cluster", "at", "items", "warnings"]
+    assert list(document) == ["kind", "api", "cluster", "at", "items", "warnings", "complete", "missing"]
     assert document["kind"] == "ThingList"
     assert document["api"] == "kcli/v1"
     assert document["at"] == "2026-11-21T10:00:00.000Z"
-    assert document["warnings"] == ["w"]
+    assert (document["warnings"], document["complete"], document["missing"]) == (["w"], True, [])
     assert document["items"][0] == ROWS[0] | {"at": "2026-11-21T10:00:00.250Z"}
     assert document["items"][1]["count"] is None
 
@@ -249,7 +249,7 @@ def test_yaml() -> None:
     assert printed("yaml", [row]) == (
         'kind: ThingList\napi: kcli/v1\ncluster: Qx3\nat: "2026-11-21T10:00:00.000Z"\nitems:\n'
         '- name: "true"\n  count: 1\n  leader_epoch: null\n  replicas: [1, 2]\n  at: null\n  note: "a: b"\n'
-        "  more:\n  - x: 1\n    z: null\nwarnings: [w]\n"
+        "  more:\n  - x: 1\n    z: null\nwarnings: [w]\ncomplete: true\nmissing: []\n"
     )
 
 

@@ -2,35 +2,41 @@
 
 Keys: ``kind, api, cluster, at, group, topic, topic_id, partition, offset, leader_epoch, metadata, timestamp, drained``.
 ``at`` is when the commit was read, ``timestamp`` that of the first unread record in ms, ``drained`` means that there
-was none. Other keys are ignored, so that later versions may add some.
+was none. Other keys are ignored, so that later versions may add some. A file that does not have everything begins with
+an OffsetExportHead, which says what is missing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kcli.core.positions import read_instant
 from kcli.flows.transfer.formats import fields
 from kcli.flows.transfer.formats.fields import BrokenFileError
 from kcli.flows.transfer.saved_offset import SavedOffset
-from kcli.output.envelope import API, compact
+from kcli.output.envelope import API, compact, ending
 from kcli.output.tables import time_text
 from kcli.serde.json_text import NotJsonError, RepeatedMemberError, parse_json
 
 KIND = "OffsetExport"
+HEAD = "OffsetExportHead"
 _KEYS = (
     "group", "topic", "topic_id", "partition", "offset", "leader_epoch", "metadata", "timestamp", "drained",
 )  # fmt: skip
 
 
-def ndjson_lines(offsets: Iterable[SavedOffset]) -> str:
-    """The lines."""
-    return "".join(compact(_item(saved)) + "\n" for saved in offsets)
+def ndjson_lines(
+    offsets: Iterable[SavedOffset], missing: Sequence[Mapping[str, object]] = (), warning: str = ""
+) -> str:
+    """The lines; see ``gaps.comments``."""
+    head = {"kind": HEAD, "api": API, **ending([warning] * bool(warning), missing)}
+    lines = [compact(_item(saved)) for saved in offsets]
+    return "".join(f"{line}\n" for line in ([compact(head)] if missing or warning else []) + lines)
 
 
 def read_ndjson(text: str) -> list[SavedOffset]:
     """The offsets; BrokenFileError names the invalid line."""
     lines = enumerate(text.split("\n"), 1)
-    return [_saved(f"line {number}", line) for number, line in lines if line.strip()]
+    return [saved for number, line in lines if line.strip() and (saved := _saved(f"line {number}", line))]
 
 
 def _item(saved: SavedOffset) -> dict[str, Any]:
@@ -39,13 +45,16 @@ def _item(saved: SavedOffset) -> dict[str, Any]:
     return head | {key: getattr(saved, key) for key in _KEYS}
 
 
-def _saved(location: str, line: str) -> SavedOffset:
+def _saved(location: str, line: str) -> SavedOffset | None:
+    """None for a head."""
     try:
         item = parse_json(line)
     except RepeatedMemberError as error:
         raise BrokenFileError(location, error.reason) from None
     except NotJsonError as error:
         raise BrokenFileError(location, f"it is not JSON: {error.reason}") from None
+    if isinstance(item, dict) and item.get("kind") == HEAD:
+        return None
     if not isinstance(item, dict) or item.get("kind") != KIND:
         raise BrokenFileError(location, f"it is not an object of the kind {KIND}")
     return fields.saved_offset(

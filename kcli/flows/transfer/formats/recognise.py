@@ -9,6 +9,7 @@ from typing import Any
 
 from kcli.core.errors import ConfigError
 from kcli.flows.transfer.formats.fields import BrokenFileError
+from kcli.flows.transfer.formats.gaps import without_comments
 from kcli.flows.transfer.formats.kafka_csv import read_csv
 from kcli.flows.transfer.formats.ndjson import KIND, read_ndjson
 from kcli.flows.transfer.formats.other_tools import read_kafka_utils, read_kcl, read_rpk
@@ -28,7 +29,7 @@ class NotJsonError(BrokenFileError):
 def parse_offsets(data: bytes, name: str) -> list[SavedOffset]:
     """The offsets of a file. ConfigError names the line or entry: also for a duplicate partition or an empty file."""
     try:
-        offsets = _read(_text(data))
+        offsets = _read(without_comments(_text(data)))
         _check_duplicates(offsets)
     except BrokenFileError as error:
         raise ConfigError(

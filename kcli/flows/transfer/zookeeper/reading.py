@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from kcli.account.survey import Missing
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.near_names import near_names
 from kcli.core.topic_names import is_topic_name
@@ -67,7 +68,7 @@ def export_zookeeper(
         ),
         len(present),
         () if errors else tuple(name for name in present if name not in groups),
-        tuple(errors),
+        tuple(map(Missing.of, errors)),
     )
 
 

@@ -11,6 +11,7 @@ from kcli.cli import cli
 from kcli.commands.groups import _describe_records
 from kcli.commands.groups import _describe_run as module
 from kcli.commands.shared.global_values import GlobalValues
+from kcli.core.admin.brokers import ClusterDescription
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.admin.groups import GroupListing, ListedGroup
@@ -64,6 +65,9 @@ class StandIn:
 
     def connect(self) -> ClusterView:
         return ClusterView({1: Node(1, "one", 9092), 2: Node(2, "two", 9092)})
+
+    def describe_cluster(self, **_options: object) -> ClusterDescription:
+        return ClusterDescription("Qx3", 1, ())
 
     def list_groups(self, **_filters: object) -> GroupListing:
         rows = [ListedGroup(g.group_id, g.protocol_type, g.state, g.type, 1) for g in GROUPS.values()]
@@ -256,7 +260,7 @@ def test_all_and_match(admin: StandIn) -> None:
 
 def test_a_broker_that_does_not_list_its_groups_is_a_failure(admin: StandIn) -> None:
     admin.listing_errors = {3: BrokerError(30, "listing the groups of broker 3")}
-    assert "GROUP_AUTHORIZATION_FAILED" in describe("--all", "-o", "name", code=4).stderr
+    assert "GROUP_AUTHORIZATION_FAILED" in describe("--all", "-o", "name", code=6).stderr
 
 
 def test_share_groups_are_shown_as_listed(admin: StandIn) -> None:
@@ -270,9 +274,11 @@ def test_share_groups_are_shown_as_listed(admin: StandIn) -> None:
 
 def test_a_group_whose_offsets_may_not_be_read_is_shown_without_and_is_a_failure(admin: StandIn) -> None:
     admin.commits["old"] = BrokerError(30, "asking for the offsets of group old")
-    done = describe("old", "idle", "-o", "json", code=4)
+    done = describe("old", "idle", "-o", "json", code=6)
     assert "GROUP_AUTHORIZATION_FAILED" in done.stderr
-    old, idle = json.loads(done.stdout)["items"]
+    document = json.loads(done.stdout)
+    assert (document["complete"], [part["what"] for part in document["missing"]]) == (False, ["group old"])
+    old, idle = document["items"]
     assert (old["partitions"], old["note"]) == (None, "its offsets could not be read")
     assert len(idle["partitions"]) == 2
 

@@ -11,12 +11,15 @@ from click.testing import CliRunner, Result
 from kcli.cli import cli
 from kcli.commands.groups import _export_run as module
 from kcli.commands.shared.global_values import GlobalValues
+from kcli.core.admin.brokers import ClusterDescription
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.groups import GroupListing, ListedGroup
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.transfer.first_unread import DRAINED, Unread
+
+NO_TOPIC = "topic refunds does not exist"
 
 
 class StandIn:
@@ -40,6 +43,9 @@ class StandIn:
         return self
 
     def __exit__(self, *_exc: object) -> None: ...
+
+    def describe_cluster(self, **_options: object) -> ClusterDescription:
+        return ClusterDescription("Qx3", 1, ())
 
     def list_groups(self) -> GroupListing:
         kinds = {"sharing": "share"}
@@ -91,7 +97,11 @@ def test_lines_of_the_old_tools_leave_out_groups_that_no_node_can_be(admin: Stan
     assert kcli("a", "--format", "zookeeper").stdout == "/consumers/a/offsets/orders/0:7\n"
     admin.committed["a/b"] = {TopicPartition("orders", 0): OffsetAndMetadata(9)}
     done = kcli("a", "a/b", "--format", "zookeeper")
-    assert (done.return_value, done.stdout) == (6, "/consumers/a/offsets/orders/0:7\n")
+    assert (done.return_value, done.stdout) == (
+        6,
+        "# not complete: 1 offset of group a/b left out: ZooKeeper has no node with that name\n"
+        "/consumers/a/offsets/orders/0:7\n",
+    )
     assert "1 offset of group a/b left out" in done.stderr
 
 
@@ -119,12 +129,17 @@ def test_a_topic_whose_id_is_not_known_is_written_without_and_reported(admin: St
     done = kcli("b", "-o", "ndjson")
     assert done.return_value == 6
     assert "topic refunds does not exist" in done.stderr
-    assert [json.loads(line)["topic_id"] for line in done.stdout.splitlines()] == ["id", "id", None]
+    head, *told = map(json.loads, done.stdout.splitlines())
+    assert (head["kind"], head["complete"]) == ("OffsetExportHead", False)
+    assert [part["what"] for part in head["missing"]] == ["the id of topic refunds"]
+    assert [item["topic_id"] for item in told] == ["id", "id", None]
 
 
 def test_groups_that_are_missing_or_empty(admin: StandIn) -> None:
     done = kcli("a", "bb", "nothing")
-    assert (done.return_value, done.stdout) == (6, "a,orders,0,7\n")
+    comment, offsets = done.stdout.splitlines()
+    assert (done.return_value, offsets) == (6, "a,orders,0,7")
+    assert comment.startswith("# not complete: group bb: no group of that name")
     assert "group bb does not exist" in done.stderr
     assert "did you mean b?" in done.stderr
     assert "group nothing has no committed offsets" in done.stderr
@@ -139,16 +154,24 @@ def test_nothing_that_cannot_be_read_is_left_out_silently(admin: StandIn) -> Non
     admin.committed["a"] = {TopicPartition("orders", 0): BrokerError(14, "orders-0 of group a")}
     admin.committed["b"] = BrokerError(30, "offsets of group b")
     done = kcli("--all")
-    assert (done.return_value, done.stdout) == (4, "")
-    for what in ("broker 2 does not answer", "orders-0 of group a", "offsets of group b"):
+    assert done.return_value == 6  # two groups were read, and have none
+    comments = done.stdout.splitlines()
+    assert all(line.startswith("# not complete: ") for line in comments)
+    for what, part, line in zip(
+        ("broker 2 does not answer", "offsets of group b", "orders-0 of group a"),
+        ("broker 2 does not answer", "group b: ", "the commit of orders-0 of group a: "),
+        comments,
+        strict=True,
+    ):
         assert what in done.stderr
+        assert part in line
     assert kcli("nothing").return_value == 0
     assert "broker 2 does not answer" in kcli("unseen").stderr
 
 
 def test_a_scope_of_which_nothing_is_committed_is_a_failure(admin: StandIn) -> None:
     done = kcli("a", "b", "-t", "orders:0", "-t", "ordesr")
-    assert (done.return_value, done.stdout) == (6, "a,orders,0,7\n")
+    assert (done.return_value, done.stdout.splitlines()[1:]) == (6, ["a,orders,0,7"])
     assert "no committed offset of ordesr" in done.stderr
 
 
@@ -174,7 +197,8 @@ def test_times_are_added_and_what_is_not_known_is_reported(
     )
     done = kcli("b", "--with-time")
     assert done.return_value == 6
-    told = [json.loads(line) for line in done.stdout.splitlines()]
+    head, *told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [part["why"] for part in head["missing"]] == [NO_TOPIC, NO_TOPIC]
     assert [(item["timestamp"], item["drained"]) for item in told] == [
         (1_700, False),
         (None, True),

@@ -23,7 +23,7 @@ ROWS = [{"group": f"g{number}", "lag_records": 1_000_000 - number, **KNOWN} for 
 def watched(**terminal: Any) -> str:
     stream = io.BytesIO()
     out = Output(stream, kind="table", **terminal)
-    invocation = cast(Invocation, SimpleNamespace(out=out, talk=SimpleNamespace(warnings=[])))
+    invocation = cast(Invocation, SimpleNamespace(out=out, talk=SimpleNamespace(warnings=[]), missing=[]))
     with LagOutput(invocation, "group", "Qx3", watched=True) as output:
         output.show_sample(1_795_255_200_250, [ROWS[:40], ROWS[40:]])
     return stream.getvalue().decode()

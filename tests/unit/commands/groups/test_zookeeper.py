@@ -66,7 +66,11 @@ def test_export_in_each_form(nodes: Nodes) -> None:
 
 def test_partitions_of_brokers_are_left_out_of_forms_without_brokers(nodes: Nodes, tmp_path: Path) -> None:
     done = kcli("export", "--all")
-    assert (done.return_value, done.stdout) == (6, "billing,orders,0,12\nbilling,orders,1,99\n")
+    assert (done.return_value, done.stdout) == (
+        6,
+        "# not complete: 1 offset of group old left out: Kafka 0.7 counted partitions by broker, and csv has no column "
+        "for a broker\nbilling,orders,0,12\nbilling,orders,1,99\n",
+    )
     assert "1 offset of group old left out" in done.stderr
     assert "do: --format zookeeper" in done.stderr
     done = kcli("export", "old", "--file", str(tmp_path / "old.csv"))
@@ -76,7 +80,7 @@ def test_partitions_of_brokers_are_left_out_of_forms_without_brokers(nodes: Node
 def test_an_unreadable_file_is_reported(nodes: Nodes) -> None:
     nodes.broken[f"{ORDERS}/0"] = AuthError("shut")
     done = kcli("export", "billing")
-    assert (done.return_value, done.stdout) == (4, "orders,1,99\n")
+    assert (done.return_value, done.stdout) == (6, "# not complete: shut\norders,1,99\n")
     assert "shut" in done.stderr
 
 

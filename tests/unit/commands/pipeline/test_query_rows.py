@@ -22,7 +22,7 @@ def test_a_result_on_a_terminal_begins_after_the_progress(count: int) -> None:
     out = Output(screen, kind="table", isatty=True, width=80)
     stderr = io.TextIOWrapper(screen, "utf-8", write_through=True)
     bar = Progress(Talk(stderr, isatty=True), "queried", style="bar", unit="tasks", clock=Clock())
-    inv = cast(Invocation, SimpleNamespace(out=out, talk=bar.talk))
+    inv = cast(Invocation, SimpleNamespace(out=out, talk=bar.talk, missing=[]))
     settings = cast(SourceSettings, SimpleNamespace(key_serde="", value_serde=""))
     with bar:
         _print(inv, cast(Any, Found(count)), settings, None, cast(Any, None), bar)

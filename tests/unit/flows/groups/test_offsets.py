@@ -6,7 +6,7 @@ from typing import Any
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView, unknown_topic
 from kcli.core.cluster.offsets import OffsetInfo
-from kcli.core.errors import BrokerError, KcliError
+from kcli.core.errors import BrokerError, KcliError, NoLeaderError, NotFoundError, UnknownPartitionError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import NO_LEADER, NO_PARTITION, NO_TOPIC, Position, positions
 
@@ -64,7 +64,10 @@ def test_no_groups_and_no_commits_ask_for_nothing_more() -> None:
 def test_partitions_without_a_leader_have_a_note_and_the_rest_their_ends() -> None:
     commit = OffsetAndMetadata(4)
     found = of_one({GONE: commit, T2: commit, T1: commit, T0: commit})
-    assert found == {
+    assert [type(found[tp].error) for tp in (GONE, T0, T1, T2)] == [
+        NotFoundError, type(None), NoLeaderError, UnknownPartitionError,
+    ]  # fmt: skip
+    assert {tp: position._replace(error=None) for tp, position in found.items()} == {
         GONE: Position(commit, None, None, NO_TOPIC),
         T0: Position(commit, 3, 10),
         T1: Position(commit, None, None, NO_LEADER),

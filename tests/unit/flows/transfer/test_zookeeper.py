@@ -117,7 +117,7 @@ def test_an_export_leaves_nothing_out_silently(nodes: Nodes) -> None:
         SavedOffset("orders", 1, 99, group="billing", cluster="Qx3", at_ms=5),
         SavedOffset("orders", 0, 7, group="old", cluster="Qx3", at_ms=5, broker=1),
     )
-    assert sorted(str(error) for error in export.errors) == [
+    assert sorted(str(part.error) for part in export.missing) == [
         "/consumers/billing/offsets/no topic/0 is not an offset: its name is not that of a partition",
         "/consumers/billing/offsets/orders/x is not an offset: its name is not that of a partition",
         "/consumers/billing/offsets/refunds/0 contains no offset: the offset 'soon' is not a whole number from 0 to "
@@ -131,7 +131,7 @@ def test_names_that_are_no_partitions_are_reported_with_the_topic(nodes: Nodes) 
 
     def errors(scope: str) -> int:
         chosen = parse_topic_partitions(scope)
-        return len(export_zookeeper(as_session(nodes), None, lambda tp: tp in chosen, at_ms=5).errors)
+        return len(export_zookeeper(as_session(nodes), None, lambda tp: tp in chosen, at_ms=5).missing)
 
     assert [errors(scope) for scope in ("orders", "orders:0", "refunds")] == [1, 0, 0]
 
@@ -139,10 +139,10 @@ def test_names_that_are_no_partitions_are_reported_with_the_topic(nodes: Nodes) 
 def test_groups_that_do_not_exist_get_the_nearest_names(nodes: Nodes) -> None:
     nodes.put("/consumers/none/ids")
     export = export_zookeeper(as_session(nodes), ["biling", "none"], lambda _where: True, at_ms=5)
-    (error,) = export.errors
+    ((_, _, error),) = export.missing
     assert (type(error), error.do) == (NotFoundError, "did you mean billing?")
     empty = export_zookeeper(as_session(nodes), ["none"], lambda _where: True, at_ms=5)
-    assert (empty.empty, empty.groups, empty.errors) == (("none",), 1, ())
+    assert (empty.empty, empty.groups, empty.missing) == (("none",), 1, ())
     with pytest.raises(NotFoundError, match="has no groups"):
         export_zookeeper(as_session(Nodes()), None, lambda _where: True, at_ms=5)
 

@@ -154,7 +154,14 @@ def test_the_kinds_are_documented() -> None:
     named = set(
         re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Quota|Reassignment|Transaction|User)\b", section)
     )
-    deletions = ("GroupDelete", "OffsetDelete", "MemberRemove", "OffsetRestore", "TopicRestore")
+    deletions = (
+        "OffsetImport",
+        "GroupDelete",
+        "OffsetDelete",
+        "MemberRemove",
+        "OffsetRestore",
+        "TopicRestore",
+    )
     made = {kind + ending for kind in deletions for ending in ("Plan", "PlanItem", "Report", "ReportItem")}
     assert named == {kind for _, *kinds in LINES for kind in kinds} | made | {
         "LagSample",

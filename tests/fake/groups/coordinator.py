@@ -213,7 +213,7 @@ class Groups(Inspection):
         client_host: str,
         here: Here = everywhere,
     ) -> DescribeGroupsResponse:
-        operations = request.include_authorized_operations
+        operations = self.settings.operations if request.include_authorized_operations else listing.NOT_ASKED
         rows = [
             listing.describe_classic(self._do.registry, group, version, operations=operations)
             if here(group)
@@ -231,7 +231,8 @@ class Groups(Inspection):
         client_host: str,
         here: Here = everywhere,
     ) -> ConsumerGroupDescribeResponse:
-        do, operations = self._do, request.include_authorized_operations
+        do = self._do
+        operations = self.settings.operations if request.include_authorized_operations else listing.NOT_ASKED
         rows = [
             listing.describe_consumer(do.registry, do.topics, group, operations=operations)
             if here(group)

@@ -13,9 +13,8 @@ from tests.fake.groups.registry import Group, Registry
 from tests.fake.groups.topics import Place, Topics
 
 _FIRST_WITH_MESSAGE = 6  # of DescribeGroups, KIP-1043
-_ALLOWED = 3400
-"""All operations on a group, as bits."""
-_NOT_ASKED = -2147483648
+NOT_ASKED = -2147483648
+"""The bits of the operations on a group where nobody asked for them."""
 _KIP_848_MEMBER = 1
 
 
@@ -36,7 +35,7 @@ def is_listed(row: ListedGroup, request: ListGroupsRequest) -> bool:
     return (not states or row.group_state.lower() in states) and (not types or row.group_type in types)
 
 
-def describe_classic(registry: Registry, group_id: str, version: int, *, operations: bool) -> DescribedGroup:
+def describe_classic(registry: Registry, group_id: str, version: int, *, operations: int) -> DescribedGroup:
     """Until v5 an unknown group is Dead without an error; so is one of another kind."""
     try:
         group = registry.classic(group_id)
@@ -59,7 +58,7 @@ def describe_classic(registry: Registry, group_id: str, version: int, *, operati
         protocol_type=group.protocol_type or "",
         protocol_data=protocol or "",
         members=[_classic_member(member, protocol) for member in group.members.values()],
-        authorized_operations=_ALLOWED if operations else _NOT_ASKED,
+        authorized_operations=operations,
     )
 
 
@@ -81,7 +80,7 @@ def undescribed_classic(group_id: str, code: int) -> DescribedGroup:
 
 
 def describe_consumer(
-    registry: Registry, topics: Topics, group_id: str, *, operations: bool
+    registry: Registry, topics: Topics, group_id: str, *, operations: int
 ) -> consumer.DescribedGroup:
     try:
         if not group_id:
@@ -97,7 +96,7 @@ def describe_consumer(
         assignment_epoch=group.assignment_epoch,
         assignor_name=group.assignor,
         members=[_consumer_member(group, member, topics) for member in group.members.values()],
-        authorized_operations=_ALLOWED if operations else _NOT_ASKED,
+        authorized_operations=operations,
     )
 
 

@@ -16,4 +16,5 @@ class Settings:
     consumer_session_timeout: float = 45.0  # group.consumer.session.timeout.ms
     assignment_interval: float = 0.0  # 4.3 computes targets of KIP-848 groups at most once a second
     max_metadata: int = 4096  # offset.metadata.max.bytes, counted in characters
+    operations: int = 3400  # what clients may do with groups, as bits: everything
     drops_groups_without_offsets: bool = False  # before 4.0 OffsetDelete of the last offset dropped the group

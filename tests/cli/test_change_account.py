@@ -1,0 +1,146 @@
+"""Every command that changes a cluster: its dry run ends with the code of the act, and both print documents.
+
+The commands are those of the command tree: a new one needs a row in ``DENIED``, or a reason in one of the tables after it.
+"""
+
+import json
+import shlex
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from kcli.core.admin.acls import AclOperation
+from tests.cli.test_questions import LINES, World
+from tests.cli.test_read_only import CHANGING, SOMETIMES, line_of
+from tests.fake.codes import Code
+from tests.fake.script import FOREVER
+from tests.protocol.tables import requests
+
+FEW = 1 << AclOperation.DESCRIBE | 1 << AclOperation.DESCRIBE_CONFIGS
+"""What a user may do that may change nothing."""
+
+
+class Denied(NamedTuple):
+    """The request with which the command changes something, and the code with which brokers refuse it."""
+
+    api: str
+    code: Code
+
+
+DENIED = {
+    "acls create": Denied("CreateAcls", Code.CLUSTER_AUTHORIZATION_FAILED),
+    "acls delete": Denied("DeleteAcls", Code.CLUSTER_AUTHORIZATION_FAILED),
+    "configs alter": Denied("IncrementalAlterConfigs", Code.TOPIC_AUTHORIZATION_FAILED),
+    "elect-leaders": Denied("ElectLeaders", Code.CLUSTER_AUTHORIZATION_FAILED),
+    "groups copy": Denied("OffsetCommit", Code.GROUP_AUTHORIZATION_FAILED),
+    "groups create": Denied("OffsetCommit", Code.TOPIC_AUTHORIZATION_FAILED),
+    "groups delete": Denied("DeleteGroups", Code.GROUP_AUTHORIZATION_FAILED),
+    "groups delete-offsets": Denied("OffsetDelete", Code.GROUP_AUTHORIZATION_FAILED),
+    "groups import": Denied("OffsetCommit", Code.GROUP_AUTHORIZATION_FAILED),
+    "groups remove-members": Denied("LeaveGroup", Code.GROUP_AUTHORIZATION_FAILED),
+    "groups rewind": Denied("OffsetCommit", Code.GROUP_AUTHORIZATION_FAILED),
+    "produce": Denied("Produce", Code.TOPIC_AUTHORIZATION_FAILED),
+    "perf e2e": Denied("Produce", Code.TOPIC_AUTHORIZATION_FAILED),
+    "perf produce": Denied("Produce", Code.TOPIC_AUTHORIZATION_FAILED),
+    "quotas alter": Denied("AlterClientQuotas", Code.CLUSTER_AUTHORIZATION_FAILED),
+    "reassign cancel": Denied("AlterPartitionReassignments", Code.CLUSTER_AUTHORIZATION_FAILED),
+    "reassign run": Denied("AlterPartitionReassignments", Code.CLUSTER_AUTHORIZATION_FAILED),
+    "undo": Denied("OffsetCommit", Code.GROUP_AUTHORIZATION_FAILED),
+    "topics alter": Denied("IncrementalAlterConfigs", Code.TOPIC_AUTHORIZATION_FAILED),
+    "topics create": Denied("CreateTopics", Code.TOPIC_AUTHORIZATION_FAILED),
+    "topics delete": Denied("DeleteTopics", Code.TOPIC_AUTHORIZATION_FAILED),
+    "topics trim": Denied("DeleteRecords", Code.TOPIC_AUTHORIZATION_FAILED),
+    "users delete": Denied("AlterUserScramCredentials", Code.CLUSTER_AUTHORIZATION_FAILED),
+    "users set": Denied("AlterUserScramCredentials", Code.CLUSTER_AUTHORIZATION_FAILED),
+}
+NOT_DENIED = {
+    "mirror": "two clusters: tests/cli/test_mirror_runs.py",
+    "pipeline import": "tests/pipeline",
+    "pipeline mirror": "tests/pipeline",
+    "pipeline perf": "tests/pipeline",
+    "pipeline replay": "tests/pipeline",
+    "pipeline verify": "tests/pipeline",
+}
+NOT_REPORTED = {"txn abort": "brokers report no operations on transactional ids: tests/cli/test_txn.py"}
+STREAMS = {"produce", "perf produce", "perf e2e"}
+"""They have counts instead of items."""
+PATHS = sorted(DENIED | NOT_REPORTED)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with ExitStack() as stack:
+        made = World(tmp_path, stack)
+        (made.folder / "lines.txt").write_text("one\n")
+        yield made
+
+
+def prepared(world: World, path: str) -> str:
+    world.prepare(path)
+    return LINES.get(path, line_of(path))
+
+
+def run(world: World, line: str, *more: str) -> tuple[int, str, str]:
+    done = world.run("", *shlex.split(line.format(dir=world.folder)), *more)
+    return int(done.code), done.out, done.err
+
+
+def test_every_command_that_changes_something_is_in_a_table() -> None:
+    assert DENIED.keys() | NOT_DENIED.keys() | NOT_REPORTED.keys() == CHANGING | SOMETIMES
+
+
+@pytest.mark.parametrize("path", sorted(DENIED))
+def test_what_brokers_would_refuse_is_the_code_of_the_dry_run(world: World, path: str) -> None:
+    line = prepared(world, path)
+    settings = world.cluster.settings
+    settings.topic_operations = settings.cluster_operations = FEW
+    world.cluster.configure_groups(operations=FEW)
+    request = next(one for one in requests() if one.api_name == DENIED[path].api)
+    world.cluster.fail(request, DENIED[path].code, times=FOREVER)
+    since = len(world.cluster.requests)
+    dry = run(world, line, "--dry-run")
+    assert world.changes(since) == []
+    act = run(world, line, "--yes")
+    assert (dry[0], act[0]) == (4, 4), dry[2] + act[2]
+    assert "AUTHORIZATION_FAILED" in dry[2]
+
+
+@pytest.mark.parametrize("path", sorted(set(PATHS) - STREAMS))
+def test_plan_and_report_are_documents_in_each_format(world: World, path: str) -> None:
+    """The items are the same ones, and each has a status."""
+    line = prepared(world, path)
+    code, out, err = run(world, line, "--dry-run", "-o", "json")
+    plan = json.loads(out)
+    assert (code, plan["kind"][-4:], bool(plan["items"])) == (0, "Plan", True), err
+    assert {item["status"] for item in plan["items"]} <= {"planned", "unchanged", "refused"}
+    assert "planned" in {item["status"] for item in plan["items"]}
+    code, out, _ = run(world, line, "--dry-run", "-o", "ndjson")
+    assert (code, len(out.splitlines())) == (0, len(plan["items"]))
+    for form in ("csv", "tsv"):
+        code, out, _ = run(world, line, "--dry-run", "-o", form)
+        assert (code, len(out.splitlines())) == (0, len(plan["items"]) + 1)
+        assert "status" in out.splitlines()[0]
+    code, out, err = run(world, line, "--yes", "-o", "json")
+    report = json.loads(out)
+    assert (code, report["kind"]) == (0, plan["kind"].replace("Plan", "Report")), err
+    assert {item["status"] for item in report["items"]} <= {"done", "unchanged"}
+    assert len(report["items"]) == len(plan["items"])
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_an_answer_that_would_not_do_is_refused_by_the_dry_run_too(world: World, path: str) -> None:
+    """--yes is not sufficient under a protected profile: it wants a name."""
+    line = prepared(world, path)
+    (world.folder / "kcli").mkdir()
+    (world.folder / "kcli/config.toml").write_text(
+        f'[profiles.p]\nbootstrap.servers = "{world.cluster.bootstrap}"\nprotected = true\n'
+    )
+    since = len(world.cluster.requests)
+    dry, act = (run(world, line, *more, "--profile", "p") for more in (("--yes", "--dry-run"), ("--yes",)))
+    assert dry[0] == act[0], dry[2] + act[2]
+    if act[0] == 2:
+        assert "Profile p is protected; --yes is not enough" in dry[2]
+        assert world.changes(since) == []

@@ -1,6 +1,6 @@
 """Every command that changes a cluster: its dry run ends with the code of the act, and both print documents.
 
-The commands are those of the command tree: a new one needs a row in ``DENIED``, or a reason in one of the tables after it.
+The commands are those of the command tree: a new one needs a row in ``DENIED``, or a reason in a table after it.
 """
 
 import json

@@ -34,7 +34,7 @@ ELSEWHERE = {
     ],
     "commands/_config_show.py:print_values": ["ClientConfigList ClientConfig (*_COLUMNS,_ORIGIN)"],
     "commands/_configs_describe.py:describe": ["ConfigValueList ConfigValue _COLUMNS+_WITH_ORIGIN"],
-    "commands/_produce_report.py:_print": [
+    "commands/produce/report.py:_print": [
         "ProduceReport ProduceReport KEYS",
         "ProducePlan ProducePlan ('topic','partitions','lines','failed','bad_input')",
     ],

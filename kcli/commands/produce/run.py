@@ -16,7 +16,7 @@ from kcli.core.cluster.cluster import TOPIC_PATIENCE
 from kcli.core.cluster.metadata import no_partition, topic_refused, unknown_topic
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, NotFoundError
-from kcli.core.options import ProducerOptions
+from kcli.core.options import ClientOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.ack_tracker import AckTracker, NoTracker
@@ -144,14 +144,31 @@ class Run:
 
     def _find_beginning(self) -> None:
         if self.client.transactional_id:
-            from kcli.commands._produce_transactions import transactional_flow  # loads the admin client
-
-            every = self.asked.transaction_every
-            self._flow = transactional_flow(
-                self.inv, self.producer, self.client, self.topic, every, self.checkpoint
-            )
+            self._flow = self._transactions()
         if self.checkpoint is not None:
             self.tracker.start_at(self.checkpoint.position)
+
+    def _transactions(self) -> Callable[..., ProduceRun]:
+        from kcli.core.admin.admin import Admin  # only with transactions
+        from kcli.flows.produce_transactions import transactional_flow
+
+        inv, producer, client = self.inv, self.producer, self.client
+
+        def open_admin() -> Admin:
+            return Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout)
+
+        def initialize() -> None:
+            with inv.first_contact(f"the coordinator of {client.transactional_id}"):
+                producer.init_transactions(max(inv.timeout, client.request_timeout_ms / 1000))
+
+        return transactional_flow(
+            producer,
+            self.topic,
+            self.checkpoint,
+            every=self.asked.transaction_every,
+            open_admin=open_admin,
+            initialize=initialize,
+        )
 
     # --- reading and sending -----------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from kcli.commands.produce.input import check_inputs, encoded, input_format
 from kcli.commands.produce.options import ProduceOptions, producer_options, topic_and_files
-from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
 from kcli.core.own_names import own_topic_purpose
@@ -25,6 +24,8 @@ def start(
     asked = ProduceOptions(topic, files, **given)
     check_topic_name(topic, "produce")
     if (holds := own_topic_purpose(topic)) and not inv.dry_run:
+        from kcli.commands.shared.confirm import confirm  # only for a topic of kcli's own
+
         danger = f"{topic} is kcli's own topic: it holds {holds}"
         confirm(inv, f"Produce to topic {topic}", f"Produce to {topic}?", name=topic, danger=danger)
     asked.check(inv.values.output)

@@ -54,12 +54,11 @@ from kcli.core.errors import (
     TimedOutError,
 )
 from kcli.core.future import Future
-from kcli.core.group.offset_requests import unwritable
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, given
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.records.run import RUN_BYTES
-from kcli.core.topic_names import check_topic
+from kcli.core.topic_names import check_topic, unwritable
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, Record, TopicPartition
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy, check_times
 from kcli.core.types import TopicPartition
 from kcli.flows.filters.grep import parse_grep
-from kcli.flows.filters.key import PARTITIONER, KeyFilter, owner
-from kcli.flows.filters.selection import Filter, Selection
+from kcli.flows.filters.selection import PARTITIONER, Filter, KeyFilter, Selection, owner
 from kcli.flows.group_commits import GroupCommits
 from kcli.flows.reading import Chosen, GroupShare
 from kcli.output.record_json import rfc3339

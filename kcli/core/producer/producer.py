@@ -31,7 +31,7 @@ from kcli.core.options import ProducerOptions, given
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.batch import RecordFuture
 from kcli.core.producer.completions import Completions
-from kcli.core.producer.origins import Origin
+from kcli.core.producer.origins import OriginRows
 from kcli.core.producer.partitioner import OwnPartitioner
 from kcli.core.producer.placer import Placer
 from kcli.core.producer.report import ProducerMetrics, Report, Totals
@@ -324,7 +324,7 @@ class Producer:
             self._placer,
             Destination(topic, partition),
             longest=self.options.max_request_size,
-            token=origin,
+            origin=origin,
         ).submit(data)
 
     def send_batch(
@@ -346,7 +346,7 @@ class Producer:
         """
         builder = take_over(batch, first, stop) if not rows else batch_of_rows(rows, batch.codec)
         future = RecordFuture(self._thread.wait, self._thread.lock)
-        origins = [] if origin is None else [Origin(0, origin, range(builder.count))]
+        origins = [] if origin is None else [OriginRows(0, origin, range(builder.count))]
         self._submission.submit(
             tp.topic,
             builder.count,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kcli.core.errors import KcliError
-from kcli.core.producer.origins import Origin
+from kcli.core.producer.origins import OriginRows
 from kcli.core.types import TopicPartition
 
 
@@ -25,7 +25,7 @@ class Report:
     size: int
     base_offset: int
     error: KcliError | None
-    origins: Sequence[Origin] = ()
+    origins: Sequence[OriginRows] = ()
     log_append_time: int = -1
     sent_at: float | None = None
 

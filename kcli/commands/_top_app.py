@@ -12,8 +12,8 @@ from kcli.commands.shared.context import Invocation
 from kcli.core.errors import KcliError
 from kcli.core.options import ClientOptions
 from kcli.flows.monitor.playback import Recording
-from kcli.output.colour import wants_colour
 from kcli.output.progress import counted
+from kcli.output.terminal import wants_colour
 from kcli.profiles.secret_keys import holds_secret
 from kcli.tui.actions import Result
 from kcli.tui.app import TopApp

@@ -10,7 +10,7 @@ from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.types import DURATION, GROUP
 from kcli.commands.shared.usage import usage
-from kcli.output.colour import is_terminal
+from kcli.output.terminal import is_terminal
 
 SHORTEST_INTERVAL = 0.5
 """Seconds between two readings, at least."""

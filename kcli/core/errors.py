@@ -122,7 +122,7 @@ _DAMAGED = "the broker's copy of the log is damaged: restore it from a replica, 
 
 
 class StoppedError(KcliError):
-    """A decompression ended early because its thread is to stop (``codecs.interruption``); the batch is not damaged."""
+    """A decompression ended early because its thread is to stop (``codecs.decompress``); the batch is not damaged."""
 
 
 class DataLossError(KcliError):

@@ -1,5 +1,8 @@
-"""A password, key or token that no message, log line, traceback or document can contain by accident."""
+"""A password, key or token that no message, log line, traceback or document can contain by accident; and the environment
+of kcli's children, without the variables that may hold one.
+"""
 
+from collections.abc import Mapping
 from typing import NoReturn
 
 
@@ -34,3 +37,12 @@ class Secret:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a secret is not written anywhere")
+
+
+_OPTIONS = ("KCLI_X_", "KAFKA_SASL_", "KAFKA_SSL_")
+"""Prefixes of variables that are client options, see ``kcli/profiles/environment.py``."""
+
+
+def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """``environ`` without client options."""
+    return {name: text for name, text in environ.items() if not name.startswith(_OPTIONS)}

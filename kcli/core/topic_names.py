@@ -1,11 +1,14 @@
-"""Validates topics' names and partitions. Pure."""
+"""Validates topics' names, partitions, and offsets to be committed. Pure."""
 
 import re
+import struct
 from typing import Any
 
 from kcli.core.errors import ConfigError
-from kcli.core.types import TopicPartition
+from kcli.core.types import OffsetAndMetadata, TopicPartition
 
+_LONGEST_STRING = 0x7FFF  # bytes: brokers close the connection when a string is longer
+_NUMBERS = struct.Struct(">iqi")
 _LEGAL = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
@@ -32,3 +35,20 @@ def check_partition(where: Any) -> None:
             why="a partition is a TopicPartition: the topic's name and a whole number",
             do='TopicPartition("orders", 0), for example',
         )
+
+
+def unwritable(tp: TopicPartition, offset: OffsetAndMetadata) -> ConfigError | None:
+    """Why Kafka's protocol cannot express this: checked before it is put into a request that it shares with others."""
+    for what, text in (("the topic's name", tp.topic), ("the metadata", offset.metadata or "")):
+        try:
+            size = len(text.encode())
+        except (AttributeError, UnicodeEncodeError) as error:
+            return ConfigError(f"{tp}: {what} cannot be sent", why=str(error))
+        if size > _LONGEST_STRING:
+            why = f"it has {size} bytes, {_LONGEST_STRING} is the limit"
+            return ConfigError(f"{tp}: {what} cannot be sent", why=why)
+    try:
+        _NUMBERS.pack(tp.partition, offset.offset, offset.leader_epoch)
+    except struct.error as error:
+        return ConfigError(f"{tp}: {offset} cannot be sent", why=str(error))
+    return None

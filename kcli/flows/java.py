@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from kcli.core.child_environment import child_environment
+from kcli.core.secret import child_environment
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.errors import KcliError
 from kcli.core.kernels.shapes import Row, Text
-from kcli.core.producer.origins import Origin, Rows, listed_rows
+from kcli.core.producer.origins import OriginRows, Rows, listed_rows
 from kcli.core.producer.partitioner import ANYWHERE, no_partition_named
 from kcli.core.producer.report import Report, Totals
 from kcli.core.producer.serialization import line_too_long
@@ -70,7 +70,7 @@ class DryProducer:
             self._settle(topic, origin, listed_rows(good))
 
     def _settle(self, topic: str, origin: Any, rows: Rows, error: KcliError | None = None) -> None:
-        report = Report(TopicPartition(topic, -1), len(rows), 0, -1, error, [Origin(0, origin, rows)])
+        report = Report(TopicPartition(topic, -1), len(rows), 0, -1, error, [OriginRows(0, origin, rows)])
         self.totals.add_report(report)
         self._on_delivery(report)
 

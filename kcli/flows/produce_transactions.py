@@ -6,13 +6,15 @@ aborts the open transaction; its records have failed, unless a checkpoint lets a
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 import msgspec
 
+from kcli.core.admin.admin import Admin
 from kcli.core.error_codes import (
     INVALID_RECORD,
     INVALID_TIMESTAMP,
@@ -25,8 +27,10 @@ from kcli.core.errors import (
     TransactionAbortableError,
     TransactionUnknownError,
     UnknownPartitionError,
+    UnsupportedError,
 )
 from kcli.core.exit_codes import ExitCode
+from kcli.core.own_names import CHECKPOINTS
 from kcli.core.producer.origins import listed_rows
 from kcli.core.producer.producer import Producer
 from kcli.core.producer.serialization import RecordTooLargeError
@@ -265,6 +269,38 @@ class UnknownPositionError(KcliError):
     """It is not known how far the last transaction of a checkpoint got."""
 
     exit_code = ExitCode.REFUSED
+
+
+def transactional_flow(
+    producer: Producer,
+    topic: str,
+    checkpoint: Checkpoint | None,
+    *,
+    every: int | None,
+    open_admin: Callable[[], Admin],
+    initialize: Callable[[], None],
+) -> Callable[..., ProduceRun]:
+    """The flow, after ``initialize`` has taken over the transactional id; sets the checkpoint to the last transaction of
+    its group. UnsupportedError for brokers that could not tell a later run which one was the last.
+    """
+    if checkpoint is not None:
+        with open_admin() as admin:
+            if (lacking := admin.lacks("fetch_stable")) is not None:
+                raise UnsupportedError(
+                    "--checkpoint with --transactional-id needs brokers of Kafka 2.5 or later",
+                    why=f"{lacking}: the next run could not tell where this one ended",
+                    do="leave out one of them",
+                )
+    initialize()
+    limits = Transactions(every or DEFAULT_EVERY)
+    if checkpoint is not None:
+        group, tp = CHECKPOINTS + producer.options.transactional_id, TopicPartition(topic, 0)
+        if checkpoint.resumes:
+            with open_admin() as admin:
+                stored = admin.fetch_offsets({group: [tp]}, require_stable=True)[group]
+            checkpoint.position = resumed_position(checkpoint, group, stored, tp)
+        limits = Transactions(limits.every, group=group, run=checkpoint.run)
+    return partial(TransactionalRun, transactions=limits)
 
 
 def resumed_position(checkpoint: Checkpoint, group: str, stored: Any, tp: TopicPartition) -> InputPosition:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextvars import Token
 from types import FrameType, TracebackType
 
-from kcli.core.codecs.interruption import stop_requested
+from kcli.core.codecs.decompress import stop_requested
 from kcli.core.exit_codes import signalled
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -4,9 +4,8 @@ import os
 import signal
 import sys
 
-from kcli.core.child_environment import child_environment
-from kcli.output.colour import is_terminal
-from kcli.output.terminal_size import terminal_size
+from kcli.core.secret import child_environment
+from kcli.output.terminal import is_terminal, terminal_size
 
 _NOT_FOUND = 127
 """The exit status of a shell that does not find a program."""

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from kcli.output.talk import Talk
-from kcli.output.terminal_size import terminal_size
+from kcli.output.terminal import terminal_size
 
 _ROOM_FOR_BAR = 60
 """Columns of a terminal that has room for it beside what is done and what is left."""

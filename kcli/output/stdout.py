@@ -15,10 +15,9 @@ import sys
 from collections.abc import Mapping
 from typing import IO, Any, BinaryIO
 
-from kcli.output.colour import is_terminal, wants_colour
 from kcli.output.pager import paged
 from kcli.output.sanitise import visible
-from kcli.output.terminal_size import terminal_size
+from kcli.output.terminal import is_terminal, terminal_size, wants_colour
 
 
 class _Counted(io.RawIOBase):

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO
 
-from kcli.output.colour import heading_start, is_terminal, wants_colour
 from kcli.output.sanitise import visible
-from kcli.output.terminal_size import terminal_size
+from kcli.output.terminal import heading_start, is_terminal, terminal_size, wants_colour
 
 _COMMAND = re.compile(r"(.*?\S: )(kcli \S.*)")
 YELLOW, DIM, RESET = "\x1b[33m", "\x1b[2m", "\x1b[0m"

@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 
 from kcli.core.errors import ConfigError
 from kcli.flows.inputs.csv_rows import CsvParser
-from kcli.flows.inputs.headers import HeaderBlocks
-from kcli.flows.inputs.input_format import InputFormat
+from kcli.flows.inputs.input_format import HeaderBlocks, InputFormat
 from kcli.flows.inputs.item import BadInput, InputError, InputRow, Parser
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.parsers import parser_of

@@ -27,6 +27,25 @@ _WITHOUT_SASL: Unused = (
     "add -X security.protocol=SASL_SSL, or leave it out",
 )
 
+_OF_MEMBERS = (
+    "group_instance_id",
+    "group_protocol",
+    "group_remote_assignor",
+    "partition_assignment_strategy",
+    "session_timeout_ms",
+    "heartbeat_interval_ms",
+    "max_poll_interval_ms",
+    "enable_auto_commit",
+    "auto_commit_interval_ms",
+)
+_OF_CLASSIC = ("session_timeout_ms", "heartbeat_interval_ms", "partition_assignment_strategy")
+_MEMBERS: Unused = ("it is for members of a group", "give -g GROUP, or leave it out")
+_CLASSIC: Unused = ("with group.protocol=consumer the coordinator decides that", "leave it out")
+_CONSUMER: Unused = (
+    "with group.protocol=classic the members assign",
+    "add -X group.protocol=consumer, or use partition.assignment.strategy",
+)
+
 
 def unused_options(
     resolved: Resolved,
@@ -51,6 +70,17 @@ def unused_options(
         elif name.startswith("sasl_") and not protocol.startswith("SASL"):
             found[name] = _under(protocol, _WITHOUT_SASL)
     return found
+
+
+def unused_of_members(resolved: Resolved, group: str | None) -> dict[str, Unused]:
+    """Options of a consumer that a run does not use as a member of this group, or without one."""
+    if group is None:
+        ignored = {"group_id": _MEMBERS} if resolved.values.get("group_id") else {}
+        return dict.fromkeys(_OF_MEMBERS, _MEMBERS) | ignored
+    protocol = resolved.values.get("group_protocol", "classic")
+    if protocol == "consumer":
+        return dict.fromkeys(_OF_CLASSIC, _CLASSIC)
+    return {"group_remote_assignor": _CONSUMER}
 
 
 def check(resolved: Resolved, unused: Mapping[str, Unused], command: str) -> None:

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.profiles.jaas import parse_jaas
-from kcli.profiles.java_keys import JAVA_SASL_KEYS
 from kcli.profiles.pairs import Pair, Report
-from kcli.profiles.secret_keys import JAAS
+from kcli.profiles.secret_keys import JAAS, JAVA_SASL_KEYS
 
 _SECURITY = "org.apache.kafka.common.security."
 _SHADED = "kafkashaded."  # Databricks and others rename Kafka's packages

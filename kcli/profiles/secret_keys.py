@@ -134,3 +134,11 @@ def _field(key: str) -> dataclasses.Field[Any] | None:
 
         return registry_option(key)
     return option_field(key)
+
+
+JAVA_SASL_KEYS = frozenset((
+    JAAS, "sasl.client.callback.handler.class", "sasl.login.callback.handler.class", "sasl.login.class",
+    "sasl.oauthbearer.jwt.retriever.class", "sasl.oauthbearer.method", "sasl.oauthbearer.grant.type",
+    "sasl.oauthbearer.metadata.authentication.type",
+))  # fmt: skip
+"""The keys by which other clients configure SASL: ``java_sasl.py``, which few starts need, translates them."""

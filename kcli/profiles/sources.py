@@ -11,10 +11,10 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.core.near_names import near_names
 from kcli.files.reading import FileState
 from kcli.profiles.environment import kafka_pairs, kcli_pairs
-from kcli.profiles.java_keys import JAVA_SASL_KEYS
 from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
 from kcli.profiles.profile import Profile
 from kcli.profiles.properties import PropertiesFile, parse_properties, split_pair
+from kcli.profiles.secret_keys import JAVA_SASL_KEYS
 from kcli.profiles.sifting import chosen_protocol
 
 if TYPE_CHECKING:

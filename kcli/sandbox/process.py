@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from kcli.core.child_environment import child_environment
+from kcli.core.secret import child_environment
 from kcli.sandbox.errors import StartError
 from kcli.sandbox.identity import ProcessId, identify, is_alive, send
 

@@ -18,7 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kcli.core.child_environment import child_environment
+from kcli.core.secret import child_environment
 from kcli.sandbox.identity import ProcessId, send
 
 

@@ -26,7 +26,7 @@ ELSEWHERE = {
     "commands/_cluster_rows.py:_print": ["ClusterDescriptionList ClusterDescription CLUSTER"],
     "commands/_config_show.py:print_values": ["ClientConfigList ClientConfig (*_COLUMNS,_ORIGIN)"],
     "commands/configs/describe.py:describe_configs": ["ConfigValueList ConfigValue _COLUMNS+_WITH_ORIGIN"],
-    "commands/_produce_report.py:_print": [
+    "commands/produce/report.py:_print": [
         "ProduceReport ProduceReport KEYS",
         "ProducePlan ProducePlan ('topic','partitions','lines','failed','bad_input')",
     ],

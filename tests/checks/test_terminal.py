@@ -44,7 +44,7 @@ OWN = (
     "docgen/__main__.py:main", "docgen/__main__.py:write_site",
     "docgen/pictures.py:main", "tui/driver.py:TopDriver.restore_at_once",
     # Names for completion, which are checked one by one; and the input of `produce --tee`, which the user has.
-    "commands/_complete.py:_print", "commands/_produce_run.py:_tee.tap",
+    "commands/_complete.py:_print", "commands/produce/run.py:_tee.tap",
     # The stream itself.
     "output/stdout.py:Output.write",
 )  # fmt: skip

@@ -67,7 +67,7 @@ EVERY = [*(OWN_LINES.get(path, line_of(path)) for path in PATHS), *OTHERWISE]
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr("kcli.commands._produce_run.TOPIC_PATIENCE", 0.1)
+    monkeypatch.setattr("kcli.commands.produce.run.TOPIC_PATIENCE", 0.1)
     with ExitStack() as stack:
         made = World(tmp_path, stack)
         made.cluster.settings.auto_create_topics = True

@@ -12,7 +12,7 @@ import confluent_kafka
 import pytest
 
 from kcli.core import Admin, Consumer
-from kcli.core.cluster import stall_reporter as troubles
+from kcli.core.cluster import retry as troubles
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import (
     BrokerError,

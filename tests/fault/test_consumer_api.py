@@ -12,7 +12,7 @@ from kcli.core import Admin, Consumer, Producer
 from kcli.core.cluster.offsets import EARLIEST
 from kcli.core.consumer import consumer as consumer_module
 from kcli.core.consumer import poll_buffer
-from kcli.core.consumer.deserialization import DeserializationError
+from kcli.core.consumer.arguments import DeserializationError
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import (

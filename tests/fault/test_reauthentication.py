@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from kcli.core import Admin, Consumer, Producer
-from kcli.core.connection import session
+from kcli.core.connection import state
 from kcli.core.errors import AuthError
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.heartbeat import HeartbeatRequest
@@ -143,8 +143,8 @@ def test_a_connection_that_was_idle_for_longer_than_its_session_is_replaced_sile
 @pytest.fixture
 def renewed_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sessions are renewed after a tenth: there is much time until they end, even if the machine is busy."""
-    monkeypatch.setattr(session, "_EARLIEST", 0.1)
-    monkeypatch.setattr(session, "_LATEST", 0.1)
+    monkeypatch.setattr(state, "_EARLIEST", 0.1)
+    monkeypatch.setattr(state, "_LATEST", 0.1)
 
 
 @pytest.mark.case("X12")

@@ -23,7 +23,7 @@ from kcli.core.kernels import arrow_ops
 from kcli.core.kernels import render_ops as op
 from kcli.core.kernels.active import arrow_columns, crc32c
 from kcli.core.kernels.arrow_ops import Array
-from kcli.core.kernels.digest_ops import DIGEST_SIZE, NO_RECORDS
+from kcli.core.kernels.shapes import DIGEST_SIZE, NO_RECORDS
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.messages.fetch import AbortedTransaction, PartitionData
 from kcli.core.records.batch import CRC_START, HEADER, HEADER_SIZE, LENGTH_END

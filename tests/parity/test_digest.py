@@ -10,7 +10,7 @@ import pytest
 
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.arrow_ops import ArrowPart
-from kcli.core.kernels.digest_ops import NO_RECORDS
+from kcli.core.kernels.shapes import NO_RECORDS
 from kcli.core.types import Header
 from tests.parity import plain
 from tests.parity.damage import BLOCKS, TRIALS, GuardedMemory

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kcli.commands._consume_options import unused_of_members
-from kcli.commands._what_to_read import Topics
 from kcli.commands.perf._conclusion import conclude
 from kcli.commands.perf._configuration import client_configuration
 from kcli.commands.perf._load_flags import check_shares, check_warmup
@@ -17,6 +15,7 @@ from kcli.commands.perf._shown import Shown
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.permitted import check_permitted
+from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.ranges import bounds
@@ -34,6 +33,7 @@ from kcli.flows.perf.surroundings import host, versions
 from kcli.flows.perf.workers import run_test
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
+from kcli.profiles.applicability import unused_of_members
 
 _MATTER = (
     "check_crcs",
@@ -63,7 +63,7 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
             confirm(inv, f"Join group {group}", f"Join group {group}?", name=group, danger=danger)
     given = inv.client_options(
         ConsumerOptions,
-        unused=_UNUSED | unused_of_members(inv, group),
+        unused=_UNUSED | unused_of_members(inv.resolved, group),
         group_id=group,
         auto_offset_reset=start,
     )

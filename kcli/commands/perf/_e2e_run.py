@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.commands._consume_options import unused_of_members
 from kcli.commands.perf._conclusion import conclude
 from kcli.commands.perf._configuration import client_configuration
 from kcli.commands.perf._load_flags import check_markable, check_warmup, values_of
@@ -32,6 +31,7 @@ from kcli.flows.perf.surroundings import host, versions
 from kcli.flows.perf.workers import run_test
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
+from kcli.profiles.applicability import unused_of_members
 
 _RECORDS = 10_000  # without a choice, as in Kafka's tool
 _OF_PRODUCER = ("acks", "batch_size", "compression_type", "enable_idempotence", "linger_ms")
@@ -93,7 +93,7 @@ def _options(inv: Invocation, flags: Mapping[str, Any]) -> tuple[ProducerOptions
     linger = None if "linger_ms" in inv.resolved.values else 0.0
     return inv.pair_options(
         (ProducerOptions, ConsumerOptions),
-        unused=_UNUSED | UNUSED_BY_LOADS | unused_of_members(inv, group),
+        unused=_UNUSED | UNUSED_BY_LOADS | unused_of_members(inv.resolved, group),
         own=({"linger_ms": linger}, {"group_id": group}),
     )
 

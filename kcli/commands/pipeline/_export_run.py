@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from kcli.commands._what_to_read import Topics
 from kcli.commands.pipeline._export_flags import FIXED, export_range, export_request
 from kcli.commands.pipeline._export_report import COLUMNS, NOTHING_DONE, of_manifest, with_empty
 from kcli.commands.pipeline._job_run import (
@@ -22,6 +21,7 @@ from kcli.commands.pipeline._job_run import (
 )
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms

@@ -4,10 +4,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kcli.commands._what_to_read import Topics
 from kcli.commands.pipeline._job_run import cluster_of, with_runner
 from kcli.commands.pipeline._ranges import wanted_range
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
 from kcli.core.arrow.fields import RECORD_COLUMNS
 from kcli.core.consumer.consumer import Consumer

@@ -5,13 +5,13 @@ from contextlib import ExitStack
 from hashlib import sha256
 from typing import Any
 
-from kcli.commands._what_to_read import Topics
 from kcli.commands.pipeline._job_run import cluster_of, print_report, run_job, runner_of, with_runner
 from kcli.commands.pipeline._ranges import wanted_range
 from kcli.commands.pipeline._replay_plan import plan_text, sum_up
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
+from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer

@@ -7,8 +7,7 @@ import click
 from kcli.commands.pipeline._job_options import job_options
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import INSTANT
-from kcli.commands.shared.serde_options import serde_option
+from kcli.commands.shared.params import INSTANT, serde_option
 from kcli.commands.shared.types import TOPIC, CountType
 
 

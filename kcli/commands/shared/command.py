@@ -22,7 +22,7 @@ from kcli.commands.shared.options import (
 from kcli.commands.shared.usage import unknown_command, usage, where
 
 if TYPE_CHECKING:
-    from kcli.commands.shared.protection import Changes
+    from kcli.commands.shared.configuration import Changes
 
 F = TypeVar("F", bound=Callable[..., Any])
 Examples = Sequence[tuple[str, str]]

@@ -1,22 +1,27 @@
-"""The client options of a run: those of all sources resolved, checked against what the command uses."""
+"""The client options of a run: those of all sources resolved, checked against what the command uses; and what the marks
+of a profile forbid: ``read_only`` every command that changes the cluster.
+
+A command declares whether it does (``changes`` of ``command.Command``); one that does not say counts as if it did.
+"""
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.passwords import asked_password, lacks_password, leave_no_core
-from kcli.commands.shared.protection import ReadOnlyError, may_change, read_only_refusal
 from kcli.commands.shared.sources import sources_of
-from kcli.core.errors import ConfigError
+from kcli.core.errors import ConfigError, KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions, key_of, option_names
 from kcli.output.talk import Talk
 from kcli.profiles.applicability import Unused, check, unused_options
 from kcli.profiles.pairs import COMMAND_LINE
 from kcli.profiles.private_files import check_private_files
+from kcli.profiles.profile import Profile
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
 from kcli.profiles.secret_keys import SecretSource
 from kcli.profiles.secrets import SecretReader
@@ -24,6 +29,35 @@ from kcli.profiles.sources import Sources
 
 if TYPE_CHECKING:
     from kcli.serde.registry.options import RegistryOptions
+
+
+Changes = bool | Callable[[Mapping[str, Any]], bool]
+"""Whether a command changes the cluster, or a function of its flags that tells."""
+
+
+class ReadOnlyError(KcliError):
+    """The profile allows reading only."""
+
+    exit_code = ExitCode.REFUSED
+
+
+def may_change(changes: Changes | None, flags: Mapping[str, Any]) -> bool:
+    """Whether a command with these flags changes anything on the cluster."""
+    if callable(changes):
+        return changes(flags)
+    return changes is not False
+
+
+def read_only_refusal(profile: Profile | None, what: str) -> ReadOnlyError | None:
+    """The error for ``what`` under a read-only profile; None under any other."""
+    if profile is None or not profile.read_only:
+        return None
+    return ReadOnlyError(
+        f"{what} is refused: profile {profile.name} is read-only",
+        why=f"read_only = true in {profile.mark_origins.get('read_only', profile.origin)}; nothing was done",
+        do="use another profile with --profile NAME, or change read_only there",
+    )
+
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 P = TypeVar("P", bound=ClientOptions)

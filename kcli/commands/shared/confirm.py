@@ -16,8 +16,8 @@ from kcli.commands.shared.usage import usage
 from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.output.colour import heading
 from kcli.output.sanitise import visible, visible_line
+from kcli.output.terminal import heading
 
 GO, STOP, ASK, MISMATCH, IMPOSSIBLE = "go", "stop", "ask", "mismatch", "impossible"
 

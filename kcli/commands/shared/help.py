@@ -18,9 +18,8 @@ from kcli.docgen.describe import CommandDoc, Example, OptionDoc, describe
 from kcli.docgen.environment import ENVIRONMENT
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.docgen.topics import TOPICS
-from kcli.output.colour import wants_colour
 from kcli.output.pager import page
-from kcli.output.terminal_size import terminal_size
+from kcli.output.terminal import terminal_size, wants_colour
 
 if TYPE_CHECKING:
     from kcli.docgen.concepts import Concept

@@ -315,3 +315,16 @@ DELIMITER = Word("delimiter", parse_delimiter)
 OFFSET = Word("offset", offset, OFFSET_WORDS[:2], concept="offsets")
 OFFSET_RANGE = Word("range", offset_range, OFFSET_WORDS, concept="offsets")
 INSTANT = Word("time", instant, concept="times")
+
+
+def serde_option(text: str) -> Callable[[Any], Any]:
+    """``-s``; ``{names}`` in its help becomes the serdes that both read and write. ``serdes.py`` opens them."""
+    return click.option(
+        "-s",
+        "--serde",
+        "serdes",
+        type=SERDE,
+        multiple=True,
+        metavar="[key=|value=]SERDE",
+        help=text.format(names=", ".join(SERDES_BOTH_WAYS)),
+    )

@@ -5,7 +5,6 @@ written are decoded, once each, and counted when that fails; filters decode what
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
@@ -17,26 +16,30 @@ from kcli.serde.schema_serde import WOULD
 _INTERNAL_TOPICS = {f"__{name}": name for name in INTERNAL}
 
 
-def serdes_to_read(inv: Invocation, flags: dict[str, Any], topics: Sequence[str]) -> Serdes | None:
-    """For ``consume``; None if nothing is decoded. Internal topics of Kafka are decoded without ``-s``."""
+def serdes_to_read(
+    inv: Invocation, given: Sequence[str], topics: Sequence[str], *, raw: bool, filtered: bool
+) -> Serdes | None:
+    """For ``consume`` with the ``given`` values of ``-s``; None if nothing is decoded. Internal topics of Kafka are
+    decoded without ``-s``, unless ``raw``. ``filtered``: whether filters read the fields.
+    """
     kind = inv.values.output
-    if not flags["serdes"]:
-        specs = _of_topic(topics) if not (flags["raw"] or kind in ("raw", "hex")) else SerdeSpecs()
+    if not given:
+        specs = _of_topic(topics) if not (raw or kind in ("raw", "hex")) else SerdeSpecs()
         if specs.value is not None:
             inv.talk.detail(f"{topics[0]}: decoded as {specs.value}; --raw shows the bytes")
         return _opened(inv, specs) if specs else None
-    if kind in ("raw", "hex") and flags["where"] is None and not flags["grep"]:
+    if kind in ("raw", "hex") and not filtered:
         raise usage(
             f"kcli consume: -s with -o {kind}",
             why="that format shows bytes as they are",
             do="leave one of them out; with --where or --grep the two go together",
         )
-    return _opened(inv, parse_serdes(flags["serdes"]))
+    return _opened(inv, parse_serdes(given))
 
 
-def serdes_to_write(inv: Invocation, flags: dict[str, Any]) -> tuple[SerdeSpecs, Serdes]:
+def serdes_to_write(inv: Invocation, given: Sequence[str]) -> tuple[SerdeSpecs, Serdes]:
     """For ``produce``: the specifications as given, and the serdes."""
-    specs = parse_serdes(flags["serdes"], writing=True)
+    specs = parse_serdes(given, writing=True)
     used = SerdeSpecs(_not_registering(specs.key), _not_registering(specs.value)) if inv.dry_run else specs
     return specs, _opened(inv, used, writing=True)
 

@@ -25,7 +25,7 @@ from kcli.core.error_codes import (
     UNKNOWN_TOPIC_OR_PARTITION,
 )
 from kcli.core.errors import BrokerError, ConfigError, KcliError
-from kcli.core.group.offset_requests import commit_request, have_ids, read_commit, unwritable
+from kcli.core.group.offset_requests import commit_request, have_ids, read_commit
 from kcli.core.permissions import on_group, on_topic
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kcli.core.protocol.messages.offset_delete import (
@@ -35,6 +35,7 @@ from kcli.core.protocol.messages.offset_delete import (
     OffsetDeleteResponse,
 )
 from kcli.core.protocol.schema import NO_UUID
+from kcli.core.topic_names import unwritable
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 V = TypeVar("V")

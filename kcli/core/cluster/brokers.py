@@ -13,7 +13,7 @@ from kcli.core.cluster.hosts import HostCheck, host_check
 from kcli.core.cluster.retry import Backoff
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.plan import Plan
-from kcli.core.connection.session import NEVER
+from kcli.core.connection.state import NEVER
 from kcli.core.errors import (
     AuthError,
     ConfigError,

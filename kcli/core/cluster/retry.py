@@ -2,7 +2,7 @@
 
 NOT_ENOUGH_REPLICAS_AFTER_APPEND and REQUEST_TIMED_OUT leave the outcome unknown (``outcome_is_ambiguous``): the
 leader has the batch, which would be stored twice if it were numbered anew after an epoch bump
-(``tests/fault/test_brokers.py``, B6).
+(``tests/fault/test_brokers.py``, B6). ``StallReporter`` reports failures that last.
 """
 
 import random
@@ -23,7 +23,9 @@ from kcli.core.errors import (
     ProtocolError,
     TimedOutError,
 )
+from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
+from kcli.core.types import TopicPartition
 
 JITTER = 0.2
 _RANDOM = random.Random()
@@ -118,3 +120,36 @@ class Backoff:
     def reset(self) -> None:
         """Records a success: the next failure waits the shortest time again."""
         self.failures = 0
+
+
+REPORT_AFTER = 10.0
+"""Seconds; a leader that died has been replaced by then."""
+
+
+class StallReporter:
+    """Partitions whose attempts keep failing: a single retry is not worth a message, ten seconds of retries are.
+
+    Reports one partition of each topic, and when the whole topic has recovered. Used by the thread that owns the loop.
+
+    ``since``: those that fail at present. ``over`` may be left out while there are none.
+    """
+
+    def __init__(self, hooks: Hooks, area: str) -> None:
+        self._hooks, self._area = hooks, area
+        self.since: dict[TopicPartition, float] = {}
+        self._told: set[str] = set()
+
+    def met(self, tp: TopicPartition, error: KcliError, now: float) -> None:
+        """Another attempt has failed, and there will be more."""
+        lasts = now - self.since.setdefault(tp, now)
+        if lasts >= REPORT_AFTER and tp.topic not in self._told:
+            self._told.add(tp.topic)
+            self._hooks.log("warning", self._area, f"{error}; tried for {lasts:.0f} s, and trying on")
+
+    def over(self, tp: TopicPartition) -> None:
+        """An attempt has succeeded, or there will be no more."""
+        if not self.since or self.since.pop(tp, None) is None or tp.topic not in self._told:
+            return
+        if not any(other.topic == tp.topic for other in self.since):
+            self._told.remove(tp.topic)
+            self._hooks.log("info", self._area, f"topic {tp.topic}: no retries any more")

@@ -57,7 +57,7 @@ def decompress(codec: int, data: Buffer, limit: int = DEFAULT_LIMIT) -> Buffer:
 
     Raises CorruptRecordsError for any error of a codec, and if there would be more than ``limit`` bytes: then it names
     the option that raises the limit, and no more than ``limit`` plus some buffers has been allocated. Raises StoppedError
-    when this thread is to stop (``interruption``).
+    when this thread is to stop (``decompress.stop_requested``).
     """
     if codec == Codec.NONE:
         return data

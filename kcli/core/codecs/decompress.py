@@ -2,18 +2,31 @@
 
 Peak memory is the limit plus at most 64 MiB, whatever the data declares (``make bombs``): input is fed in pieces, output
 is produced in steps into one growing buffer. Up to 45 of the 64 are holes in the heap where the buffer was smaller; a
-mapping has none, and is half as fast. Signals are handled between two steps, and a stop that is requested ends it there.
+mapping has none, and is half as fast. Signals are handled between two steps, and a stop that is requested ends it there:
+a batch may legitimately decompress to gigabytes under a raised limit, and the handler of a signal only sets a flag.
 """
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Protocol
 
 from kcli.core.codecs.codec import CapExceededError
-from kcli.core.codecs.interruption import check_stop
-from kcli.core.errors import CorruptRecordsError
+from kcli.core.errors import CorruptRecordsError, StoppedError
 from kcli.core.kernels.varint import Buffer
+
+stop_requested: ContextVar[Callable[[], object]] = ContextVar("stop_requested", default=lambda: False)
+"""Returns something true once this thread is to stop. It belongs to a context, and so to one thread: the threads that
+send what is already read are not interrupted.
+"""
+
+
+def check_stop() -> None:
+    """Raises StoppedError if this thread is to stop."""
+    if stop_requested.get()():
+        raise StoppedError("stopped while a batch was decompressed")
+
 
 GZIP_WINDOW = 31  # window bits of zlib: the largest window, with a gzip header
 

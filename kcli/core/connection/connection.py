@@ -22,8 +22,7 @@ from kcli.core.connection.framing import Frame, FrameReader
 from kcli.core.connection.handshake import BrokerApiVersions, Handshake, handshake, reauthentication
 from kcli.core.connection.inflight import NEVER, InFlight, Sent
 from kcli.core.connection.plan import Broker, Plan
-from kcli.core.connection.session import Session
-from kcli.core.connection.state import ESTABLISHED, TABLE, Event, State
+from kcli.core.connection.state import ESTABLISHED, TABLE, Event, Session, State
 from kcli.core.connection.steps import Compute
 from kcli.core.error_codes import CODES, NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import (

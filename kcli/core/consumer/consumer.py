@@ -21,30 +21,29 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.core.cluster.cluster import Cluster, check_timeout
 from kcli.core.cluster.fanout import UNKNOWN_TOPIC_PATIENCE
 from kcli.core.cluster.metadata import ClusterView, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, list_offsets
 from kcli.core.consumer.arguments import (
+    Deserializer,
+    deserialized,
     offset_given,
     offsets_given,
     partitions_chosen,
     partitions_given,
 )
 from kcli.core.consumer.auto_commit import AutoCommit
-from kcli.core.consumer.deserialization import Deserializer, deserialized
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.fetcher import Fetcher, OutOfRangeError
-from kcli.core.consumer.metrics import ConsumerMetrics
-from kcli.core.consumer.missing_topics import MissingTopics
+from kcli.core.consumer.missing_topics import MissingTopics, TopicPattern
 from kcli.core.consumer.out_of_range import OutOfRange
 from kcli.core.consumer.poll_buffer import PollBuffer
 from kcli.core.consumer.positions import Positions
 from kcli.core.consumer.rebalancing import RebalanceListener, Rebalancing
 from kcli.core.consumer.subscription import UNKNOWN, PartitionState, Phase, Span, Subscription
-from kcli.core.consumer.topic_pattern import TopicPattern
 from kcli.core.consumer.waiting import OpenTransaction
 from kcli.core.errors import (
     ClosedError,
@@ -54,17 +53,35 @@ from kcli.core.errors import (
     TimedOutError,
 )
 from kcli.core.future import Future
-from kcli.core.group.offset_requests import unwritable
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, given
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.records.run import RUN_BYTES
-from kcli.core.topic_names import check_topic
+from kcli.core.topic_names import check_topic, unwritable
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, Record, TopicPartition
 
 if TYPE_CHECKING:
     from kcli.core.group.assignors.assignor import Assignor
     from kcli.core.group.group import Group
+
+
+class ConsumerMetrics(NamedTuple):
+    """Counts since the consumer was created. ``lag``: offsets between the position and the log end, as of the last
+    fetch.
+
+    ``batches_skipped`` counts damaged batches that were skipped (``on.corrupt=skip``).
+    """
+
+    records: int
+    fetches: int
+    bytes_fetched: int
+    commits: int
+    commits_failed: int
+    rebalances: int
+    partitions: int
+    lag: Mapping[TopicPartition, int]
+    batches_skipped: int = 0
+
 
 _NEVER = float("inf")
 _LEAVE_PATIENCE = 5.0  # seconds for the last commit and the LeaveGroup request

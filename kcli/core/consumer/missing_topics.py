@@ -1,10 +1,12 @@
-"""Reports subscribed topics that do not exist, once each, with the most similar names.
+"""Which topics a subscription means: those that a pattern matches, as the metadata changes, and reports of those that do
+not exist, once each, with the most similar names.
 
-This is not an error: a consumer may subscribe before the topic is created. Runs in the consumer's thread.
+That is not an error: a consumer may subscribe before the topic is created. Runs in the consumer's thread.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from heapq import nsmallest
 from typing import Any
@@ -14,6 +16,32 @@ from kcli.core.cluster.metadata import ClusterView, unknown_topic
 from kcli.core.error_codes import NONE
 from kcli.core.future import Future
 from kcli.core.protocol.messages.metadata import MetadataRequest
+
+_PATIENCE = 2.0  # seconds a topic may be missing before it is dropped
+
+
+class TopicPattern:
+    """All topics whose names ``pattern`` matches from the beginning; internal ones only if ``internal``."""
+
+    def __init__(self, cluster: Cluster, pattern: re.Pattern[str], *, internal: bool) -> None:
+        self._cluster = cluster
+        self._pattern = pattern
+        self._internal = internal
+        self._version = -1
+
+    def match_topics(self) -> frozenset[str] | None:
+        """The topics that it matches now; None if the metadata has not changed since the last call."""
+        view = self._cluster.view
+        if view.version == self._version:
+            return None
+        self._version = view.version
+        return frozenset(
+            name
+            for name, topic in view.topics.items()
+            if topic.partitions and self._pattern.match(name) and (self._internal or not topic.internal)
+            if self._cluster.gone(name, _PATIENCE) is None
+        )
+
 
 REPORT_AFTER = 5.0
 """Seconds a topic must be unknown to the brokers: its creation takes a moment to propagate."""

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from kcli.core.cluster.cluster import TOPIC_PATIENCE, Cluster
 from kcli.core.cluster.metadata import TopicView, no_partition, topic_error
-from kcli.core.cluster.retry import classify_code, given_up
-from kcli.core.cluster.stall_reporter import StallReporter
+from kcli.core.cluster.retry import StallReporter, classify_code, given_up
 from kcli.core.consumer.subscription import Changes, PartitionState, Phase, Subscription
 from kcli.core.errors import DataLossError, KcliError, NotFoundError
 from kcli.core.options import ConsumerOptions

@@ -22,8 +22,7 @@ from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.offsets import EARLIEST, LATEST, offsets_request
-from kcli.core.cluster.retry import Backoff, classify_error, given_up
-from kcli.core.cluster.stall_reporter import StallReporter
+from kcli.core.cluster.retry import Backoff, StallReporter, classify_error, given_up
 from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
 from kcli.core.error_codes import NONE
 from kcli.core.errors import (

@@ -6,12 +6,10 @@ commit are checked (``unwritable``) before it joins others in a request, and tho
 evicted for it (``tests/fault/test_rewind_offsets.py``, ``tests/unit/core/group/test_commits.py``).
 """
 
-import struct
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import attrgetter
 
-from kcli.core.errors import ConfigError
 from kcli.core.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -29,9 +27,7 @@ from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 _TOPIC = attrgetter("topic")
-_LONGEST_STRING = 0x7FFF  # bytes: brokers close the connection when a string is longer
 _LAST_BY_NAME = 9  # of both requests; from version 10 on they identify topics by id
-_NUMBERS = struct.Struct(">iqi")
 _FIRST_WITH_EPOCHS = 9  # OffsetCommit: the first version with member epochs (KIP-848)
 
 
@@ -82,23 +78,6 @@ def commit_request(
 def have_ids(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> bool:
     """Whether a commit of these offsets can name its topics by their ids."""
     return all(offset.topic_id != NO_UUID for offset in offsets.values())
-
-
-def unwritable(tp: TopicPartition, offset: OffsetAndMetadata) -> ConfigError | None:
-    """Why Kafka's protocol cannot express this: checked before it is put into a request that it shares with others."""
-    for what, text in (("the topic's name", tp.topic), ("the metadata", offset.metadata or "")):
-        try:
-            size = len(text.encode())
-        except (AttributeError, UnicodeEncodeError) as error:
-            return ConfigError(f"{tp}: {what} cannot be sent", why=str(error))
-        if size > _LONGEST_STRING:
-            why = f"it has {size} bytes, {_LONGEST_STRING} is the limit"
-            return ConfigError(f"{tp}: {what} cannot be sent", why=why)
-    try:
-        _NUMBERS.pack(tp.partition, offset.offset, offset.leader_epoch)
-    except struct.error as error:
-        return ConfigError(f"{tp}: {offset} cannot be sent", why=str(error))
-    return None
 
 
 def read_commit(

@@ -4,11 +4,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kcli.core.kernels.arrow_ops import Array, ArrowPart, Converted, Parts
-from kcli.core.kernels.digest_ops import DigestPiece
-from kcli.core.kernels.mark_ops import MarkedRecords
 from kcli.core.kernels.pure.fill import Cells
 from kcli.core.kernels.render_ops import Facts, Program
-from kcli.core.kernels.shapes import BytesColumn, Columns, NumberColumn, RecordColumns, Row, Text
+from kcli.core.kernels.shapes import (
+    BytesColumn,
+    Columns,
+    DigestPiece,
+    MarkedRecords,
+    NumberColumn,
+    RecordColumns,
+    Row,
+    Text,
+)
 from kcli.core.kernels.varint import Buffer
 from kcli.core.types import Header
 

@@ -134,3 +134,30 @@ def find_in_columns(
             found[index] = 1
             ranges.extend((at + start, at + end))
     return bytes(found), ranges.tobytes()
+
+
+# --- digest_records (tests/parity/test_digest.py) and mark_runs (tests/parity/test_mark_runs.py) ---
+
+DIGEST_SIZE = 16
+"""Bytes of a digest."""
+NO_RECORDS = (1).to_bytes(DIGEST_SIZE, "little")
+"""The digest of a chunk before its first record."""
+
+
+class DigestPiece(NamedTuple):
+    """``records`` records of one chunk, from offset ``first`` to ``last``; ``digest`` is that of the chunk after them."""
+
+    digest: bytes
+    records: int
+    first: int
+    last: int
+
+
+MARK_DIGITS = 12
+"""Hexadecimal digits (lower case) of a sequence number in a mark; a blank follows them."""
+
+MarkRun = tuple[bytes, int, int]
+"""The head of the marks, the first sequence number, and how many records follow each other with numbers one apart."""
+
+MarkedRecords = tuple[int, int, list[MarkRun]]
+"""Records, marked or not; bytes of their keys and values; the runs of the marked ones, in the order of the records."""

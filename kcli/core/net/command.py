@@ -11,8 +11,8 @@ import signal
 import subprocess
 from collections.abc import Mapping
 
-from kcli.core.child_environment import child_environment
 from kcli.core.clock import monotonic
+from kcli.core.secret import child_environment
 
 _STDERR_KEPT = 4_096
 _STDERR_SHOWN = 300

@@ -23,9 +23,8 @@ from kcli.core.errors import KcliError
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.net.channel import Channel
-from kcli.core.net.polling import READ, WRITE, open_poll
+from kcli.core.net.polling import READ, WRITE, Wakeup, open_poll
 from kcli.core.net.timers import Timer, Timers
-from kcli.core.net.wakeup import Wakeup
 
 if TYPE_CHECKING:
     from kcli.core.net.worker import Worker

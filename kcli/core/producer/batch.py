@@ -13,7 +13,7 @@ from itertools import accumulate
 from operator import itemgetter
 
 from kcli.core.errors import KcliError
-from kcli.core.producer.origins import Origin
+from kcli.core.producer.origins import OriginRows
 from kcli.core.protocol.codec import Buffer
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.state_cell import StateCell, TableKey
@@ -117,7 +117,7 @@ class ProducerBatch:
         self.sent_to = -1
         self.sent_at: float | None = None
         self.size = 0
-        self.origins: list[Origin] = []
+        self.origins: list[OriginRows] = []
         self.whole = False
 
     @property

@@ -15,7 +15,7 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.core.kernels.active import group_columns, group_values
 from kcli.core.producer.batch import ProducerBatch
 from kcli.core.producer.column_pieces import Selection
-from kcli.core.producer.origins import Origin, Refuse, shifted
+from kcli.core.producer.origins import OriginRows, Refuse, shifted
 from kcli.core.producer.partitioner import ANYWHERE
 from kcli.core.producer.placer import Placer
 from kcli.core.types import TopicPartition
@@ -26,7 +26,7 @@ _UNNAMED = -(1 << 62)  # in place of a partition, where a row names none
 class ColumnPlacer:
     """Adds the rows of one selection. ``now`` is the timestamp of a row that has none; ``refuse``: see ``placer.py``.
 
-    ``first_row``: the number of the table's first row among the rows of ``token``.
+    ``first_row``: the number of the table's first row among the rows of ``origin``.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class ColumnPlacer:
         by_key: bool,
         now: int,
         refuse: Refuse,
-        token: Any = None,
+        origin: Any = None,
         first_row: int = 0,
     ) -> None:
         self._placer = placer
@@ -46,7 +46,7 @@ class ColumnPlacer:
         self._named = None if by_key else selection.partitions
         self._now = now
         self._refuse = refuse
-        self._token = token
+        self._origin = origin
         self._first_row = first_row
 
     def add_rows(self, partition: int | None) -> None:
@@ -71,8 +71,10 @@ class ColumnPlacer:
         def fill(batch: ProducerBatch) -> int:
             first = batch.count
             taken = batch.builder.append_columns(rows.columns, rows.rows, start, rows.stop, self._now)
-            if self._token is not None and taken:
-                batch.origins.append(Origin(first, self._token, self._numbers(rows, start, start + taken)))
+            if self._origin is not None and taken:
+                batch.origins.append(
+                    OriginRows(first, self._origin, self._numbers(rows, start, start + taken))
+                )
             return taken
 
         try:
@@ -102,7 +104,7 @@ class ColumnPlacer:
 
     def _numbers(self, rows: Selection, start: int, stop: int) -> Any:
         found = replace(rows, start=start, stop=stop).numbers()
-        return found if self._token is None else shifted(found, self._first_row)
+        return found if self._origin is None else shifted(found, self._first_row)
 
     def _by_partition(self) -> Sequence[tuple[int, bytes]]:
         """The rows of each partition. Some without a key are in order with the others: they go to one partition."""

@@ -65,13 +65,13 @@ class ColumnSubmission:
         destination: Destination,
         *,
         longest: int,
-        token: Any,
+        origin: Any,
     ) -> None:
         self._submission = submission
         self._placer = placer
         self._destination = destination
         self._longest = longest
-        self._token = token
+        self._origin = origin
 
     def submit(self, data: Any) -> int:
         """Queues all tables and returns the number of their rows; see ``Producer.send_arrow``."""
@@ -126,14 +126,14 @@ class ColumnSubmission:
                 self._refuse(piece, first_row, row_too_large(piece.topic, number, piece.size, self._longest))
 
     def _submit_piece(self, piece: Selection, first_row: int) -> None:
-        token, destination = self._token, self._destination
+        origin, destination = self._origin, self._destination
         placer = ColumnPlacer(
             self._placer,
             piece,
             by_key=destination.partition == "by-key",
             now=clock.wall_ms(),
-            refuse=partial(self._submission.refuse, piece.topic, token),
-            token=token,
+            refuse=partial(self._submission.refuse, piece.topic, origin),
+            origin=origin,
             first_row=first_row,
         )
         self._submission.submit(
@@ -141,12 +141,12 @@ class ColumnSubmission:
             len(piece),
             piece.size,
             lambda: placer.add_rows(destination.number),
-            origins=origins_of(token, self._rows(piece, first_row)),
+            origins=origins_of(origin, self._rows(piece, first_row)),
         )
 
     def _refuse(self, piece: Selection, first_row: int, error: KcliError) -> None:
-        self._submission.refuse(piece.topic, self._token, self._rows(piece, first_row), piece.size, error)
+        self._submission.refuse(piece.topic, self._origin, self._rows(piece, first_row), piece.size, error)
 
     def _rows(self, piece: Selection, first_row: int) -> Rows:
-        """The rows as those of the token, counted over all tables; without a token only their number matters."""
-        return piece.numbers() if self._token is None else shifted(piece.numbers(), first_row)
+        """The rows as those of the origin, counted over all tables; without a origin only their number matters."""
+        return piece.numbers() if self._origin is None else shifted(piece.numbers(), first_row)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from kcli.core.errors import KcliError
 from kcli.core.hooks import Hooks
 from kcli.core.producer.batch import ProducerBatch
-from kcli.core.producer.origins import Origin
+from kcli.core.producer.origins import OriginRows
 from kcli.core.producer.report import Report, Totals
 from kcli.core.producer.sender_thread import SenderThread
 from kcli.core.records.batch import HEADER_SIZE
@@ -50,7 +50,7 @@ class Completions:
                 self.run_callback(watcher)
 
     def fail_unsent(
-        self, topic: str, count: int, size: int, error: KcliError, origins: Sequence[Origin]
+        self, topic: str, count: int, size: int, error: KcliError, origins: Sequence[OriginRows]
     ) -> None:
         """Records have failed that were put into no batch."""
         self._count_and_report(Report(TopicPartition(topic, -1), count, size, -1, error, origins))

@@ -1,6 +1,6 @@
 """Maps a batch's records to the rows of the calls they came from, so that failures can be reported by line. Pure.
 
-One entry per append, never one per record. ``token`` belongs to the caller and is only passed back; ``rows`` counts
+One entry per append, never one per record. ``origin`` belongs to the caller and is only passed back; ``rows`` counts
 within the call from 0, as a range or as packed native int32.
 """
 
@@ -22,11 +22,11 @@ Refuse = Callable[[Rows, int, KcliError], object]
 """Called for rows that are put into no batch, with their size in bytes and the reason."""
 
 
-class Origin(NamedTuple):
-    """Records ``first`` to ``first + len(rows) - 1`` of a batch are these rows of ``token``."""
+class OriginRows(NamedTuple):
+    """Records ``first`` to ``first + len(rows) - 1`` of a batch are these rows of ``origin``."""
 
     first: int
-    token: Any
+    origin: Any
     rows: Rows
 
 
@@ -54,15 +54,15 @@ def shifted(rows: Rows, by: int) -> Rows:
     return memoryview(array("i", [row + by for row in rows]))
 
 
-def part_of(origins: Sequence[Origin], start: int, count: int) -> list[Origin]:
+def part_of(origins: Sequence[OriginRows], start: int, count: int) -> list[OriginRows]:
     """The origins of ``count`` records from ``start`` on, as those of a separate batch. ``origins`` are in order."""
     found = []
     for index in range(max(0, bisect_right(origins, start, key=_FIRST) - 1), len(origins)):
-        first, token, rows = origins[index]
+        first, origin, rows = origins[index]
         if first >= start + count:
             break
         low = max(0, start - first)
         high = min(len(rows), start + count - first)
         if low < high:
-            found.append(Origin(first + low - start, token, rows[low:high]))
+            found.append(OriginRows(first + low - start, origin, rows[low:high]))
     return found

@@ -14,7 +14,7 @@ from kcli.core.errors import KcliError
 from kcli.core.kernels.shapes import Row
 from kcli.core.producer.accumulator import Accumulator, Fill
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
-from kcli.core.producer.origins import Origin, Refuse, Rows, listed_rows, shifted
+from kcli.core.producer.origins import OriginRows, Refuse, Rows, listed_rows, shifted
 from kcli.core.producer.partitioner import (
     ANYWHERE,
     SPREADS_NULLS,
@@ -70,13 +70,13 @@ class Placer:
         partition: int | None,
         *,
         partitions: Sequence[int] | None = None,
-        token: Any = None,
+        origin: Any = None,
         first_row: int = 0,
         refuse: Refuse,
     ) -> None:
         """Adds rows, each with its own key, value, header block and timestamp, in order within each partition.
 
-        ``partitions`` are those of the rows where already chosen; a row with −1 is refused. ``token``: see
+        ``partitions`` are those of the rows where already chosen; a row with −1 is refused. ``origin``: see
         ``origins.py``; ``first_row`` is the number of the first row there, and row numbers passed to ``refuse`` are
         counted from it, too.
         """
@@ -100,18 +100,18 @@ class Placer:
             if number == ANYWHERE:
                 refuse(numbers, bytes_of(row[1] for row in own), no_partition_named())
                 continue
-            self._add_to_partition(TopicPartition(topic, number), own, token, numbers, refuse)
+            self._add_to_partition(TopicPartition(topic, number), own, origin, numbers, refuse)
 
     def _add_to_partition(
-        self, tp: TopicPartition, rows: Sequence[Row], token: Any, numbers: Rows, refuse: Refuse
+        self, tp: TopicPartition, rows: Sequence[Row], origin: Any, numbers: Rows, refuse: Refuse
     ) -> None:
         start = 0
 
         def fill(batch: ProducerBatch) -> int:
             first = batch.count
             taken = batch.builder.append_rows(rows, start)
-            if token is not None and taken:
-                batch.origins.append(Origin(first, token, numbers[start : start + taken]))
+            if origin is not None and taken:
+                batch.origins.append(OriginRows(first, origin, numbers[start : start + taken]))
             return taken
 
         try:
@@ -122,7 +122,7 @@ class Placer:
             refuse(numbers[start:], size, error)
 
     def add_batch(
-        self, tp: TopicPartition, builder: BatchBuilder, future: RecordFuture, origins: list[Origin]
+        self, tp: TopicPartition, builder: BatchBuilder, future: RecordFuture, origins: list[OriginRows]
     ) -> None:
         """Adds a complete batch; ``future`` is that of its first record."""
         self.check(tp)

@@ -28,18 +28,16 @@ from kcli.core.errors import (
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.kernels.shapes import NO_HEADERS, Row, Text
 from kcli.core.options import ProducerOptions, given
-from kcli.core.producer import process_hooks
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.batch import RecordFuture
 from kcli.core.producer.completions import Completions
-from kcli.core.producer.metrics import ProducerMetrics
-from kcli.core.producer.origins import Origin
+from kcli.core.producer.origins import OriginRows
 from kcli.core.producer.partitioner import OwnPartitioner
 from kcli.core.producer.placer import Placer
-from kcli.core.producer.report import Report, Totals
+from kcli.core.producer.report import ProducerMetrics, Report, Totals
 from kcli.core.producer.requests import check_offer
 from kcli.core.producer.sender import Sender
-from kcli.core.producer.sender_thread import SenderThread
+from kcli.core.producer.sender_thread import SenderThread, watch
 from kcli.core.producer.serialization import (
     Serializer,
     check_record,
@@ -103,7 +101,7 @@ class Producer:
         )
         self._thread = SenderThread(
             lambda: self._sender.run(),  # noqa: PLW0108 - the sender is made below
-            lambda: process_hooks.watch(self),  # refers to the producer, so it lives as long as its thread
+            lambda: watch(self),  # refers to the producer, so it lives as long as its thread
             self._accumulator.close,
         )
         self._completions = Completions(self._thread, hooks, on_delivery)
@@ -326,7 +324,7 @@ class Producer:
             self._placer,
             Destination(topic, partition),
             longest=self.options.max_request_size,
-            token=origin,
+            origin=origin,
         ).submit(data)
 
     def send_batch(
@@ -348,7 +346,7 @@ class Producer:
         """
         builder = take_over(batch, first, stop) if not rows else batch_of_rows(rows, batch.codec)
         future = RecordFuture(self._thread.wait, self._thread.lock)
-        origins = [] if origin is None else [Origin(0, origin, range(builder.count))]
+        origins = [] if origin is None else [OriginRows(0, origin, range(builder.count))]
         self._submission.submit(
             tp.topic,
             builder.count,

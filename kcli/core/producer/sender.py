@@ -35,8 +35,13 @@ from typing import TYPE_CHECKING, Any
 from kcli.core.cluster.brokers import PRODUCE
 from kcli.core.cluster.cluster import TOPIC_PATIENCE, Cluster
 from kcli.core.cluster.metadata import no_partition, topic_error
-from kcli.core.cluster.retry import Backoff, classify_code, classify_error, outcome_is_ambiguous
-from kcli.core.cluster.stall_reporter import StallReporter
+from kcli.core.cluster.retry import (
+    Backoff,
+    StallReporter,
+    classify_code,
+    classify_error,
+    outcome_is_ambiguous,
+)
 from kcli.core.error_codes import (
     CORRUPT_MESSAGE,
     DUPLICATE_SEQUENCE_NUMBER,
@@ -51,12 +56,11 @@ from kcli.core.future import Future
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.batch import BatchEvent, BatchState, ProducerBatch
-from kcli.core.producer.expiry import parked_too_long, timed_out
 from kcli.core.producer.idempotence import Idempotence
-from kcli.core.producer.metrics import Counters
 from kcli.core.producer.parked import Parked
 from kcli.core.producer.producer_ids import ProducerIds
-from kcli.core.producer.refusals import TOO_FEW_REPLICAS, Refusals
+from kcli.core.producer.refusals import TOO_FEW_REPLICAS, Refusals, parked_too_long, timed_out
+from kcli.core.producer.report import Counters
 from kcli.core.producer.requests import answers, produce_request
 from kcli.core.producer.splitting import (
     CODES_OF_RECORDS,

@@ -1,7 +1,15 @@
-"""The sender's thread as its callers see it: started once, waited for, and its death raised in all of them."""
+"""The sender's thread as its callers see it: started once, waited for, and its death raised in all of them.
 
+It is a daemon thread, which ends with the process whatever is left, and a forked child has none: producers that were not
+closed are flushed at process exit, and unusable in a forked child.
+"""
+
+import atexit
+import os
 import threading
+import weakref
 from collections.abc import Callable
+from typing import Any
 
 from kcli.core.errors import ClosedError, KcliError
 from kcli.core.producer.waiters import Waiters
@@ -96,3 +104,30 @@ class SenderThread:
             # crash then, instead of waiting for a thread that is gone.
             self._ended = True
             self.notify()
+
+
+_PATIENCE = 5.0  # seconds for flushing at process exit
+
+
+_open: "weakref.WeakSet[Any]" = weakref.WeakSet()
+
+
+def watch(producer: Any) -> None:
+    """Watches a ``Producer`` until it is garbage-collected."""
+    _open.add(producer)
+
+
+def _close_all() -> None:
+    for producer in list(_open):
+        if producer.outstanding:
+            producer.close(_PATIENCE)
+
+
+def _mark_forked() -> None:
+    for producer in list(_open):
+        producer.forked()
+    _open.clear()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_mark_forked)

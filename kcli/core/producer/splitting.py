@@ -11,7 +11,7 @@ from kcli.core.error_codes import INVALID_RECORD, INVALID_TIMESTAMP
 from kcli.core.kernels.shapes import Row
 from kcli.core.producer.batch import BatchEvent, ProducerBatch
 from kcli.core.producer.idempotence import SEQUENCES
-from kcli.core.producer.origins import Origin, part_of
+from kcli.core.producer.origins import OriginRows, part_of
 from kcli.core.protocol.messages.produce import PartitionProduceResponse
 
 CODES_OF_RECORDS = frozenset({INVALID_RECORD, INVALID_TIMESTAMP})
@@ -92,8 +92,8 @@ def _number(parts: Sequence[ProducerBatch], batch: ProducerBatch) -> None:
         sequence = (sequence + part.count) % SEQUENCES
 
 
-def _origins(origins: Sequence[Origin], runs: Sequence[range]) -> list[Origin]:
-    found: list[Origin] = []
+def _origins(origins: Sequence[OriginRows], runs: Sequence[range]) -> list[OriginRows]:
+    found: list[OriginRows] = []
     at = 0
     for run in runs:
         found += [one._replace(first=one.first + at) for one in part_of(origins, run.start, len(run))]

@@ -16,7 +16,7 @@ from kcli.core.kernels.shapes import Row, Text
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.completions import Completions
-from kcli.core.producer.origins import Origin, Rows
+from kcli.core.producer.origins import OriginRows, Rows
 from kcli.core.producer.parked import Parked
 from kcli.core.producer.placer import Placer
 from kcli.core.producer.sender import Sender
@@ -65,7 +65,7 @@ class Submission:
         failed: Callable[[KcliError], None] | None = None,
         *,
         later: bool = False,
-        origins: Sequence[Origin] = (),
+        origins: Sequence[OriginRows] = (),
     ) -> None:
         """Queues records with ``place``, or parks them: until the partitions are known, or, ``later``, for the sender."""
         if self._must_park(topic) or later:
@@ -80,24 +80,24 @@ class Submission:
         size: int,
         partition: int | None,
         partitions: Sequence[int] | None,
-        token: Any,
+        origin: Any,
         first_row: int,
     ) -> None:
         """Queues rows piece by piece. Raises if the first piece cannot be queued; later ones are reported as failed."""
-        refuse = partial(self.refuse, topic, token)
+        refuse = partial(self.refuse, topic, origin)
 
         def place(part: slice) -> None:
             own = None if partitions is None else partitions[part]
             first = first_row + part.start
             self._placer.add_rows(
-                topic, rows[part], partition, partitions=own, token=token, first_row=first, refuse=refuse
+                topic, rows[part], partition, partitions=own, origin=origin, first_row=first, refuse=refuse
             )
 
         for part, share in self._pieces(len(rows), size):
             numbers = range(first_row + part.start, first_row + min(part.stop, len(rows)))
             try:
                 self.submit(
-                    topic, len(numbers), share, partial(place, part), origins=origins_of(token, numbers)
+                    topic, len(numbers), share, partial(place, part), origins=origins_of(origin, numbers)
                 )
             except KcliError as error:
                 if not part.start:
@@ -115,7 +115,7 @@ class Submission:
         how: TextFormat,
         partition: int | None,
         timestamp: int,
-        token: Any,
+        origin: Any,
     ) -> int:
         """Queues the lines of ``text[start:stop]`` piece by piece, like ``submit_rows``; returns the number of lines."""
         row = 0
@@ -129,13 +129,13 @@ class Submission:
                     )
             try:
                 row += self._submit_region(
-                    topic, Region(text, start, cut, token, row), how, partition, timestamp
+                    topic, Region(text, start, cut, origin, row), how, partition, timestamp
                 )
             except KcliError as error:
                 if not row:
                     raise
                 left = line_count(text, start, stop, how.delimiter)
-                self.refuse(topic, token, range(row, row + left), stop - start, error)
+                self.refuse(topic, origin, range(row, row + left), stop - start, error)
                 return row + left
             start = cut
         return row
@@ -147,17 +147,22 @@ class Submission:
     def _submit_region(
         self, topic: str, region: Region, how: TextFormat, partition: int | None, timestamp: int
     ) -> int:
-        refuse = partial(self.refuse, topic, region.token)
+        refuse = partial(self.refuse, topic, region.origin)
         if not self._must_park(topic):
             placer = TextPlacer(self._placer, topic, region, how, timestamp, refuse)
             return self._place(partial(placer.add_lines, partition))
         kept = bytes(memoryview(region.text)[region.start : region.end])
         count = line_count(kept, 0, len(kept), how.delimiter)
-        copy = Region(kept, 0, len(kept), region.token, region.first_row)
+        copy = Region(kept, 0, len(kept), region.origin, region.first_row)
         rows = range(region.first_row, region.first_row + count)
         placer = TextPlacer(self._placer, topic, copy, how, timestamp, refuse)
         self._park(
-            topic, count, len(kept), lambda: placer.add_lines(partition), None, origins_of(region.token, rows)
+            topic,
+            count,
+            len(kept),
+            lambda: placer.add_lines(partition),
+            None,
+            origins_of(region.origin, rows),
         )
         return count
 
@@ -204,7 +209,7 @@ class Submission:
         size: int,
         place: Callable[[], object],
         failed: Callable[[KcliError], None] | None,
-        origins: Sequence[Origin],
+        origins: Sequence[OriginRows],
     ) -> None:
         def fail(error: KcliError) -> None:
             self.fail_transaction(error)
@@ -235,12 +240,12 @@ class Submission:
         self._accumulator.park(topic, parked)
         self._cluster.loop.wakeup()
 
-    def refuse(self, topic: str, token: Any, rows: Rows, size: int, error: KcliError) -> None:
+    def refuse(self, topic: str, origin: Any, rows: Rows, size: int, error: KcliError) -> None:
         """Reports rows that could not be queued as failed."""
         if isinstance(error, UnknownPartitionError):  # it may have been created since
             self._cluster.loop.call_threadsafe(self._cluster.request_refresh)
         self.fail_transaction(error)
-        self._completions.fail_unsent(topic, len(rows), size, error, origins_of(token, rows))
+        self._completions.fail_unsent(topic, len(rows), size, error, origins_of(origin, rows))
 
     def fail_transaction(self, error: KcliError) -> None:
         """A record is lost: an open transaction must not be committed without it."""
@@ -252,6 +257,6 @@ def _nothing(_: KcliError | None = None) -> None:
     """Replaces the callbacks of a parked call that is over."""
 
 
-def origins_of(token: Any, rows: Rows) -> list[Origin]:
+def origins_of(origin: Any, rows: Rows) -> list[OriginRows]:
     """The origins of rows that are in no batch."""
-    return [] if token is None else [Origin(0, token, rows)]
+    return [] if origin is None else [OriginRows(0, origin, rows)]

@@ -11,7 +11,7 @@ from kcli.core.errors import KcliError
 from kcli.core.kernels.active import group_slices, index_text
 from kcli.core.kernels.shapes import NO_HEADERS, SLICE_BYTES, Text, gather_slices, slice_columns
 from kcli.core.producer.batch import ProducerBatch
-from kcli.core.producer.origins import Origin, Refuse, Rows, packed_rows, shifted
+from kcli.core.producer.origins import OriginRows, Refuse, Rows, packed_rows, shifted
 from kcli.core.producer.placer import Placer
 from kcli.core.producer.serialization import bytes_of, line_too_long
 from kcli.core.records.text_cut import line_count, line_length
@@ -32,12 +32,12 @@ class TextFormat(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Region:
-    """``text[start:end]``, whole lines. ``first_row``: the number of its first line among the rows of ``token``."""
+    """``text[start:end]``, whole lines. ``first_row``: the number of its first line among the rows of ``origin``."""
 
     text: Text
     start: int
     end: int
-    token: Any = None
+    origin: Any = None
     first_row: int = 0
 
 
@@ -112,8 +112,8 @@ class TextPlacer:
                 null_marker=how.null_marker,
                 empty_is_null=how.empty_is_null,
             )
-            if region.token is not None and taken:
-                batch.origins.append(Origin(first, region.token, range(row, row + taken)))
+            if region.origin is not None and taken:
+                batch.origins.append(OriginRows(first, region.origin, range(row, row + taken)))
             batch.full = position < region.end
             return taken
 
@@ -165,8 +165,8 @@ class TextPlacer:
                 values = slice_columns(text, own, start, len(rows))[1]
                 keys = [how.key] * len(values)
                 taken = batch.builder.append_keyed(keys, values, 0, self._timestamp, headers=how.headers)
-            if self._region.token is not None and taken:
-                batch.origins.append(Origin(first, self._region.token, rows[start : start + taken]))
+            if self._region.origin is not None and taken:
+                batch.origins.append(OriginRows(first, self._region.origin, rows[start : start + taken]))
             return taken
 
         try:

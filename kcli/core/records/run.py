@@ -9,10 +9,8 @@ from collections.abc import Iterator, Sequence
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.active import decode_run, digest_records, mark_runs, walk_batches
 from kcli.core.kernels.arrow_ops import FRAMED, ArrowPart
-from kcli.core.kernels.digest_ops import DigestPiece
-from kcli.core.kernels.mark_ops import MarkedRecords
 from kcli.core.kernels.render_ops import Program
-from kcli.core.kernels.shapes import Columns
+from kcli.core.kernels.shapes import Columns, DigestPiece, MarkedRecords
 from kcli.core.records.batch import HEADER_SIZE, MAGIC, RecordBatch, split_batches
 from kcli.core.records.view import BatchView
 from kcli.core.types import Record

@@ -11,10 +11,8 @@ from typing import NoReturn
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.active import decode_headers, digest_records, mark_runs, render_records
 from kcli.core.kernels.arrow_ops import ArrowPart
-from kcli.core.kernels.digest_ops import DigestPiece
-from kcli.core.kernels.mark_ops import MarkedRecords
 from kcli.core.kernels.render_ops import Facts, Program
-from kcli.core.kernels.shapes import Columns, find_in_columns
+from kcli.core.kernels.shapes import Columns, DigestPiece, MarkedRecords, find_in_columns
 from kcli.core.kernels.varint import INT64_MAX, INT64_MIN, Buffer
 from kcli.core.types import Record
 

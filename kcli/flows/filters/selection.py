@@ -1,9 +1,14 @@
-"""The filters of a run combined: a record must pass all of them. Counts the scanned records."""
+"""The filters of a run combined: a record must pass all of them. Counts the scanned records.
+
+``--key`` is one of them. It reads only the partition to which producers write the key: by murmur2, the partitioner of
+Java and most other clients, for the current number of partitions.
+"""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.kernels.active import murmur2
 from kcli.flows.filters.batch_fields import BatchFields
 
 Mask = bytearray
@@ -50,3 +55,29 @@ def both(mask: Mask, hits: Mask) -> bool:
     left = int.from_bytes(mask, "little") & int.from_bytes(hits, "little")
     mask[:] = left.to_bytes(size, "little")
     return bool(left)
+
+
+PARTITIONER = "murmur2"
+
+
+class KeyFilter:
+    """Records with exactly this key; ``key`` None selects records without one."""
+
+    def __init__(self, key: bytes | None) -> None:
+        self.key = key
+
+    def keep(self, fields: BatchFields, mask: Mask) -> bool:
+        """See Filter."""
+        key = self.key
+        if key is None:
+            return both(mask, Mask(start < 0 for start in fields.keys[0]))
+        hits, size = Mask(len(mask)), len(key)
+        if key in fields.data:
+            for index, start, end in fields.holding(key, in_key=True):
+                hits[index] = end - start == size
+        return both(mask, hits)
+
+
+def owner(key: bytes, partitions: int) -> int:
+    """The partition of ``key`` by Java's rule, which ignores the sign of the hash."""
+    return (murmur2(key) & 0x7FFF_FFFF) % partitions

@@ -12,11 +12,10 @@ import msgspec
 
 from kcli.core.types import Header
 from kcli.flows.inputs.encoding import Encoding
-from kcli.flows.inputs.headers import HeaderBlocks
+from kcli.flows.inputs.input_format import HeaderBlocks
 from kcli.flows.inputs.item import BadInput, BadLine, InputError, InputRow, Item
-from kcli.flows.inputs.lines import LineFormat, null_of
+from kcli.flows.inputs.lines import LineFormat, Splitter, null_of
 from kcli.flows.inputs.ndjson import NOT_JSON, bad_json, check_partition, header_of, timestamp_of
-from kcli.flows.inputs.splitter import Splitter
 
 KNOWN = (
     "topic", "partition", "offset", "timestamp", "timestamp_type", "time", "key", "value", "headers",

@@ -14,6 +14,7 @@ from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Item, Parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from kcli.serde.opening import Serdes
     from kcli.serde.serde import Serde
@@ -72,15 +73,12 @@ class Encoding:
             return asked
         found = self._named.get(encoding)
         if found is None:
-            from kcli.flows.inputs.serde_fields import plain_serde  # only where an input names a serde
-
-            found = self._named[encoding] = plain_serde(part, encoding)
+            found = self._named[encoding] = _fields().plain_serde(part, encoding)
         return found
 
     def _written(self, encode: Callable[..., bytes], data: bytes, part: str) -> bytes:
-        from kcli.flows.inputs.serde_fields import encoded  # serdes and json: plain lines need neither
-
-        return encoded(encode, data, self._topic, part)
+        written: bytes = _fields().encoded(encode, data, self._topic, part)
+        return written
 
 
 class EncodingParser:
@@ -143,11 +141,16 @@ _AS_BYTES: dict[str, Callable[[str, str], bytes]] = {
 
 
 def _string(data: bytes, what: str) -> str:
-    from kcli.flows.inputs.serde_fields import string_of  # as above
-
     if not data.startswith(b'"'):
         raise BadLine(f"the {what} is not a string: give -s {what}=json, or another serde that writes it")
-    return string_of(data, what)
+    text: str = _fields().string_of(data, what)
+    return text
+
+
+def _fields() -> ModuleType:
+    from kcli.flows.inputs import serde_fields  # serdes and json: plain lines need neither
+
+    return serde_fields
 
 
 def _utf8(data: bytes, what: str) -> str:

@@ -15,7 +15,7 @@ import msgspec
 
 from kcli.core.types import Header
 from kcli.flows.inputs.encoding import Encoding, base64_bytes, text_bytes
-from kcli.flows.inputs.headers import HeaderBlocks
+from kcli.flows.inputs.input_format import HeaderBlocks
 from kcli.flows.inputs.item import BadLine, InputRow
 from kcli.flows.inputs.json_lines import JsonLineParser
 from kcli.flows.inputs.lines import ParseLine

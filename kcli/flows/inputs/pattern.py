@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kcli.core.types import Header
-from kcli.flows.inputs.headers import HeaderBlocks
+from kcli.flows.inputs.input_format import HeaderBlocks
 from kcli.flows.inputs.item import BadInput, BadLine, InputError, InputRow, Item
 from kcli.flows.inputs.lines import LineFormat, LineParser, null_of
 from kcli.flows.inputs.ndjson import check_partition, timestamp_of

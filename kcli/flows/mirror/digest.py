@@ -11,7 +11,7 @@ Digests detect accidents, not records that were made to have the same digest (``
 from hashlib import blake2b
 from typing import NamedTuple
 
-from kcli.core.kernels.digest_ops import DIGEST_SIZE, NO_RECORDS
+from kcli.core.kernels.shapes import DIGEST_SIZE, NO_RECORDS
 from kcli.core.records.view import BatchView
 
 CHUNK_RECORDS = 65_536

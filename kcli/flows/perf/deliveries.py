@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kcli.core.errors import KcliError, RecordRefusedError
-from kcli.core.producer.origins import Origin, Rows
+from kcli.core.producer.origins import Rows
 from kcli.core.producer.report import Report
 from kcli.flows.perf.failure import failure_of, kind_of
 from kcli.flows.perf.histogram import Histogram
@@ -22,7 +22,7 @@ _HOPELESS = 1_000  # records that brokers refuse one by one, before any is store
 
 
 class HandedOver(NamedTuple):
-    """Records that were handed over together, as the token of their origins. ``sequence``: of the first; ``line``: its
+    """Records that were handed over together, as the origin of their reports. ``sequence``: of the first; ``line``: its
     line in the payload; ``intended``: when it was due, on the monotonic clock; ``period``: seconds from one to the next,
     0 if all were due at once. ``measured``: not part of the warm-up.
     """
@@ -113,27 +113,27 @@ class Deliveries:
         fresh, began = self._fresh, self.began
         interval = None if began is None else fresh.interval_at(at - began)
         count = 0
-        for origin in report.origins:
-            token: HandedOver = origin.token
+        for entry in report.origins:
+            origin: HandedOver = entry.origin
             if self._head is not None:
-                _add_numbers(fresh.confirmed.setdefault(self._head, Sequences()), origin)
-            if interval is None or not token.measured:
-                fresh.warmup_records += len(origin.rows)
+                _add_numbers(fresh.confirmed.setdefault(self._head, Sequences()), origin, entry.rows)
+            if interval is None or not origin.measured:
+                fresh.warmup_records += len(entry.rows)
                 continue
-            size = self._bytes(token, origin.rows)
-            count += len(origin.rows)
-            interval.records += len(origin.rows)
+            size = self._bytes(origin, entry.rows)
+            count += len(entry.rows)
+            interval.records += len(entry.rows)
             interval.bytes += size
             fresh.bytes += size
-            _add_latencies(interval.latencies, origin, at)
+            _add_latencies(interval.latencies, origin, entry.rows, at)
         fresh.records += count
         if report.sent_at is not None:
             fresh.raw.add(_micros(at - report.sent_at), count)
 
-    def _bytes(self, token: HandedOver, rows: Rows) -> int:
+    def _bytes(self, origin: HandedOver, rows: Rows) -> int:
         if isinstance(rows, range):
-            return self._size(token.line + rows.start, token.line + rows.stop)
-        return sum(self._size(token.line + row, token.line + row + 1) for row in rows)
+            return self._size(origin.line + rows.start, origin.line + rows.stop)
+        return sum(self._size(origin.line + row, origin.line + row + 1) for row in rows)
 
     def _fail(self, count: int, error: KcliError, at: float) -> None:
         fresh = self._fresh
@@ -149,8 +149,8 @@ class Deliveries:
         self.hopeless = self.hopeless or (enough and not self._confirmed)
 
 
-def _add_numbers(numbers: Sequences, origin: Origin) -> None:
-    first, rows = origin.token.sequence, origin.rows
+def _add_numbers(numbers: Sequences, origin: HandedOver, rows: Rows) -> None:
+    first = origin.sequence
     if isinstance(rows, range):
         numbers.add(first + rows.start, first + rows.stop)
         return
@@ -158,13 +158,12 @@ def _add_numbers(numbers: Sequences, origin: Origin) -> None:
         numbers.add(first + row, first + row + 1)
 
 
-def _add_latencies(histogram: Histogram, origin: Origin, at: float) -> None:
+def _add_latencies(histogram: Histogram, origin: HandedOver, rows: Rows, at: float) -> None:
     """From the intended times. Records that are due within the same slot count as its first one."""
-    token: HandedOver = origin.token
-    rows, period = origin.rows, token.period
+    period = origin.period
     step = len(rows) if not period else max(1, int(SLOT / period)) if isinstance(rows, range) else 1
     for index in range(0, len(rows), step):
-        waited = at - token.intended - rows[index] * period
+        waited = at - origin.intended - rows[index] * period
         histogram.add(_micros(waited), min(step, len(rows) - index))
 
 

@@ -205,7 +205,7 @@ class _OneByOne(_Run):
     def _hand_over(self, number: int, now: float) -> None:
         line = self._payload.take(1)
         self._payload.number(line, number)
-        token = HandedOver(number, line.first, now, 0.0, number >= self._plan.warmup)
+        origin = HandedOver(number, line.first, now, 0.0, number >= self._plan.warmup)
         self._heard = now
         try:
             self._producer.send_text(
@@ -214,7 +214,7 @@ class _OneByOne(_Run):
                 start=line.start,
                 end=line.end,
                 delimiter=self._payload.delimiter,
-                origin=token,
+                origin=origin,
             )
         except KcliError as error:
             self._receptions.refuse(1, error)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kcli.core.kernels.mark_ops import MarkRun
+from kcli.core.kernels.shapes import MarkRun
 from kcli.flows.perf.sequences import Sequences
 
 

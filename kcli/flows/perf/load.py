@@ -132,7 +132,7 @@ class Load:
         if self.sent == plan.warmup:
             self._begin(intended)
         measured = self.sent >= plan.warmup
-        token = HandedOver(self.sent, portion.first, intended, period, measured)
+        origin = HandedOver(self.sent, portion.first, intended, period, measured)
         if schedule is not None and measured and intended >= self._free_since:
             self._lateness.add(round((now - intended) * 1_000_000), portion.records)
         try:
@@ -142,7 +142,7 @@ class Load:
                 start=portion.start,
                 end=portion.end,
                 delimiter=payload.delimiter,
-                origin=token,
+                origin=origin,
             )
         except KcliError as error:
             if self._stopping and isinstance(error, ClosedError):

@@ -120,11 +120,11 @@ class Receptions(Deliveries):
 
     def _confirm(self, report: Report, at: float) -> None:  # noqa: ARG002 - the reception counts
         self.decided += report.count
-        for _, token, rows in report.origins:
+        for _, origin, rows in report.origins:
             for start, stop in _ranges(rows):
-                self._stored.add(token.sequence + start, token.sequence + stop)
-                if token.measured and report.sent_at is not None:
-                    self._match(token.sequence + start, token.sequence + stop, report.sent_at)
+                self._stored.add(origin.sequence + start, origin.sequence + stop)
+                if origin.measured and report.sent_at is not None:
+                    self._match(origin.sequence + start, origin.sequence + stop, report.sent_at)
 
     def _match(self, first: int, stop: int, left: float) -> None:
         for number in range(first, stop):

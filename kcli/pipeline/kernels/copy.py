@@ -20,7 +20,7 @@ import msgspec
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import id_text
 from kcli.core.clock import wall_ms
-from kcli.core.codecs.interruption import stop_requested
+from kcli.core.codecs.decompress import stop_requested
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import DataLossError, KcliError, ProducerFencedError, TimedOutError
 from kcli.core.exit_codes import ExitCode

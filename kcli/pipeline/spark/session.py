@@ -22,8 +22,8 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 import kcli
-from kcli.core.child_environment import child_environment
 from kcli.core.errors import KcliError
+from kcli.core.secret import child_environment
 from kcli.pipeline.spark.conf import LIGHT, Master, parse_master, session_conf, warnings_of
 from kcli.pipeline.spark.errors import SparkError, is_statement_error, spark_error
 from kcli.pipeline.spark.folder import SessionFolder

@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from kcli.core.child_environment import child_environment
 from kcli.core.extras import library
+from kcli.core.secret import child_environment
 from kcli.serde.protobuf.well_known import CONFLUENT_FILES, include_folders
 
 _SECONDS = 60.0

@@ -5,7 +5,7 @@ from threading import Thread
 import pytest
 
 from kcli.core.codecs.compression import compress, decompress
-from kcli.core.codecs.interruption import stop_requested
+from kcli.core.codecs.decompress import stop_requested
 from kcli.core.errors import StoppedError
 from kcli.flows.stop import Stop
 

@@ -14,7 +14,7 @@ from kcli.flows import checkpoint as module
 from kcli.flows.checkpoint import Checkpoint, Identity, locked
 from kcli.flows.failed_file import FailedFile, FileExistsRefusedError, check_writable
 from kcli.flows.inputs.chunk import InputPosition, RowChunk, TextChunk
-from kcli.flows.inputs.fingerprint import Fingerprint, OtherInputError
+from kcli.flows.inputs.feed import Fingerprint, OtherInputError
 from kcli.flows.inputs.item import BadInput, InputRow
 
 pytestmark = pytest.mark.case("C14", "C16")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kcli.core.errors import BrokerError, BufferFullError, ClosedError, KcliError, OutcomeUnknownError
-from kcli.core.producer.origins import Origin
+from kcli.core.producer.origins import OriginRows
 from kcli.core.producer.report import Report, Totals
 from kcli.core.types import TopicPartition
 from kcli.flows import produce as module
@@ -56,7 +56,9 @@ class StandIn:
                 if not at:
                     raise
                 rows = range(first_row + at, first_row + len(records))
-                self.told(Report(TopicPartition("t", -1), len(rows), 0, -1, error, [Origin(0, origin, rows)]))
+                self.told(
+                    Report(TopicPartition("t", -1), len(rows), 0, -1, error, [OriginRows(0, origin, rows)])
+                )
                 return
             self.sent.append(record)
             self.origins.append((origin, first_row + at))
@@ -75,7 +77,9 @@ class StandIn:
         done = self.totals.confirmed + self.totals.failed
         for (_, value), (chunk, row) in list(zip(self.sent, self.origins, strict=True))[done:]:
             error = BrokerError(10, "produce to t-0") if self.refuse(value) else None
-            report = Report(TopicPartition("t", 0), 1, 1, 0, error, [Origin(0, chunk, range(row, row + 1))])
+            report = Report(
+                TopicPartition("t", 0), 1, 1, 0, error, [OriginRows(0, chunk, range(row, row + 1))]
+            )
             self.totals.add_report(report)
             self.told(report)
         return True
@@ -91,7 +95,7 @@ class StandIn:
         """What is left is never sent."""
         done = self.totals.confirmed + self.totals.failed
         for chunk, row in self.origins[done:]:
-            origins = [Origin(0, chunk, range(row, row + 1))]
+            origins = [OriginRows(0, chunk, range(row, row + 1))]
             self.told(Report(TopicPartition("t", 0), 1, 1, -1, self.at_close, origins))
 
 

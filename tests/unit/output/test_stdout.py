@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.output.stdout import Output
-from kcli.output.terminal_size import terminal_size
+from kcli.output.terminal import terminal_size
 
 
 class Sips(io.RawIOBase):

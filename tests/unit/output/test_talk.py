@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from kcli.output.colour import wants_colour
 from kcli.output.progress import Progress, duration_text, progress_style, size_text
 from kcli.output.talk import Talk, commands_whole
+from kcli.output.terminal import wants_colour
 
 
 class Terminal(io.StringIO):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kcli.commands.shared.protection import may_change, read_only_refusal
+from kcli.commands.shared.configuration import may_change, read_only_refusal
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret

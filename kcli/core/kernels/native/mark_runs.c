@@ -6,7 +6,7 @@
 
 #include "part_object.h"
 
-enum { MARK_DIGITS = 12 }; /* as in mark_ops.py; a blank follows them */
+enum { MARK_DIGITS = 12 }; /* as in shapes.py; a blank follows them */
 
 /* Records whose marks have the same head and numbers one apart. */
 struct run {

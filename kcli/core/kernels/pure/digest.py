@@ -13,10 +13,9 @@ from operator import mul
 from struct import Struct, unpack
 
 from kcli.core.kernels.arrow_ops import FRAMED, ArrowPart
-from kcli.core.kernels.digest_ops import DIGEST_SIZE, NO_RECORDS, DigestPiece
 from kcli.core.kernels.pure.arrow import batches_of, check_part, rows_of
 from kcli.core.kernels.pure.headers import decode_headers, encode_headers
-from kcli.core.kernels.shapes import NO_HEADERS
+from kcli.core.kernels.shapes import DIGEST_SIZE, NO_HEADERS, NO_RECORDS, DigestPiece
 from kcli.core.kernels.varint import encode_varint
 
 _PRIME = (1 << 127) - 1

@@ -3,14 +3,14 @@
 import re
 
 from kcli.core.kernels.arrow_ops import FRAMED, ArrowPart
-from kcli.core.kernels.mark_ops import MARK_DIGITS, MarkedRecords, MarkRun
 from kcli.core.kernels.pure.arrow import batches_of, check_part, rows_of
+from kcli.core.kernels.shapes import MARK_DIGITS, MarkedRecords, MarkRun
 
 _NUMBER = re.compile(b"[0-9a-f]{%d} " % MARK_DIGITS)
 
 
 def mark_runs(part: ArrowPart, magic: bytes, head: int) -> MarkedRecords:
-    """The records at the wanted offsets of a batch or run, see ``mark_ops``.
+    """The records at the wanted offsets of a batch or run, see ``shapes``.
 
     A marked value begins with ``magic``; its first ``head`` bytes are the head of the mark, and the sequence number
     follows. A run is continued by the next marked record, if it has the same head and the next number.

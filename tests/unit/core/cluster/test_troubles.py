@@ -1,6 +1,6 @@
 """What lasts is reported once, and its end."""
 
-from kcli.core.cluster.stall_reporter import REPORT_AFTER, StallReporter
+from kcli.core.cluster.retry import REPORT_AFTER, StallReporter
 from kcli.core.errors import KcliError
 from kcli.core.hooks import Hooks
 from kcli.core.types import TopicPartition

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kcli.core.net.wakeup import Wakeup
+from kcli.core.net.polling import Wakeup
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kcli.core.producer.origins import Origin
+from kcli.core.producer.origins import OriginRows
 
 
-def each_row(origins: Sequence[Origin]) -> Iterator[tuple[Any, int]]:
-    """(token, row) of every record that has an origin."""
-    for _, token, rows in origins:
+def each_row(origins: Sequence[OriginRows]) -> Iterator[tuple[Any, int]]:
+    """(origin, row) of every record that has an origin."""
+    for _, origin, rows in origins:
         for row in rows:
-            yield token, row
+            yield origin, row

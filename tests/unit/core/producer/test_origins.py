@@ -3,14 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.core.producer.origins import Origin, listed_rows, packed_rows, part_of, shifted
+from kcli.core.producer.origins import OriginRows, listed_rows, packed_rows, part_of, shifted
 from tests.unit.core.producer.rows import each_row
 
 
-def origins_of(groups: list[list[int]]) -> list[Origin]:
+def origins_of(groups: list[list[int]]) -> list[OriginRows]:
     found, first = [], 0
     for number, rows in enumerate(groups):
-        found.append(Origin(first, number, listed_rows(rows)))
+        found.append(OriginRows(first, number, listed_rows(rows)))
         first += len(rows)
     return found
 
@@ -50,6 +50,6 @@ def test_the_parts_of_a_batch_have_the_rows_that_the_whole_had(
 
 
 def test_records_without_an_origin_leave_gaps() -> None:
-    origins = [Origin(2, "a", range(2)), Origin(10, "b", range(5))]
+    origins = [OriginRows(2, "a", range(2)), OriginRows(10, "b", range(5))]
     assert part_of(origins, 0, 2) == []
-    assert part_of(origins, 3, 8) == [Origin(0, "a", range(1, 2)), Origin(7, "b", range(1))]
+    assert part_of(origins, 3, 8) == [OriginRows(0, "a", range(1, 2)), OriginRows(7, "b", range(1))]

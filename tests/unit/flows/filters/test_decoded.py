@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from kcli.commands._consume_serdes import Decoding
-from kcli.commands._what_to_read import selection
+from kcli.commands.consume.decoding import Decoding
+from kcli.commands.consume.options import ConsumeOptions
+from kcli.commands.consume.scope import selection
 from kcli.commands.shared.usage import Refused
 from kcli.core.types import Record
 from kcli.serde.names import parse_serdes
@@ -21,8 +22,8 @@ ROWS = [
 
 
 def chosen(serdes: tuple[str, ...], *, first: int = 0, **flags: Any) -> tuple[list[int], Any]:
-    flags = {"key": None, "grep": (), "where": None, "null_marker": None} | flags
-    found, where = selection(flags, Decoding(open_serdes(parse_serdes(serdes))))
+    asked = ConsumeOptions(("t",), **flags)
+    found, where = selection(asked, Decoding(open_serdes(parse_serdes(serdes))))
     return wanted_by(found, fetched_of(ROWS)._replace(first=first)), where
 
 

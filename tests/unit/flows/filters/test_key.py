@@ -4,8 +4,7 @@ import pytest
 
 from kcli.core.producer.partitioner import partitioner
 from kcli.core.types import Record
-from kcli.flows.filters.key import KeyFilter, owner
-from kcli.flows.filters.selection import Selection
+from kcli.flows.filters.selection import KeyFilter, Selection, owner
 from tests.batches import fetched_of, wanted_by
 
 ROWS = [

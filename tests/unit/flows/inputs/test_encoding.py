@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from kcli.core.errors import ConfigError
 from kcli.core.types import Record
 from kcli.flows.inputs.encoding import Encoding
-from kcli.flows.inputs.headers import HeaderBlocks
-from kcli.flows.inputs.input_format import InputFormat
+from kcli.flows.inputs.input_format import HeaderBlocks, InputFormat
 from kcli.flows.inputs.item import BadInput, BadLine
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.parsers import parser_of

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import decode_headers
 from kcli.core.types import Record
-from kcli.flows.inputs.headers import HeaderBlocks
-from kcli.flows.inputs.input_format import InputFormat
+from kcli.flows.inputs.input_format import HeaderBlocks, InputFormat
 from kcli.flows.inputs.item import BadInput, InputError, InputRow, Item
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.parsers import parser_of

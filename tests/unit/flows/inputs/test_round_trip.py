@@ -19,8 +19,7 @@ from kcli.core.types import Record
 from kcli.flows.failed_file import FailedFile
 from kcli.flows.inputs.chunk import InputPosition, RowChunk
 from kcli.flows.inputs.encoding import Encoding
-from kcli.flows.inputs.headers import HeaderBlocks
-from kcli.flows.inputs.input_format import InputFormat
+from kcli.flows.inputs.input_format import HeaderBlocks, InputFormat
 from kcli.flows.inputs.item import BadInput, InputRow
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.parsers import parser_of

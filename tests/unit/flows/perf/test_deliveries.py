@@ -7,7 +7,7 @@ from array import array
 import pytest
 
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, TimedOutError
-from kcli.core.producer.origins import Origin, Rows
+from kcli.core.producer.origins import OriginRows, Rows
 from kcli.core.producer.report import Report
 from kcli.core.types import TopicPartition
 from kcli.flows.perf.deliveries import Deliveries, HandedOver
@@ -43,7 +43,7 @@ class Rig:
         error: KcliError | None = None,
     ) -> None:
         self.clock.now = at
-        origins = [Origin(0, token, rows)]
+        origins = [OriginRows(0, token, rows)]
         count = len(rows)
         self.deliveries.add(Report(TopicPartition("t", 0), count, 99, 0, error, origins, sent_at=sent_at))
 

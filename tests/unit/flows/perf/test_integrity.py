@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kcli.core.kernels.mark_ops import MarkRun
+from kcli.core.kernels.shapes import MarkRun
 from kcli.flows.perf.integrity import Integrity, Trace
 from kcli.flows.perf.sequences import Sequences
 

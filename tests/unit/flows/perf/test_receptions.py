@@ -6,7 +6,7 @@ import pytest
 
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.errors import BrokerError
-from kcli.core.producer.origins import Origin
+from kcli.core.producer.origins import OriginRows
 from kcli.core.producer.report import Report
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.perf.deliveries import HandedOver
@@ -28,7 +28,7 @@ def receptions(warmup: int = 0) -> Receptions:
 
 def report(numbers: range, left: float, *, measured: bool = True, error: BrokerError | None = None) -> Report:
     token = HandedOver(numbers.start, 0, START + numbers.start, 1.0, measured)
-    return Report(TP, len(numbers), 30, 0, error, [Origin(0, token, range(len(numbers)))], -1, left)
+    return Report(TP, len(numbers), 30, 0, error, [OriginRows(0, token, range(len(numbers)))], -1, left)
 
 
 def came(offset: int, *numbers: int, run: int = 7) -> FetchedBatch:

@@ -1,5 +1,8 @@
-"""Whether a stream shows colour: ``--color``, then NO_COLOR, FORCE_COLOR, TERM=dumb, then whether it is a terminal."""
+"""What a stream shows: whether it is a terminal and of what size, and whether it has colour: ``--color``, then NO_COLOR,
+FORCE_COLOR, TERM=dumb, then whether it is a terminal.
+"""
 
+import os
 from collections.abc import Mapping
 from typing import IO, Any
 
@@ -37,3 +40,18 @@ def heading(text: str, color: str) -> str:
     first, sign, rest = text.partition("\n")
     end = first.rstrip()  # not the blank after a prompt
     return f"{start}{end}\x1b[0m{first[len(end) :]}{sign}{rest}" if start else text
+
+
+_UNKNOWN = os.terminal_size((80, 24))
+
+
+def terminal_size(stream: IO[Any] | int) -> os.terminal_size:
+    """Columns and lines of the terminal at the stream or descriptor; 80 and 24 where they are not known.
+
+    A terminal that was given no size, as by ``docker exec -t`` or ``script`` without a terminal, reports 0.
+    """
+    try:
+        size = os.get_terminal_size(stream if isinstance(stream, int) else stream.fileno())
+    except (OSError, ValueError, AttributeError):
+        return _UNKNOWN
+    return os.terminal_size((size.columns or _UNKNOWN.columns, size.lines or _UNKNOWN.lines))

@@ -1,8 +1,8 @@
 """``kcli consume --dry-run``: prints the offsets that would be read; joins no group and commits nothing."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from kcli.commands.consume.options import ConsumeOptions
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.permitted import check_permitted
 from kcli.core.consumer import ranges
@@ -21,23 +21,23 @@ def dry_run(
     consumer: Consumer,
     partitions: Sequence[TopicPartition],
     spec: RangeSpec,
-    flags: dict[str, Any],
+    asked: ConsumeOptions,
 ) -> None:
     """Prints where reading would begin and stop: as text, or as one of the JSON formats. What may not be read is reported
     as a failure.
     """
     topics = [tp.topic for tp in partitions]
-    denied = check_permitted(inv, "READ", topics, "reading topic {}", group=flags["group"])
+    denied = check_permitted(inv, "READ", topics, "reading topic {}", group=asked.group)
     partitions = [tp for tp in partitions if tp.topic not in denied]
     spans = ranges.spans(
         consumer,
         partitions,
         spec,
-        until_end=flags["until_end"],
+        until_end=asked.until_end,
         timeout=inv.timeout,
         on_out_of_range=consumer.options.on_out_of_range,
     )
-    committed = consumer.committed(partitions, inv.timeout) if flags["group"] is not None else {}
+    committed = consumer.committed(partitions, inv.timeout) if asked.group is not None else {}
     starts = {tp: found.offset for tp in spans if (found := committed.get(tp)) is not None}
     out = inv.out
     if out.kind in ("json", "ndjson"):

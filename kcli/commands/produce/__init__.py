@@ -1,4 +1,4 @@
-"""``kcli produce``: its options. Flags are checked in ``_produce_flags.py``, a run is in ``_produce_run.py``."""
+"""``kcli produce``: its options. They are checked in ``start.py``, a run is in ``run.py``."""
 
 from typing import Any
 
@@ -6,8 +6,7 @@ import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import CODEC, DELIMITER, HEADER, RATE
-from kcli.commands.shared.serde_options import serde_option
+from kcli.commands.shared.params import CODEC, DELIMITER, HEADER, RATE, serde_option
 from kcli.commands.shared.types import TOPIC, CountType
 
 FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
@@ -174,7 +173,9 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
     ),
 )
 @pass_invocation
-def produce(inv: Invocation, /, topic: str | None, files: tuple[str, ...], **flags: Any) -> int:
+def produce(
+    inv: Invocation, /, topic: str | None, files: tuple[str, ...], named: tuple[str, ...], **flags: Any
+) -> int:
     """Send lines as records.
 
     Input comes from the FILEs in order, or from stdin; - is stdin among files. Bytes are sent as they are. A record
@@ -190,6 +191,6 @@ def produce(inv: Invocation, /, topic: str | None, files: tuple[str, ...], **fla
     one in a file (avro:file=order.avsc), and register nothing without register=true. A value that
     does not fit its schema is bad input.
     """
-    from kcli.commands._produce_flags import run  # not for --help
+    from kcli.commands.produce.start import start  # not for --help
 
-    return run(inv, topic, files, flags.pop("named"), flags)
+    return start(inv, topic, files, named, **flags)

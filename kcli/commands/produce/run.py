@@ -1,21 +1,22 @@
-"""One run of ``kcli produce``, after its flags were checked: files, brokers, schemas, sending, the report.
+"""One run of ``kcli produce``, after its options were checked: files, brokers, schemas, sending, the report.
 
 The sending itself is in ``kcli.flows``. Checkpoints, the ``--failed`` file and transactions, which load msgspec and the
 admin client, are imported only where they are used.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kcli.commands._produce_input import encoded_key, opened, signature, total_size
-from kcli.commands._produce_report import Files, feed_again, report
+from kcli.commands.produce.input import encoded_key, opened, signature, total_size
+from kcli.commands.produce.options import ProduceOptions
+from kcli.commands.produce.report import Files, feed_again, report
 from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.core.cluster.cluster import TOPIC_PATIENCE
 from kcli.core.cluster.metadata import no_partition, topic_refused, unknown_topic
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, NotFoundError
-from kcli.core.options import ProducerOptions
+from kcli.core.options import ClientOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.ack_tracker import AckTracker, NoTracker
@@ -41,15 +42,13 @@ class Run:
         self,
         inv: Invocation,
         stack: ExitStack,
-        options: ProducerOptions,
-        topic: str,
-        files: Sequence[str],
+        asked: ProduceOptions,
+        client: ProducerOptions,
         form: InputFormat,
-        flags: dict[str, Any],
     ) -> None:
-        self.inv, self.stack, self.options, self.topic = inv, stack, options, topic
-        self.files, self.form, self.flags = files, form, flags
-        tracked = flags["checkpoint"] is not None or options.transactional_id
+        self.inv, self.stack, self.asked, self.client, self.form = inv, stack, asked, client, form
+        self.topic, self.files = asked.topic, asked.files
+        tracked = asked.checkpoint is not None or client.transactional_id
         self.tracker = AckTracker() if tracked else NoTracker()
         self.checkpoint: Checkpoint | None = None
         self.failed: FailedFile | None = None
@@ -74,44 +73,44 @@ class Run:
     # --- before any input is read ------------------------------------------------------------------
 
     def _open_checkpoint(self) -> None:
-        if self.flags["checkpoint"] is None:
+        path = self.asked.checkpoint
+        if path is None:
             return
         from kcli.flows.checkpoint import Checkpoint, Identity, locked  # msgspec: only with --checkpoint
 
         if not self.inv.dry_run:
-            self.stack.enter_context(locked(self.flags["checkpoint"]))
-        identity = Identity(
-            self.topic, tuple(self.files), signature(self.form), self.options.transactional_id
-        )
-        self.checkpoint = Checkpoint(self.flags["checkpoint"], identity, failed=self.flags["failed"])
+            self.stack.enter_context(locked(path))
+        identity = Identity(self.topic, self.files, signature(self.form), self.client.transactional_id)
+        self.checkpoint = Checkpoint(path, identity, failed=self.asked.failed)
         self.checkpoint.load()
 
     def _open_failed(self) -> None:
-        if self.flags["failed"] is None:
+        path = self.asked.failed
+        if path is None:
             return
         from kcli.flows.failed_file import FailedFile  # only with --failed
 
         again = self.checkpoint is not None and self.checkpoint.failed_again
         several = len(self.files) > 1
-        self.failed = FailedFile(self.flags["failed"], self.form.kind, several=several, again=again)
+        self.failed = FailedFile(path, self.form.kind, several=several, again=again)
         self.stack.callback(self.failed.close)
 
     def _open_producer(self) -> None:
         resumable = self.checkpoint is not None
-        path, remedy = self.flags["failed"], ""
+        path, remedy = self.asked.failed, ""
         if path is not None:
             remedy = f"correct the `input` of such lines in {path}, then {feed_again(self.topic, path)}"
         self.outcomes = Outcomes(
             self.tracker, self.failed, self.inv.talk.warn, resumable=resumable, remedy=remedy
         )
-        producer = Producer(self.options, hooks=self.inv.hooks, on_delivery=self.outcomes.delivered)
+        producer = Producer(self.client, hooks=self.inv.hooks, on_delivery=self.outcomes.delivered)
         self.producer = self.stack.enter_context(producer)
         self._connect()
 
     def _connect(self) -> None:
-        with self.inv.first_contact(self.options.bootstrap_servers):
+        with self.inv.first_contact(self.client.bootstrap_servers):
             self.producer.connect([], self.inv.timeout)
-        partition, self.partitions = self.flags["partition"], self._find_topic()
+        partition, self.partitions = self.asked.partition, self._find_topic()
         if partition is not None and partition >= self.partitions:
             raise no_partition(TopicPartition(self.topic, partition), self.partitions)
 
@@ -134,7 +133,7 @@ class Run:
         """The error for a topic that does not exist: how to create it, unless another name was meant."""
         found = unknown_topic(self.topic, self.producer.known_topics(self.inv.timeout))
         creates = f"`kcli topics create {self.topic}` creates it"
-        if self.flags["allow_auto_topic_creation"]:
+        if self.asked.allow_auto_topic_creation:
             found.why = (
                 "the brokers do not create topics themselves: auto.create.topics.enable is false there"
             )
@@ -144,15 +143,32 @@ class Run:
         return found
 
     def _find_beginning(self) -> None:
-        if self.options.transactional_id:
-            from kcli.commands._produce_transactions import transactional_flow  # loads the admin client
-
-            every = self.flags["transaction_every"]
-            self._flow = transactional_flow(
-                self.inv, self.producer, self.options, self.topic, every, self.checkpoint
-            )
+        if self.client.transactional_id:
+            self._flow = self._transactions()
         if self.checkpoint is not None:
             self.tracker.start_at(self.checkpoint.position)
+
+    def _transactions(self) -> Callable[..., ProduceRun]:
+        from kcli.core.admin.admin import Admin  # only with transactions
+        from kcli.flows.produce_transactions import transactional_flow
+
+        inv, producer, client = self.inv, self.producer, self.client
+
+        def open_admin() -> Admin:
+            return Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout)
+
+        def initialize() -> None:
+            with inv.first_contact(f"the coordinator of {client.transactional_id}"):
+                producer.init_transactions(max(inv.timeout, client.request_timeout_ms / 1000))
+
+        return transactional_flow(
+            producer,
+            self.topic,
+            self.checkpoint,
+            every=self.asked.transaction_every,
+            open_admin=open_admin,
+            initialize=initialize,
+        )
 
     # --- reading and sending -----------------------------------------------------------------------
 
@@ -195,31 +211,31 @@ class Run:
 
     def _feed(self, stop: Stop) -> Feed:
         plain = self.form.kind == "lines" and not self.form.encoding
-        ticks = self.checkpoint or self.failed or self.options.transactional_id
+        ticks = self.checkpoint or self.failed or self.client.transactional_id
         return Feed(
             self.files,
             opened,
             self.form,
             stop,
             short=plain
-            and (self.inv.dry_run or (self.flags["rate"] is None and not self.options.transactional_id)),
-            taps=[_tee(self.inv)] if self.flags["tee"] and not self.inv.dry_run else (),
+            and (self.inv.dry_run or (self.asked.rate is None and not self.client.transactional_id)),
+            taps=[_tee(self.inv)] if self.asked.tee and not self.inv.dry_run else (),
             patience=CHECKPOINT_INTERVAL if ticks else None,
             fingerprints=self.checkpoint is not None,
             begin=self.checkpoint.position if self.checkpoint else None,
         )
 
     def _sending(self) -> Sending:
-        flags, rate = self.flags, None if self.inv.dry_run else self.flags["rate"]
+        asked, rate = self.asked, None if self.inv.dry_run else self.asked.rate
         return Sending(
             self.topic,
             self.form.how,
-            flags["partition"],
-            by_hand=self.options.partitioner == "manual" and flags["partition"] is None,
+            asked.partition,
+            by_hand=self.client.partitioner == "manual" and asked.partition is None,
             longest=self.form.longest,
             records_per_second=rate.records if rate else None,
             bytes_per_second=rate.bytes if rate else None,
-            stop_at_bad=flags["on_bad_input"] == "fail",
+            stop_at_bad=asked.on_bad_input == "fail",
             lingers="linger_ms" in self.inv.resolved.values,
         )
 
@@ -227,12 +243,12 @@ class Run:
 
     def _report(self, result: ProduceResult, stop: Stop) -> int:
         files = Files(
-            self.flags["failed"],
+            self.asked.failed,
             self.failed.count if self.failed else 0,
-            self.flags["checkpoint"],
+            self.asked.checkpoint,
             self.checkpoint.position.unit + 1 if self.checkpoint and self.checkpoint.resumes else None,
         )
-        status = report(self.inv, self.topic, result, files, stop, self.options, self.producer.cluster_id)
+        status = report(self.inv, self.topic, result, files, stop, self.client, self.producer.cluster_id)
         if result.output_error is not None and not stop:
             raise result.output_error  # reported as any error of stdout
         return status

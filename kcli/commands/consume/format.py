@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from kcli.commands.consume.options import ConsumeOptions
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.options import RECORD_KINDS
 from kcli.commands.shared.params import raw_bytes
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def record_formatter(
     inv: Invocation,
-    flags: dict[str, Any],
+    asked: ConsumeOptions,
     *,
     topics: int,
     cluster_id: Callable[[], str | None],
@@ -26,11 +27,10 @@ def record_formatter(
     decoders: "Decoders | None" = None,
 ) -> records.Formatter:
     """``cluster_id`` and ``broker`` are called when something is printed; ``topics`` is the number of topics read."""
-    null = b"" if flags["null_marker"] is None else raw_bytes(flags["null_marker"])
-    kind = "kcat" if flags["kcat"] else inv.values.output or "value"
-    _check_flags(flags, kind)
-    if flags["template"] is not None:
-        return _template(flags["template"], null, decoders)
+    null = b"" if asked.null_marker is None else raw_bytes(asked.null_marker)
+    kind = asked.format_kind(inv.values.output)
+    if asked.template is not None:
+        return _template(asked.template, null, decoders)
     if kind == "ndjson":
         return records.NdjsonFormatter(decoders)
     if kind == "json":
@@ -49,26 +49,7 @@ def record_formatter(
         return records.TableFormatter(
             headers=inv.out.headers, topics=topics, width=inv.out.width, decoders=decoders
         )
-    return records.ValueFormatter(flags["delimiter"] or b"\n", null, decoders)
-
-
-def _check_flags(flags: dict[str, Any], kind: str) -> None:
-    """A usage error for a flag that the format ignores; --key uses the null marker with all formats."""
-    templated = flags["template"] is not None
-    used = {
-        "-D": flags["delimiter"] is None or (kind == "value" and not templated),
-        "--null-marker": flags["null_marker"] is None
-        or flags["key"] is not None
-        or templated
-        or kind in ("value", "csv"),
-    }
-    for flag, is_used in used.items():
-        if not is_used:
-            raise usage(
-                f"kcli consume: {flag} with {'-f' if templated else f'-o {kind}'}",
-                why="it has no effect on that format",
-                do=f"leave {flag} out",
-            )
+    return records.ValueFormatter(asked.delimiter or b"\n", null, decoders)
 
 
 def _without_verbs(text: str) -> Refused:

@@ -1,8 +1,9 @@
 """What ``kcli consume -s`` decodes: records that are printed, fields that filters read, the key of ``--key``."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from kcli.commands.consume.options import ConsumeOptions
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.serdes import serdes_to_read
 from kcli.commands.shared.usage import usage
@@ -68,7 +69,8 @@ class Decoding:
         return total
 
 
-def decoding(inv: Invocation, flags: dict[str, Any], topics: Sequence[str]) -> Decoding | None:
+def decoding(inv: Invocation, asked: ConsumeOptions, topics: Sequence[str]) -> Decoding | None:
     """For the serdes of ``-s``, or of an internal topic of Kafka; None if nothing is decoded."""
-    serdes = serdes_to_read(inv, flags, topics)
+    filtered = asked.where is not None or bool(asked.grep)
+    serdes = serdes_to_read(inv, asked.serdes, topics, raw=asked.raw, filtered=filtered)
     return None if serdes is None else Decoding(serdes)

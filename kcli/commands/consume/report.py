@@ -1,8 +1,9 @@
 """The summary of ``kcli consume`` on stderr: always after a signal or with filters, otherwise with ``-v``."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from kcli.commands.consume.options import ConsumeOptions
 from kcli.commands.shared.context import Invocation
 from kcli.core.types import TopicPartition
 from kcli.flows.consume import ConsumeResult
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def report(
     inv: Invocation,
-    flags: dict[str, Any],
+    asked: ConsumeOptions,
     result: ConsumeResult,
     *,
     filtered: bool,
@@ -45,7 +46,7 @@ def report(
         talk.note(text)
     else:
         talk.detail(text)
-    if flags["key"] is not None and not (result.records or stop or flags["all_partitions"]):
+    if asked.key is not None and not (result.records or stop or asked.all_partitions):
         talk.note("no record has that key; --all-partitions reads all partitions")
 
 

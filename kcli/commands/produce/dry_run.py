@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from kcli.commands._produce_input import encoded_key
-from kcli.commands._produce_report import report_dry_run
-from kcli.commands._produce_run import Run
+from kcli.commands.produce.input import encoded_key
+from kcli.commands.produce.report import report_dry_run
+from kcli.commands.produce.run import Run
 from kcli.commands.shared.permitted import check_permitted
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
@@ -23,7 +23,7 @@ class DryRun(Run):
 
     def run(self, prepare: Callable[[], object]) -> int:
         """See ``Run``."""
-        for name in (self.flags["failed"], self.flags["checkpoint"]):
+        for name in (self.asked.failed, self.asked.checkpoint):
             if name is not None:
                 check_writable(name)
         self._open_checkpoint()
@@ -48,7 +48,7 @@ class DryRun(Run):
         try:
             count = super()._find_topic()
         except NotFoundError:
-            made = self._partitions_of_new_topics() if self.flags["allow_auto_topic_creation"] else None
+            made = self._partitions_of_new_topics() if self.asked.allow_auto_topic_creation else None
             if made is None:
                 raise
             count = made

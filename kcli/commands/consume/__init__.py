@@ -1,4 +1,4 @@
-"""``kcli consume``: its options. What a run does is in ``_consume_run.py``."""
+"""``kcli consume``: its options. What a run does is in ``run.py``."""
 
 from typing import Any
 
@@ -7,8 +7,15 @@ import click
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import RECORD_KINDS
-from kcli.commands.shared.params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS, Word
-from kcli.commands.shared.serde_options import serde_option
+from kcli.commands.shared.params import (
+    DELIMITER,
+    DURATION,
+    INSTANT,
+    OFFSET_RANGE,
+    PARTITIONS,
+    Word,
+    serde_option,
+)
 from kcli.commands.shared.types import GROUP, TOPIC, CountType
 
 
@@ -170,7 +177,7 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
     ),
 )
 @pass_invocation
-def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
+def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str, ...], **flags: Any) -> int:
     """Read records and print them.
 
     Without a group, from the earliest offset on, and without end unless -e, --tail, -n, a range or
@@ -200,6 +207,6 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     file: -s value=avro:file=order.avsc. What cannot be decoded is shown as without -s and counted; it is not an error.
     The topics __consumer_offsets and __transaction_state are decoded without -s.
     """
-    from kcli.commands._consume_run import run  # not for --help
+    from kcli.commands.consume.run import run  # not for --help
 
-    return run(inv, (*topics, *flags.pop("more_topics")), flags)
+    return run(inv, topics=(*topics, *more_topics), **flags)

@@ -1,4 +1,4 @@
-"""The input of ``kcli produce``: the flags of each format, the files, stdin, their size."""
+"""The input of ``kcli produce``: its format, the files, stdin, their size."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from kcli.commands.produce.options import ProduceOptions
 from kcli.commands.shared.params import raw_bytes
 from kcli.commands.shared.usage import usage
 from kcli.core.kernels.active import encode_headers
 from kcli.core.options import ProducerOptions
 from kcli.flows.inputs.encoding import Encoding
-from kcli.flows.inputs.headers import HeaderBlocks
-from kcli.flows.inputs.input_format import FORMATS, InputFormat
+from kcli.flows.inputs.input_format import FORMATS, HeaderBlocks, InputFormat
 from kcli.flows.inputs.item import BadLine
 from kcli.flows.inputs.lines import LineFormat
 
@@ -25,66 +25,31 @@ if TYPE_CHECKING:
     from kcli.serde.names import SerdeSpecs
     from kcli.serde.opening import Serdes
 
-_MEANT_FOR: dict[str, tuple[str, frozenset[str]]] = {
-    "key": ("-k", frozenset({"lines", "raw", "file", "failed"})),
-    "key_delimiter": ("-K", frozenset({"lines", "failed"})),
-    "delimiter": ("-D", frozenset({"lines", "pattern", "failed"})),
-    "empty_is_null": ("-Z", frozenset({"lines", "pattern", "csv", "failed"})),
-    "null_marker": ("--null-marker", frozenset({"lines", "pattern", "csv", "failed"})),
-}
-_NAMES_PARTITION = frozenset({"ndjson", "kcat", "csv", "failed"})
 
-
-def input_format(flags: dict[str, Any], options: ProducerOptions, *, keep: bool) -> InputFormat:
-    """The format of the input, as given by the flags; a usage error for a flag that the format ignores."""
-    kind = _kind(flags)
-    for name, (flag, kinds) in _MEANT_FOR.items():
-        if flags[name] not in (None, False) and kind not in kinds:
-            raise usage(
-                f"kcli produce: {flag} with {'-f' if kind == 'pattern' else f'-i {kind}'}",
-                why="records of that format contain what it would set",
-                do=f"leave {flag} out",
-            )
-    if flags["key"] is not None and flags["key_delimiter"] is not None:
-        raise usage(
-            "kcli produce: -k and -K together",
-            why="-k gives all records the same key, -K reads it from each line",
-            do="use one of them",
-        )
-    marker = flags["null_marker"]
+def input_format(asked: ProduceOptions, client: ProducerOptions) -> InputFormat:
+    """The format of the input, as the options describe it; a usage error for an invalid pattern."""
+    marker = asked.null_marker
     how = LineFormat(
-        delimiter=flags["delimiter"] or b"\n",
-        key=None if flags["key"] is None else raw_bytes(flags["key"]),
-        key_delimiter=flags["key_delimiter"],
-        headers=encode_headers(flags["headers"]),
-        empty_is_null=flags["empty_is_null"],
+        delimiter=asked.delimiter or b"\n",
+        key=None if asked.key is None else raw_bytes(asked.key),
+        key_delimiter=asked.key_delimiter,
+        headers=encode_headers(asked.headers),
+        empty_is_null=asked.empty_is_null,
         null_marker=None if marker is None else raw_bytes(marker),
     )
     form = InputFormat(
-        kind,
+        asked.kind,
         how,
-        HeaderBlocks(flags["headers"]),
-        flags["pattern"] or "",
-        longest=options.max_request_size,
-        keep=keep,
+        HeaderBlocks(asked.headers),
+        asked.pattern or "",
+        longest=client.max_request_size,
+        keep=asked.failed is not None,
     )
-    if kind == "pattern":
+    if form.kind == "pattern":
         _check_pattern(form)
-    if options.partitioner == "manual":
-        _check_partitions(flags, kind)
+    if client.partitioner == "manual":
+        asked.check_partitions()
     return form
-
-
-def _kind(flags: dict[str, Any]) -> str:
-    given = flags["pattern"] is not None
-    kind: str = flags["input_format"] or ("pattern" if given else "lines")
-    if given and kind not in ("pattern", "failed"):
-        raise usage(
-            f"kcli produce: -f with -i {kind}",
-            why="both determine what a record looks like",
-            do="use one of them",
-        )
-    return kind
 
 
 def _check_pattern(form: InputFormat) -> None:
@@ -110,19 +75,6 @@ def _check_pattern(form: InputFormat) -> None:
             why=str(error),
             do=r"write for example -f '%k\t%v\n'; `kcli produce --help` lists the verbs",
         ) from None
-
-
-def _check_partitions(flags: dict[str, Any], kind: str) -> None:
-    """With --partitioner manual each record has to name its partition, or -p does for all."""
-    if flags["partition"] is not None or kind in _NAMES_PARTITION:
-        return
-    if kind == "pattern" and "%p" in flags["pattern"]:
-        return
-    raise usage(
-        "kcli produce: --partitioner manual without partitions",
-        why=f"{'this pattern' if kind == 'pattern' else f'-i {kind}'} has no field for the partition",
-        do="give -p N, or use -i ndjson, csv or kcat, or -f with %p",
-    )
 
 
 def encoded(form: InputFormat, serdes: Serdes | None, topic: str, specs: SerdeSpecs) -> InputFormat:

@@ -1,24 +1,27 @@
-"""One run of ``kcli consume``: checks its flags, connects, reads to the end, and returns the exit status."""
+"""One run of ``kcli consume``: checks its options, connects, reads to the end, and returns the exit status."""
 
 import errno
-from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing
-from kcli.commands._consume_options import check_flags, consumer_options, group_of, reset_policy
-from kcli.commands._consume_reading import (
+from kcli.commands.consume.format import record_formatter
+from kcli.commands.consume.options import ConsumeOptions, consumer_options, group_of, reset_policy
+from kcli.commands.consume.report import offsets_text, report
+from kcli.commands.consume.scope import (
+    chosen_partitions,
     chosen_reading,
+    echo_times,
     group_reading,
     hidden_records,
+    selection,
+    wanted_range,
     warn_of_hidden_topics,
 )
-from kcli.commands._consume_report import offsets_text, report
-from kcli.commands._record_format import record_formatter
-from kcli.commands._what_to_read import Topics, chosen_partitions, echo_times, selection, wanted_range
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import abandon
-from kcli.commands.shared.usage import usage
+from kcli.commands.shared.topic_choice import Topics
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
@@ -36,28 +39,23 @@ from kcli.output.progress import counted
 from kcli.output.records import RecordSink, Written
 
 if TYPE_CHECKING:
-    from kcli.commands._consume_serdes import Decoding
+    from kcli.commands.consume.decoding import Decoding
 
 _STOP_PATIENCE = 1.5  # seconds after the last commit for leaving the group: a stop is over within five
 
 
-def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
-    """Reads the topics ``names``; the exit status is 0, that of the signal that ended the run, or 6 if some of them could
-    not be read.
+def run(inv: Invocation, **given: Any) -> int:
+    """Reads the topics; ``given`` are the fields of ConsumeOptions. The exit status is 0, that of the signal that ended
+    the run, or 6 if some of the topics could not be read.
     """
-    check_flags(flags, inv)
-    topics = Topics(names)
-    if not (topics.names or topics.patterns):
-        raise usage(
-            "kcli consume: missing argument TOPIC",
-            why="it is required",
-            do="name one: `kcli consume TOPIC`, or -t TOPIC",
-        )
-    flags["group"] = group_of(inv, flags)
-    policy = reset_policy(inv, flags)
-    spec = wanted_range(flags, policy)
-    decoding = _decoding(inv, flags, topics)
-    chosen, where = selection(flags, decoding, warn=inv.talk.warn)
+    asked = ConsumeOptions(**given)
+    asked.check(inv.values.output)
+    topics = Topics(asked.topics)
+    asked = replace(asked, group=group_of(inv, asked))
+    policy = reset_policy(inv, asked)
+    spec = wanted_range(asked, policy)
+    decoding = _decoding(inv, asked, topics)
+    chosen, where = selection(asked, decoding, warn=inv.talk.warn)
     for note in where.notes if where is not None else ():
         inv.talk.note(note)
     consumers: list[Consumer] = []
@@ -68,30 +66,30 @@ def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
 
     formatter = record_formatter(
         inv,
-        flags,
+        asked,
         topics=2 if topics.several else 1,
         cluster_id=lambda: consumers[0].cluster.view.cluster_id if consumers else None,
         broker=broker,
         decoders=decoding.decoders if decoding is not None else None,
     )
-    options = consumer_options(inv, flags, spec, policy)
+    client, commit = consumer_options(inv, asked, spec, policy)
     if decoding is None:
         inv.configuration.check_no_registry()
     echo_times(inv, spec)
-    single = flags["tail"] is not None or flags["merge"]  # these keep single records of a batch
     serdes = decoding.serdes if decoding is not None else nullcontext()
-    with serdes, Consumer(options, hooks=inv.hooks, joins=0 if single else RUN_BYTES) as consumer:
-        with inv.first_contact(options.bootstrap_servers):
+    joins = 0 if asked.keeps_single_records else RUN_BYTES
+    with serdes, Consumer(client, hooks=inv.hooks, joins=joins) as consumer:
+        with inv.first_contact(client.bootstrap_servers):
             consumer.connect(inv.timeout)
         consumers.append(consumer)
-        reading = _Run(inv, consumer, topics, spec, chosen, flags, decoding)
+        reading = _Run(inv, consumer, topics, spec, chosen, asked, decoding, commit=commit)
         if inv.dry_run:
-            from kcli.commands._consume_dry_run import dry_run  # only with --dry-run
+            from kcli.commands.consume.dry_run import dry_run  # only with --dry-run
 
-            dry_run(inv, consumer, reading.partitions(), spec, flags)
+            dry_run(inv, consumer, reading.partitions(), spec, asked)
             return inv.finish(done=True)
         reading.prepare()
-        escape = inv.out.isatty and not flags["raw"]
+        escape = inv.out.isatty and not asked.raw
         # Before this Ctrl-C simply ends the process; from here on what was read is written first.
         with (
             Stop(unconfirmed=reading.unconfirmed) as stop,
@@ -104,7 +102,7 @@ def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
             consumer.close(_STOP_PATIENCE)
     report(
         inv,
-        flags,
+        asked,
         reading.result,
         filtered=bool(chosen),
         where=where,
@@ -115,13 +113,13 @@ def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
     return inv.finish(done=True, also=[code])
 
 
-def _decoding(inv: Invocation, flags: dict[str, Any], topics: Topics) -> "Decoding | None":
+def _decoding(inv: Invocation, asked: ConsumeOptions, topics: Topics) -> "Decoding | None":
     internal = not topics.several and topics.names[0].startswith("__")
-    if not (flags["serdes"] or internal):
+    if not (asked.serdes or internal):
         return None
-    from kcli.commands._consume_serdes import decoding  # serdes are loaded only where they are used
+    from kcli.commands.consume.decoding import decoding  # serdes are loaded only where they are used
 
-    return decoding(inv, flags, topics.names if not topics.several else ())
+    return decoding(inv, asked, topics.names if not topics.several else ())
 
 
 class _Run:
@@ -134,12 +132,14 @@ class _Run:
         topics: Topics,
         spec: RangeSpec,
         selection: Selection,
-        flags: dict[str, Any],
+        asked: ConsumeOptions,
         decoding: "Decoding | None",
+        *,
+        commit: bool,
     ) -> None:
         self.result = ConsumeResult()
         self._inv, self._consumer, self._topics, self._spec = inv, consumer, topics, spec
-        self._selection, self._flags, self._decoding = selection, flags, decoding
+        self._selection, self._asked, self._decoding, self._commit = selection, asked, decoding, commit
         self._names = topics.existing(consumer, inv.timeout, lambda error: inv.lacks(Missing.of(error)))
         if topics.patterns:
             warn_of_hidden_topics(inv, consumer)
@@ -149,26 +149,28 @@ class _Run:
 
     def partitions(self) -> list[TopicPartition]:
         """The partitions to be read."""
-        return chosen_partitions(self._inv, self._consumer, self._names, self._flags, self._decoding)
+        return chosen_partitions(self._inv, self._consumer, self._names, self._asked, self._decoding)
 
     def prepare(self) -> None:
         """Does everything that may fail before the first record is requested."""
-        inv, consumer, flags = self._inv, self._consumer, self._flags
-        if flags["group"] is not None:
-            self._reading, self._commits = group_reading(inv, consumer, self._topics, self._spec, flags)
-        elif flags["tail"] is None:
+        inv, consumer, asked = self._inv, self._consumer, self._asked
+        if asked.group is not None:
+            self._reading, self._commits = group_reading(
+                inv, consumer, self._topics, self._spec, asked, commit=self._commit
+            )
+        elif asked.tail is None:
             self._reading, self._total = chosen_reading(
-                inv, consumer, self._topics, self._spec, flags, self.partitions()
+                inv, consumer, self._topics, self._spec, asked, self.partitions()
             )
 
     def run(self, sink: RecordSink, stop: Stop) -> int:
         """Reads to the end; returns the exit status. What an error or a signal cuts off is missing in the document."""
         try:
-            if self._flags["tail"] is not None:
-                self._tail(sink, stop)
+            if self._asked.tail is not None:
+                self._tail(self._asked.tail, sink, stop)
             else:
                 self._consume(sink, stop)
-            if stop and (self._flags["until_end"] or self._flags["tail"] is not None):
+            if stop and (self._asked.until_end or self._asked.tail is not None):
                 why = "the command was stopped before the end"
                 self._lacks_rest(why, stop.exit_code)
         except KcliError as error:
@@ -204,7 +206,7 @@ class _Run:
             except KcliError as error:
                 self._inv.talk.warn(f"offsets were not committed: {error}")
             done = offsets_text(self._commits.committed)
-            group = self._flags["group"]
+            group = self._asked.group
             note(
                 f"group {group} continues at: {done}" if done else f"nothing was committed for group {group}"
             )
@@ -214,10 +216,10 @@ class _Run:
         left = self._commits.uncommitted if self._commits is not None else {}
         return f"written but not committed: {offsets_text(left)}" if left else ""
 
-    def _tail(self, sink: RecordSink, stop: Stop) -> None:
+    def _tail(self, count: int, sink: RecordSink, stop: Stop) -> None:
         stop.wake(self._consumer.wakeup)
         now = ranges.bounds(self._consumer, self.partitions(), self._inv.timeout)
-        for fetched in tail(self._consumer, now, self._flags["tail"], stop, self._selection):
+        for fetched in tail(self._consumer, now, count, stop, self._selection):
             sink.batch(fetched)
             self.result.records += 1
         sink.flush()
@@ -226,7 +228,7 @@ class _Run:
             hidden_records(self._inv, self._consumer, now.ends)
 
     def _consume(self, sink: RecordSink, stop: Stop) -> None:
-        inv, consumer, flags = self._inv, self._consumer, self._flags
+        inv, consumer, asked = self._inv, self._consumer, self._asked
         assert self._reading is not None
         with inv.progress("scanned" if self._selection else "read", total=self._total) as bar:
             if inv.out.isatty:
@@ -242,16 +244,16 @@ class _Run:
                 self._reading,
                 sink,
                 stop=stop,
-                limit=flags["max_messages"],
-                idle_timeout=flags["idle_timeout"],
+                limit=asked.max_messages,
+                idle_timeout=asked.idle_timeout,
                 selection=self._selection,
-                merger=Merger(consumer) if flags["merge"] else None,
+                merger=Merger(consumer) if asked.merge else None,
                 skip_corrupt=inv.talk.warn if consumer.options.on_corrupt == "skip" else None,
                 progress=progress,
             )
-        limit = flags["max_messages"]
+        limit = asked.max_messages
         ended = self._reading.done and not stop and (limit is None or self.result.records < limit)
-        if flags["until_end"] and ended:
+        if asked.until_end and ended:
             states = [consumer.state(tp) for tp in consumer.assignment]
             ends = {state.tp: state.stop for state in states if state.stop is not None}
             below = {state.tp for state in states if state.high_watermark != state.stop}

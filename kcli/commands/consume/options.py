@@ -1,0 +1,241 @@
+"""The options of ``consume`` as the user gave them, checked, and merged with the configuration, which they override."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.usage import usage
+from kcli.core.errors import ConfigError
+from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
+from kcli.core.own_names import own_group_danger
+from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy, parse_reset
+from kcli.profiles.applicability import Unused, unused_of_members
+from kcli.profiles.pairs import COMMAND_LINE
+
+_OF_TAIL = "--tail N prints N records and exits"
+_OF_GROUP = "the group determines what its members read, and from where"
+_CONTRADICTIONS = (
+    ("--tail", ("--until", "--max-messages", "--idle-timeout", "--merge"), _OF_TAIL),
+    ("--group", ("--tail", "--partitions", "--all-partitions"), _OF_GROUP),
+    (
+        "--group",
+        ("--merge",),
+        "records that wait for others cannot be committed in the order of their offsets",
+    ),
+)
+_WITHOUT_GROUP = ("--tail", "--partitions", "--all-partitions", "--merge")
+_STARTS = ("--offset", "--since", "--tail", "--from-beginning")
+_ALWAYS: dict[str, Unused] = {
+    "max_poll_records": ("records are written in whole batches", "leave it out; -n N stops after N records"),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ConsumeOptions:
+    """One field an option of the command line; ``topics`` are the arguments and those of ``-t``. Times are ms since 1970,
+    durations are seconds. None and False: not given.
+    """
+
+    topics: tuple[str, ...]
+    partitions: tuple[int, ...] | None = None
+    isolation_level: str | None = None
+    print_control: bool = False
+    rack: str | None = None
+    offset: RangeSpec | None = None
+    since: int | None = None
+    until: int | None = None
+    from_beginning: bool = False
+    tail: int | None = None
+    until_end: bool = False
+    max_messages: int | None = None
+    idle_timeout: float | None = None
+    grep: tuple[str, ...] = ()
+    where: str | None = None
+    key: str | None = None
+    all_partitions: bool = False
+    group: str | None = None
+    commit: bool | None = None
+    template: str | None = None
+    serdes: tuple[str, ...] = ()
+    kcat: bool = False
+    delimiter: bytes | None = None
+    null_marker: str | None = None
+    raw: bool = False
+    merge: bool = False
+    on_out_of_range: str | None = None
+    on_recreate: str = "fail"
+    on_corrupt: str | None = None
+
+    @property
+    def keeps_single_records(self) -> bool:
+        """Whether single records of a batch are kept, after which the batch is of no use."""
+        return self.tail is not None or self.merge
+
+    def given(self) -> Iterator[str]:
+        """The names of the options that were given, without those that have a default."""
+        for field in fields(self):
+            if getattr(self, field.name) not in (None, False, ()):
+                yield f"--{field.name.replace('_', '-')}"
+
+    def format_kind(self, output: str | None) -> str:
+        """The format of the records; ``output`` is the value of ``-o``."""
+        return "kcat" if self.kcat else output or "value"
+
+    def check(self, output: str | None) -> None:
+        """Usage errors for options that contradict each other, or have no effect; ``output`` is the value of ``-o``."""
+        given = set(self.given())
+        for one, others, why in _CONTRADICTIONS:
+            clash = sorted(given & set(others)) if one in given else []
+            if clash:
+                raise usage(f"kcli consume: {one} and {clash[0]} together", why=why, do="use one of them")
+        starts = [name for name in _STARTS if name in given]
+        if len(starts) > 1:
+            raise usage(
+                f"kcli consume: {' and '.join(starts)} together",
+                why="each specifies where to start",
+                do="use one of them",
+            )
+        formats = {"-f": self.template is not None, "-J": self.kcat, "-o": output is not None}
+        if sum(formats.values()) > 1:
+            raise usage(
+                f"kcli consume: {' and '.join(flag for flag, chosen in formats.items() if chosen)} together",
+                why="each chooses the output format",
+                do="use one of them",
+            )
+        if self.all_partitions and self.key is None:
+            raise usage(
+                "kcli consume: --all-partitions without --key",
+                why="all partitions are read anyway",
+                do="leave it out",
+            )
+        if not self.topics:
+            raise usage(
+                "kcli consume: missing argument TOPIC",
+                why="it is required",
+                do="name one: `kcli consume TOPIC`, or -t TOPIC",
+            )
+        self._check_format(self.format_kind(output))
+
+    def _check_format(self, kind: str) -> None:
+        """A usage error for an option that the format ignores; --key uses the null marker with all formats."""
+        templated = self.template is not None
+        used = {
+            "-D": self.delimiter is None or (kind == "value" and not templated),
+            "--null-marker": self.null_marker is None
+            or self.key is not None
+            or templated
+            or kind in ("value", "csv"),
+        }
+        for flag, is_used in used.items():
+            if not is_used:
+                raise usage(
+                    f"kcli consume: {flag} with {'-f' if templated else f'-o {kind}'}",
+                    why="it has no effect on that format",
+                    do=f"leave {flag} out",
+                )
+
+
+def group_of(inv: Invocation, asked: ConsumeOptions) -> str | None:
+    """The group to read as a member of: ``-g``, else ``group.id``. One from a file or a variable is ignored if a flag
+    excludes groups. A usage error for ``--commit`` without a group.
+    """
+    name = _configured_group(inv, asked)
+    if name is not None:
+        inv.check_may_change(f"joining group {name}")
+        if (danger := own_group_danger(name)) and not inv.dry_run:
+            from kcli.commands.shared.confirm import confirm  # only for a group of kcli's own
+
+            confirm(inv, f"Join group {name}", f"Join group {name}?", name=name, danger=danger)
+    if asked.commit is not None and name is None:
+        raise usage(
+            f"kcli consume: {'--commit' if asked.commit else '--no-commit'} without -g",
+            why="offsets are committed for a group",
+            do="give -g GROUP",
+        )
+    return name
+
+
+def _configured_group(inv: Invocation, asked: ConsumeOptions) -> str | None:
+    if asked.group is not None:
+        return asked.group
+    name = inv.resolved.values.get("group_id")
+    if not name:
+        return None
+    origin = inv.resolved.origins["group_id"]
+    given = set(asked.given())
+    clash = next((name for name in _WITHOUT_GROUP if name in given), None)
+    if clash is None:
+        inv.talk.note(
+            f"reading as a member of group {name}: group.id ({origin}); -X group.id= reads without a group"
+        )
+        return str(name)
+    if origin == COMMAND_LINE:
+        raise usage(
+            f"kcli consume: -X group.id={name} and {clash} together",
+            why=_OF_GROUP,
+            do="use one of them",
+        )
+    inv.talk.note(f"reading without a group: {clash} is given, group.id ({origin}) is not used")
+    return None
+
+
+def reset_policy(inv: Invocation, asked: ConsumeOptions) -> ResetPolicy | None:
+    """``auto.offset.reset`` if it is configured and no flag gives a start."""
+    text = inv.resolved.values.get("auto_offset_reset")
+    if text is None:
+        return None
+    start = asked.offset.start if asked.offset is not None else None
+    if start is not None or not {*_STARTS[1:]}.isdisjoint(asked.given()):
+        return None
+    origin = inv.resolved.origins["auto_offset_reset"]
+    try:
+        policy = parse_reset(text)
+    except ValueError as error:
+        raise ConfigError(
+            f"auto.offset.reset={text!r} is not a valid value (from {origin})",
+            why=str(error),
+            do="use one of these, as in by_duration:PT12H for twelve hours ago",
+        ) from None
+    if policy.kind == "none" and asked.group is None:
+        raise ConfigError(
+            f"auto.offset.reset={text} ({origin}) without a group",
+            why="it forbids choosing where to start, and without a group no offset is committed",
+            do="give a start: --from-beginning, --offset SPEC or --since TIME; or read in a group with -g GROUP",
+        )
+    if policy.kind != "earliest":
+        where = "where nothing is committed, " if asked.group is not None else ""
+        inv.talk.note(
+            f"{where}starting as auto.offset.reset={text} ({origin}) specifies; --from-beginning overrides it"
+        )
+    return policy
+
+
+def consumer_options(
+    inv: Invocation, asked: ConsumeOptions, spec: RangeSpec, policy: ResetPolicy | None
+) -> tuple[ConsumerOptions, bool]:
+    """The consumer's options, and whether this command, instead of the consumer, commits what was written."""
+    start = spec.start or OffsetSpec("earliest")
+    options = inv.client_options(
+        ConsumerOptions,
+        unused=_ALWAYS | unused_of_members(inv.resolved, asked.group),
+        group_id=asked.group,
+        auto_offset_reset=_reset_to(start) if policy is None else None,
+        enable_auto_commit=asked.commit,
+        isolation_level=asked.isolation_level,
+        client_rack=asked.rack,
+        on_corrupt=asked.on_corrupt,
+        on_out_of_range=asked.on_out_of_range,
+        show_control_batches=asked.print_control or None,
+    )
+    changed = replace(
+        options,
+        on_out_of_range=options.on_out_of_range or "fail",
+        max_poll_records=WHOLE_BATCHES,
+        enable_auto_commit=False,
+    )
+    return changed, options.enable_auto_commit
+
+
+def _reset_to(start: OffsetSpec) -> str:
+    """``auto.offset.reset`` for a start, as far as it can express it."""
+    return "latest" if start.kind == "latest" else "earliest"

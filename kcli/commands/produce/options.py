@@ -1,0 +1,178 @@
+"""The options of ``produce`` as the user gave them, checked, and merged with the configuration, which they override."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.params import Codec, Rate
+from kcli.commands.shared.usage import usage
+from kcli.core.options import ProducerOptions
+from kcli.core.types import Header
+from kcli.profiles.applicability import Unused
+
+_UNLIMITED_MS = 2**31 - 1
+"""Input waits for memory while records are in flight, which have a limit of their own: delivery.timeout.ms."""
+_MEANT_FOR: dict[str, tuple[str, frozenset[str]]] = {
+    "key": ("-k", frozenset({"lines", "raw", "file", "failed"})),
+    "key_delimiter": ("-K", frozenset({"lines", "failed"})),
+    "delimiter": ("-D", frozenset({"lines", "pattern", "failed"})),
+    "empty_is_null": ("-Z", frozenset({"lines", "pattern", "csv", "failed"})),
+    "null_marker": ("--null-marker", frozenset({"lines", "pattern", "csv", "failed"})),
+}
+_NAMES_PARTITION = frozenset({"ndjson", "kcat", "csv", "failed"})
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ProduceOptions:
+    """One field an option of the command line; ``topic`` is the argument or that of ``-t``. None and False: not given."""
+
+    topic: str
+    files: tuple[str, ...] = ()
+    input_format: str | None = None
+    pattern: str | None = None
+    delimiter: bytes | None = None
+    key_delimiter: bytes | None = None
+    empty_is_null: bool = False
+    null_marker: str | None = None
+    tee: bool = False
+    key: str | None = None
+    headers: Sequence[Header] = ()
+    partition: int | None = None
+    partitioner: str | None = None
+    serdes: tuple[str, ...] = ()
+    compression: Codec | None = None
+    acks: str | None = None
+    idempotent: bool | None = None
+    transactional_id: str | None = None
+    transaction_every: int | None = None
+    rate: Rate | None = None
+    allow_auto_topic_creation: bool = False
+    failed: str | None = None
+    checkpoint: str | None = None
+    on_bad_input: str = "report"
+
+    @property
+    def kind(self) -> str:
+        """What the input is: a value of ``-i``, or ``pattern``."""
+        return self.input_format or ("pattern" if self.pattern is not None else "lines")
+
+    def check(self, output: str | None) -> None:
+        """Usage errors for options that contradict each other; ``output`` is the value of ``-o``."""
+        if self.tee and output in ("json", "ndjson"):
+            raise usage(
+                f"kcli produce: --tee with -o {output}",
+                why="both would go to stdout",
+                do="leave one of them out",
+            )
+        if self.idempotent and self.acks in ("0", "1"):
+            raise usage(
+                f"kcli produce: --idempotent with --acks {self.acks}",
+                why="an idempotent producer needs acks=all",
+                do="leave one of them out",
+            )
+
+    def check_client(self, client: ProducerOptions) -> None:
+        """Usage errors for options that the configured producer does not allow, or that the input's format ignores."""
+        if self.checkpoint is not None and client.acks == "0":
+            raise usage(
+                "kcli produce: --checkpoint with --acks 0",
+                why="nothing is confirmed, so it is unknown how far it got",
+                do="leave one of them out",
+            )
+        if self.transaction_every is not None and not client.transactional_id:
+            raise usage(
+                "kcli produce: --transaction-every without --transactional-id",
+                why="a transaction needs an id that stays the same from run to run",
+                do="give one, for example --transactional-id import-1",
+            )
+        self._check_format()
+
+    def _check_format(self) -> None:
+        kind = self.kind
+        if self.pattern is not None and kind not in ("pattern", "failed"):
+            raise usage(
+                f"kcli produce: -f with -i {kind}",
+                why="both determine what a record looks like",
+                do="use one of them",
+            )
+        for name, (flag, kinds) in _MEANT_FOR.items():
+            if getattr(self, name) not in (None, False) and kind not in kinds:
+                raise usage(
+                    f"kcli produce: {flag} with {'-f' if kind == 'pattern' else f'-i {kind}'}",
+                    why="records of that format contain what it would set",
+                    do=f"leave {flag} out",
+                )
+        if self.key is not None and self.key_delimiter is not None:
+            raise usage(
+                "kcli produce: -k and -K together",
+                why="-k gives all records the same key, -K reads it from each line",
+                do="use one of them",
+            )
+
+    def check_partitions(self) -> None:
+        """A usage error unless each record names its partition, or ``-p`` does for all, as --partitioner manual needs."""
+        kind = self.kind
+        if self.partition is not None or kind in _NAMES_PARTITION:
+            return
+        if kind == "pattern" and "%p" in (self.pattern or ""):
+            return
+        raise usage(
+            "kcli produce: --partitioner manual without partitions",
+            why=f"{'this pattern' if kind == 'pattern' else f'-i {kind}'} has no field for the partition",
+            do="give -p N, or use -i ndjson, csv or kcat, or -f with %p",
+        )
+
+
+def topic_and_files(
+    first: str | None, files: tuple[str, ...], named: tuple[str, ...]
+) -> tuple[str, tuple[str, ...]]:
+    """The topic and the FILEs; ``first`` is the first argument, which is a FILE too if ``-t`` has ``named`` the topic."""
+    topics = tuple(dict.fromkeys(named))
+    if len(topics) > 1:
+        raise usage(
+            f"kcli produce: -t {' -t '.join(topics)}",
+            why="records are sent to one topic",
+            do="run it once for each topic",
+        )
+    if topics:
+        return topics[0], files if first is None else (first, *files)
+    if first is None:
+        raise usage(
+            "kcli produce: missing argument TOPIC",
+            why="it is required",
+            do="name one: `kcli produce TOPIC`, or -t TOPIC",
+        )
+    return first, files
+
+
+def producer_options(inv: Invocation, asked: ProduceOptions) -> ProducerOptions:
+    """The producer's options: those of the command line, then those of the configuration."""
+    codec = asked.compression
+    own: dict[str, Any] = {
+        "compression_type": codec.name if codec else None,
+        "compression_level": codec.level if codec else None,
+        "acks": asked.acks,
+        "enable_idempotence": asked.idempotent,
+        "partitioner": asked.partitioner,
+        "transactional_id": asked.transactional_id,
+        "allow_auto_create_topics": asked.allow_auto_topic_creation or None,
+    }
+    patient = None if "max_block_ms" in inv.resolved.values else _UNLIMITED_MS
+    return inv.client_options(ProducerOptions, unused=_unused(inv, own), max_block_ms=patient, **own)
+
+
+def _unused(inv: Invocation, own: dict[str, Any]) -> dict[str, Unused]:
+    """Options of a producer that this run does not use."""
+    configured = inv.resolved.values
+    found: dict[str, Unused] = {}
+    if not (own["transactional_id"] or configured.get("transactional_id")):
+        found["transaction_timeout_ms"] = ("nothing is sent in transactions", "give --transactional-id ID")
+    if (own["compression_type"] or configured.get("compression_type", "none")) == "none":
+        found["compression_level"] = (
+            "nothing is compressed",
+            "choose a codec: -z gzip, or -z gzip:9 with its level",
+        )
+    return found

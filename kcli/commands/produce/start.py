@@ -1,0 +1,55 @@
+"""What ``kcli produce`` does before it loads a producer: checks its options, the format, the serdes and the files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+from kcli.commands.produce.input import check_inputs, encoded, input_format
+from kcli.commands.produce.options import ProduceOptions, producer_options, topic_and_files
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.params import check_topic_name
+from kcli.core.own_names import own_topic_purpose
+
+
+def start(
+    inv: Invocation, first: str | None, files: tuple[str, ...], named: tuple[str, ...], **given: Any
+) -> int:
+    """Runs the command; returns the exit status. ``first`` is the first argument, ``named`` the topics of ``-t``, and
+    ``given`` are the other fields of ProduceOptions.
+    """
+    topic, files = topic_and_files(first, files, named)
+    asked = ProduceOptions(topic, files, **given)
+    check_topic_name(topic, "produce")
+    if (holds := own_topic_purpose(topic)) and not inv.dry_run:
+        from kcli.commands.shared.confirm import confirm  # only for a topic of kcli's own
+
+        danger = f"{topic} is kcli's own topic: it holds {holds}"
+        confirm(inv, f"Produce to topic {topic}", f"Produce to {topic}?", name=topic, danger=danger)
+    asked.check(inv.values.output)
+    client = producer_options(inv, asked)
+    asked.check_client(client)
+    if not asked.serdes:
+        inv.configuration.check_no_registry()
+    form = input_format(asked, client)
+    with ExitStack() as stack:
+        prepare: Callable[[], object] = lambda: None  # noqa: E731 - finds schemas, if any are needed
+        if asked.serdes:
+            from kcli.commands.shared.serdes import prepare_schemas, serdes_to_write  # only with -s
+
+            specs, serdes = serdes_to_write(inv, asked.serdes)
+            stack.enter_context(serdes)
+            form = encoded(form, serdes, topic, specs)
+            prepare = partial(prepare_schemas, inv, serdes, specs, topic)
+        check_inputs(asked.files)
+        # The producer, which costs 60 ms: invalid input is reported before.
+        from kcli.commands.produce.run import Run
+
+        run_class = Run
+        if inv.dry_run:
+            from kcli.commands.produce.dry_run import DryRun  # only with --dry-run
+
+            run_class = DryRun
+        return run_class(inv, stack, asked, client, form).run(prepare)

@@ -1,0 +1,114 @@
+"""The topics that a command reads: names and patterns as given, and which of them exist."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from kcli.commands.shared.params import check_topic_name
+from kcli.commands.shared.usage import usage
+from kcli.core.cluster.metadata import OR_HIDDEN, topic_refused, unknown_topic
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
+from kcli.core.errors import KcliError, NotFoundError
+
+
+class Topics:
+    """Names and patterns (which begin with ``^``) as given. Patterns match internal topics only if
+    ``exclude.internal.topics`` is false.
+    """
+
+    def __init__(self, given: Sequence[str], command: str = "consume") -> None:
+        self.names = [name for name in dict.fromkeys(given) if not name.startswith("^")]
+        self.patterns = [_pattern(name, command) for name in dict.fromkeys(given) if name.startswith("^")]
+        for name in self.names:
+            check_topic_name(name, command)
+
+    @property
+    def several(self) -> bool:
+        """Whether more than one topic may be read."""
+        return len(self.names) > 1 or bool(self.patterns)
+
+    def existing(
+        self, consumer: Consumer, timeout: float, failed: Callable[[KcliError], object]
+    ) -> list[str]:
+        """The topics that exist; NotFoundError for a name that does not, or patterns without a match.
+
+        Topics that this client may not see are reported to ``failed`` and left out, if there are others.
+        """
+        self._check_names(consumer, timeout, failed)
+        if not self.patterns:
+            return self.names
+        cluster = consumer.cluster
+        cluster.all_topics(cluster.deadline(timeout))
+        names = [*self.names, *self.matching(consumer)]
+        if not names:
+            patterns = ", ".join(pattern.pattern for pattern in self.patterns)
+            raise NotFoundError(
+                f"no topic matches {patterns}",
+                why=f"the cluster has no topic with such a name, apart from internal ones, {OR_HIDDEN}",
+                do="`kcli topics list` lists the topics",
+            )
+        return list(dict.fromkeys(names))
+
+    def matching(self, consumer: Consumer) -> list[str]:
+        """The known topics that match a pattern."""
+        hidden = consumer.options.exclude_internal_topics
+        return [
+            name
+            for name, topic in sorted(consumer.cluster.view.topics.items())
+            if topic.partitions
+            and not (hidden and topic.internal)
+            and any(p.match(name) for p in self.patterns)
+        ]
+
+    def subscription(self) -> "Sequence[str] | re.Pattern[str]":
+        """What a member of a group subscribes to."""
+        if not self.patterns:
+            return self.names
+        exactly = [f"{re.escape(name)}$" for name in self.names]
+        return re.compile("|".join(f"(?:{one})" for one in (*(p.pattern for p in self.patterns), *exactly)))
+
+    def _check_names(self, consumer: Consumer, timeout: float, failed: Callable[[KcliError], object]) -> None:
+        errors = self._leave_out_refused(consumer, timeout)
+        nothing_left = bool(errors) and not (self.names or self.patterns)
+        try:
+            consumer.partitions(self.names, timeout)
+        except NotFoundError as error:
+            errors.insert(0, self._with_nearest(consumer, timeout, error))
+            nothing_left = True
+        last = (
+            errors.pop() if nothing_left else None
+        )  # that of a missing permission determines the exit status
+        for each in errors:
+            failed(each)
+        if last is not None:
+            raise last
+
+    def _with_nearest(self, consumer: Consumer, timeout: float, error: NotFoundError) -> KcliError:
+        cluster = consumer.cluster
+        known = cluster.all_topics(cluster.deadline(timeout)).topics
+        missing = next((name for name in self.names if name not in known), None)
+        return error if missing is None else unknown_topic(missing, known)
+
+    def _leave_out_refused(self, consumer: Consumer, timeout: float) -> list[KcliError]:
+        """Removes the names that this client may not see; their errors."""
+        cluster = consumer.cluster
+        deadline = cluster.deadline(timeout)
+        view = cluster.ensure_topics(self.names, deadline)
+        refused = [name for name in self.names if view.topics[name].error == TOPIC_AUTHORIZATION_FAILED]
+        if not refused:
+            return []
+        cluster.topics.difference_update(refused)
+        self.names = [name for name in self.names if name not in refused]
+        known = cluster.all_topics(deadline).topics
+        return [topic_refused(name, TOPIC_AUTHORIZATION_FAILED, known) for name in refused]
+
+
+def _pattern(text: str, command: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise usage(
+            f"kcli {command}: {text!r} is not a regular expression",
+            why=str(error),
+            do="a topic that begins with ^ is a regular expression, as in '^orders-.*'",
+        ) from None

@@ -1,9 +1,0 @@
-"""The keys by which other clients configure SASL: ``java_sasl.py``, which few starts need, translates them. Pure."""
-
-from kcli.profiles.secret_keys import JAAS
-
-JAVA_SASL_KEYS = frozenset((
-    JAAS, "sasl.client.callback.handler.class", "sasl.login.callback.handler.class", "sasl.login.class",
-    "sasl.oauthbearer.jwt.retriever.class", "sasl.oauthbearer.method", "sasl.oauthbearer.grant.type",
-    "sasl.oauthbearer.metadata.authentication.type",
-))  # fmt: skip

@@ -86,6 +86,7 @@ class Journal(Protocol):
     """What it takes to make again what a change destroys, by ``kcli undo`` and its ``id``."""
 
     id: str
+    can_undo: bool
 
     def write(self, cluster: str) -> None:
         """Has it on disk on return; an error if that fails."""

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from kcli.core.admin.acls import AclBinding, AclOperation, AclPattern, AclPermission, AclResource, known
+from kcli.core.admin.quotas import QuotaEntity
 from kcli.core.admin.unknown_group import group_shown
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError, NotFoundError
@@ -75,7 +77,95 @@ class TopicEntry(msgspec.Struct, frozen=True, tag_field="what", tag="topic"):
         return {**row, "topic_id": self.topic_id or None}
 
 
-Entry = OffsetEntry | TopicEntry
+class AclEntry(msgspec.Struct, frozen=True, tag_field="what", tag="acl"):
+    """An ACL, with the numbers of the protocol."""
+
+    resource: int
+    name: str
+    pattern: int
+    principal: str
+    permission: int
+    operation: int
+    host: str
+
+    @classmethod
+    def of(cls, binding: AclBinding) -> "AclEntry":
+        return cls(
+            int(binding.resource),
+            binding.name,
+            int(binding.pattern),
+            binding.principal,
+            int(binding.permission),
+            int(binding.operation),
+            binding.host,
+        )
+
+    @property
+    def binding(self) -> AclBinding:
+        """Numbers that this version knows have their names."""
+        return AclBinding(
+            known(AclResource, self.resource),
+            self.name,
+            known(AclPattern, self.pattern),
+            self.principal,
+            known(AclPermission, self.permission),
+            known(AclOperation, self.operation),
+            self.host,
+        )
+
+    @staticmethod
+    def words(entries: "Sequence[AclEntry]") -> str:
+        """``3 ACLs of User:a, User:b``."""
+        principals = dict.fromkeys(entry.principal for entry in entries)
+        return f"{counted(len(entries), 'ACL')} of {', '.join(principals)}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {"what": "acl", "acl": str(self.binding)}
+
+
+class QuotaEntry(msgspec.Struct, frozen=True, tag_field="what", tag="quota"):
+    """A quota of an entity before a change and after it; None: not set."""
+
+    entity: tuple[tuple[str, str | None], ...]
+    key: str
+    old: float | None
+    new: float | None
+
+    @staticmethod
+    def words(entries: "Sequence[QuotaEntry]") -> str:
+        """``producer_byte_rate of user a``."""
+        return f"{', '.join(entry.key for entry in entries)} of {QuotaEntity(entries[0].entity)}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        entity = str(QuotaEntity(self.entity))
+        return {"what": "quota", "entity": entity, "key": self.key, "old": self.old, "new": self.new}
+
+
+class UserEntry(msgspec.Struct, frozen=True, tag_field="what", tag="user"):
+    """A SCRAM credential, without its secrets: brokers return none."""
+
+    user: str
+    mechanism: str
+    iterations: int | None
+
+    @staticmethod
+    def words(entries: "Sequence[UserEntry]") -> str:
+        """``SCRAM-SHA-256, SCRAM-SHA-512 of user a, without the password``."""
+        mechanisms = ", ".join(entry.mechanism for entry in entries)
+        return f"{mechanisms} of user {entries[0].user}, without the password"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        row: dict[str, Any] = msgspec.to_builtins(self)
+        return row
+
+
+Entry = OffsetEntry | TopicEntry | AclEntry | QuotaEntry | UserEntry
 
 
 class Journal(msgspec.Struct, frozen=True):
@@ -106,10 +196,11 @@ class Journal(msgspec.Struct, frozen=True):
 
 
 class Draft:
-    """The journal of a change that is about to be made."""
+    """The journal of a change that is about to be made. ``can_undo``: whether it has what that takes."""
 
-    def __init__(self, command: str, entries: Sequence[Entry]) -> None:
+    def __init__(self, command: str, entries: Sequence[Entry], *, can_undo: bool = True) -> None:
         self._command, self._entries = command, tuple(entries)
+        self.can_undo = can_undo
         self._folder: JournalFolder | None = None
         self.id = new_id(wall_ms())
 

@@ -3,16 +3,39 @@
 from typing import Any
 
 from kcli.account.change import Change
+from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
+from kcli.flows.acls.create import AclRestore
 from kcli.flows.groups.restore import OffsetRestore
-from kcli.flows.journal import Entry, Journal, OffsetEntry, TopicEntry
+from kcli.flows.journal import AclEntry, Entry, Journal, OffsetEntry, QuotaEntry, TopicEntry, UserEntry
+from kcli.flows.quotas.alter import QuotaRestore
 from kcli.flows.topics.restore import TopicRestore
 
-RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {OffsetEntry: OffsetRestore, TopicEntry: TopicRestore}
+
+class NotRestorableError(KcliError):
+    """A journal says what was deleted, and lacks what it takes to make it again."""
+
+    exit_code = ExitCode.REFUSED
+
+
+RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {
+    OffsetEntry: OffsetRestore,
+    TopicEntry: TopicRestore,
+    AclEntry: AclRestore,
+    QuotaEntry: QuotaRestore,
+}
 """By what the entries of a journal are; all entries of one are of one kind."""
 
 
 def restore_of(journal: Journal) -> Change[Any, Any]:
-    """The change for a journal."""
-    made: Any = RESTORES[type(journal.entries[0])]
+    """The change for a journal; NotRestorableError if it lacks what that takes."""
+    kind = type(journal.entries[0])
+    if kind is UserEntry:
+        raise NotRestorableError(
+            f"what {journal.command} deleted cannot be made again: {journal.what}",
+            why="brokers return no passwords, so the journal has none",
+            do="set a new password for the user",
+        )
+    made: Any = RESTORES[kind]
     change: Change[Any, Any] = made(journal)
     return change

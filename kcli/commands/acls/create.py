@@ -44,4 +44,4 @@ def create_acls(inv: Invocation, selected: Selection) -> int:
     """
     from kcli.flows.acls.create import AclCreation  # clients are loaded when the command runs
 
-    return run_change(inv, AclCreation(selected))
+    return run_change(inv, AclCreation(selected.bindings()))

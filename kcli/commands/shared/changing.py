@@ -159,11 +159,11 @@ class _Run:
         if self.inv.out.kind is not None or not (self.change.quiet_report or all_refused(plan)):
             rows = [self._row(item, self.change.report_row(item)) for item in plan]
             kind, columns = f"{self.change.kind}Report", report_columns(self.change)
-            head = {"undo": self.journal.id} if self.journal is not None else {}
+            head = {"undo": self.journal.id} if self.journal is not None and self.journal.can_undo else {}
             print_rows(self.inv, kind, columns, rows, self.cluster, head=head)
 
     def _say_undo(self) -> None:
-        if self.journal is not None:
+        if self.journal is not None and self.journal.can_undo:
             self.inv.talk.note(f"Undo with: kcli undo {self.journal.id}")
 
     def _row(self, item: Item[Any, Any], row: dict[str, Any]) -> dict[str, Any]:

@@ -285,17 +285,18 @@ class _Row(Protocol):
 
 def _binding(resource: int, name: str, pattern: int, row: _Row) -> AclBinding:
     return AclBinding(
-        _known(AclResource, resource),
+        known(AclResource, resource),
         name,
-        _known(AclPattern, pattern),
+        known(AclPattern, pattern),
         row.principal,
-        _known(AclPermission, row.permission_type),
-        _known(AclOperation, row.operation),
+        known(AclPermission, row.permission_type),
+        known(AclOperation, row.operation),
         row.host,
     )
 
 
-def _known(kind: type[E], number: int) -> E | int:
+def known(kind: type[E], number: int) -> E | int:
+    """The member of that number; a number that this version does not know stays one."""
     try:
         return kind(number)
     except ValueError:

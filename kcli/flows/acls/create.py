@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kcli.account.change import Found, Item, Question
 from kcli.account.outcomes import Outcome
@@ -11,7 +11,8 @@ from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.acls.rows import AclChange, AclItem, plan_lines
-from kcli.flows.acls.selection import SEE, Selection, in_order, matching
+from kcli.flows.acls.selection import SEE, in_order, matching
+from kcli.flows.journal import AclEntry, Journal
 from kcli.flows.permitted import denied_on_cluster
 from kcli.flows.read_back import lost_answers, wait_until_empty
 from kcli.output.progress import counted
@@ -24,14 +25,14 @@ class NotCreatedError(KcliError):
 
 
 class AclCreation(AclChange):
-    """The ACLs of the selection: all of its combinations."""
+    """The ACLs that are wanted."""
 
     kind = "AclCreate"
-    printed_by = "acls create"
+    printed_by = "acls create, undo"
     done = "created"
 
-    def __init__(self, selected: Selection) -> None:
-        self.wanted = in_order(selected.bindings())
+    def __init__(self, wanted: Iterable[AclBinding]) -> None:
+        self.wanted = in_order(wanted)
         exist = "the ACL exists" if len(self.wanted) == 1 else f"all {len(self.wanted)} ACLs exist"
         self.nothing = f"nothing is to be created: {exist} already"
 
@@ -80,6 +81,19 @@ class AclCreation(AclChange):
             see=SEE,
         )
         return {binding: Found(None, _absent(binding) if binding in absent else None) for binding in made}
+
+
+class AclRestore(AclCreation):
+    """``kcli undo`` of ``acls delete``: the ACLs of a journal."""
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__(entry.binding for entry in journal.entries if isinstance(entry, AclEntry))
+        self.made = journal
+
+    def decide(self, admin: Admin) -> list[AclItem]:
+        """As when they are created; ConfigError on another cluster."""
+        self.made.check_cluster(admin.cluster_id())
+        return super().decide(admin)
 
 
 def _missing(plan: Sequence[AclItem]) -> str:

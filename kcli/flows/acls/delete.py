@@ -12,6 +12,7 @@ from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.acls.rows import AclChange, AclItem, plan_lines
 from kcli.flows.acls.selection import SEE, Selection, in_order, nothing_selected, selected_acls
+from kcli.flows.journal import AclEntry, Draft
 from kcli.flows.permitted import denied_on_cluster
 from kcli.flows.read_back import lost_answers, wait_until_empty
 from kcli.output.progress import counted
@@ -81,6 +82,10 @@ class AclDeletion(AclChange):
         if now is None:
             return item._replace(outcome=Outcome.UNCHANGED, note=_GONE)
         return super().again(item, now)
+
+    def journal(self, admin: Admin, todo: Sequence[AclItem]) -> Draft:  # noqa: ARG002 - the change's signature
+        """The ACLs themselves."""
+        return Draft(self.printed_by, [AclEntry.of(item.key) for item in todo])
 
     def apply(self, admin: Admin, todo: Sequence[AclItem]) -> dict[AclBinding, KcliError | None]:
         """Deletes the ACLs, each by the filter that matches it only."""

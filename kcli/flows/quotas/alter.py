@@ -10,6 +10,8 @@ from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.quotas import USER, QuotaEntity
 from kcli.core.errors import BrokerError, KcliError, NotValidatedError
+from kcli.core.exit_codes import ExitCode
+from kcli.flows.journal import Draft, Journal, QuotaEntry
 from kcli.flows.permitted import denied_on_cluster, not_checked
 from kcli.flows.quotas.values import ENTITY, UNITS, entity_row, number_text, shown_number
 from kcli.flows.read_back import NotAppliedError, UnknownChangeError, wait_until_empty
@@ -17,6 +19,12 @@ from kcli.output.progress import counted
 from kcli.output.tables import Column
 
 _SEE = "`kcli quotas list` shows the quotas"
+
+
+class QuotaChangedError(KcliError):
+    """A quota is not what the change that is to be undone has left."""
+
+    exit_code = ExitCode.REFUSED
 
 
 class Quota(NamedTuple):
@@ -35,7 +43,7 @@ class QuotaAlteration(Change[str, Quota]):
     """
 
     kind = "QuotaAlter"
-    printed_by = "quotas alter"
+    printed_by = "quotas alter, undo"
     item_meaning = "A quota: one key."
     columns = (
         *ENTITY,
@@ -111,6 +119,11 @@ class QuotaAlteration(Change[str, Quota]):
                 f"the name is taken literally, and the quota does not apply to the principal {user}: its user is {name}"
             )
 
+    def journal(self, admin: Admin, todo: Sequence[QuotaItem]) -> Draft | None:  # noqa: ARG002
+        """The values before the change, if it replaces or removes one."""
+        entries = [QuotaEntry(self.entity.parts, item.key, *item.facts) for item in todo]
+        return Draft("quotas alter", entries) if any(entry.old is not None for entry in entries) else None
+
     def apply(self, admin: Admin, todo: Sequence[QuotaItem]) -> dict[str, KcliError | None]:
         """Changes the quotas."""
         try:
@@ -158,6 +171,34 @@ class QuotaAlteration(Change[str, Quota]):
     def _read(self, admin: Admin) -> dict[str, float]:
         """The quotas of the entity itself."""
         return admin.describe_quotas(dict(self.entity.parts), strict=True).get(self.entity, {})
+
+
+class QuotaRestore(QuotaAlteration):
+    """``kcli undo`` of ``quotas alter``: the values before it. One that was changed since is refused."""
+
+    def __init__(self, journal: Journal) -> None:
+        entries = [entry for entry in journal.entries if isinstance(entry, QuotaEntry)]
+        entity = QuotaEntity(entries[0].entity)
+        super().__init__(entity, {entry.key: entry.old for entry in entries}, lambda _key: None)
+        self.made, self._set = journal, {entry.key: entry.new for entry in entries}
+
+    def decide(self, admin: Admin) -> list[QuotaItem]:
+        """As when they are changed; ConfigError on another cluster."""
+        self.made.check_cluster(admin.cluster_id())
+        return [
+            item._replace(outcome=Outcome.REFUSED, error=self._changed_since(item))
+            if item.outcome is Outcome.PLANNED and item.facts.old != self._set[item.key]
+            else item
+            for item in super().decide(admin)
+        ]
+
+    def _changed_since(self, item: QuotaItem) -> KcliError:
+        now, then = _shown(item.facts.old, item.key), _shown(self._set[item.key], item.key)
+        return QuotaChangedError(
+            f"{item.key} of {self.entity} has been changed since",
+            why=f"it is {now}, and the change that is to be undone left {then}; nothing was done to it",
+            do=_SEE,
+        )
 
 
 def _shown(value: float | None, key: str) -> str:

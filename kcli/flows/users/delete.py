@@ -11,6 +11,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import SEE, ScramCredential, mechanism_name
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
+from kcli.flows.journal import Draft, UserEntry
 from kcli.flows.permitted import denied_on_cluster
 from kcli.flows.users.credentials import (
     CREDENTIAL,
@@ -103,6 +104,13 @@ class UserDeletion(CredentialChange):
         if now is not None and isinstance(now.error, NotFoundError):
             return item  # another one is gone
         return super().again(item, now)
+
+    def journal(self, admin: Admin, todo: Sequence[CredentialItem]) -> Draft:  # noqa: ARG002
+        """Which credentials there were: their secrets nobody can read."""
+        entries = [
+            UserEntry(item.key.user, mechanism_name(item.key.mechanism), item.facts.old) for item in todo
+        ]
+        return Draft(self.printed_by, entries, can_undo=False)
 
     def apply(self, admin: Admin, todo: Sequence[CredentialItem]) -> dict[ScramCredential, KcliError | None]:
         """Deletes the credentials."""

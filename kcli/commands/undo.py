@@ -46,12 +46,12 @@ def _changes(flags: Mapping[str, Any]) -> bool:
 def undo(inv: Invocation, journal_id: str | None) -> int:
     """Undo a change that deleted something.
 
-    `kcli groups delete`, `groups delete-offsets`, `topics delete`, `acls delete` and `quotas alter` keep what they delete
-    or replace in a journal on this machine; ID is in their last line. Without ID the changes of the cluster are listed.
+    What deletes groups, committed offsets, topics, ACLs and users, or replaces quotas, keeps what was there in a journal
+    on this machine; ID is in its last line. Without ID the changes of the cluster are listed.
+
     Only what is gone is made again: an offset that was committed since, or a quota that was changed since, stays as it
-    is, exit code 7. A topic comes back with its partitions and configuration, but without its records. Rewinds are
-    undone with `kcli groups rewind GROUP --undo`. Of users that were deleted the list has the names: brokers return no
-    passwords.
+    is, exit code 7. A topic comes back with its partitions and configuration, but without its records. Of users the list
+    has the names only: brokers return no passwords. Rewinds are undone with `kcli groups rewind GROUP --undo`.
     """
     if journal_id is None:
         return _list(inv)

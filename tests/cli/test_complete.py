@@ -166,9 +166,12 @@ def test_old_names_serve_while_the_cluster_is_silent(home: Home, cluster: FakeCl
     for node in cluster.node_ids:
         cluster.pause(node)
     assert home.ask("topics", "or", *server) == ["orders"]
-    begin = time.monotonic()
-    assert home.ask("topics", "or", *server) == ["orders"]
-    assert time.monotonic() - begin < LIMIT + SLACK, "it is not asked again at once"
+    took = []
+    for _ in range(5):
+        begin = time.monotonic()
+        assert home.ask("topics", "or", *server) == ["orders"]
+        took.append(time.monotonic() - begin)
+    assert min(took) < LIMIT, "it is not asked again at once: that takes the whole time"
     for node in cluster.node_ids:
         cluster.resume(node)
     cluster.create_topic("or-new", 1)

@@ -11,6 +11,7 @@ from unittest.mock import patch
 import pytest
 
 from kcli.commands.shared import changing
+from kcli.core.admin.acls import AclOperation
 from kcli.core.admin.admin import Admin
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
@@ -105,10 +106,8 @@ def test_what_is_missing_has_the_same_code_in_a_dry_run(world: World, line: str,
 @pytest.mark.parametrize(
     "line", ["groups delete g h", "groups delete-offsets g -t t", "groups remove-members g"]
 )
-def test_what_brokers_would_deny_is_refused_in_the_plan(
-    live: World, line: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tests.fake.groups.listing._ALLOWED", 1 << 8)  # DESCRIBE
+def test_what_brokers_would_deny_is_refused_in_the_plan(live: World, line: str) -> None:
+    live.cluster.configure_groups(operations=1 << AclOperation.DESCRIBE)
     since = len(live.cluster.requests)
     for how in ("--dry-run", "--yes"):
         done = live(f"{line} {how} -o json", code=4)

@@ -77,6 +77,8 @@ def test_the_report_the_folders_and_the_manifest_are_as_documented(
             {**item("u", 0, 0, "", 0), "files": []},
         ],
         "warnings": [],
+        "complete": True,
+        "missing": [],
     }
     found = manifest(tmp_path / "x")
     assert list(found) == ["api", "kind", "cluster", "format", "created", "complete", "request", "topics"]

@@ -103,11 +103,14 @@ def unique(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def warn_of_hidden(inv: Invocation, admin: Admin, what: str, *, unsure: bool = False) -> str:
-    """Warns that a list of all groups or topics need not have them all; returns the warning, empty without reason.
+    """Warns that a list of all groups or topics need not have them all; returns the warning, empty without reason. A list
+    that lacks parts says so already.
 
     ``unsure``: of groups it is not known whether each has a coordinator.
     """
     warning = ""
+    if inv.missing:
+        return warning
     if not may_see_all(lambda: admin.describe_cluster(include_operations=True)):
         warning = may_be_more(what)
     elif unsure:

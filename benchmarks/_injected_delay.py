@@ -36,9 +36,7 @@ def injected_delay(measure: Measure) -> Table:
     rows, worst = [], 0.0
     for name, words in _TESTS.items():
         with FakeCluster(1, topics={_TOPIC: 1}) as cluster:
-            (base, truth_before), (found, truth) = (
-                _run(cluster, words, measure, delay) for delay in DELAYS
-            )
+            (base, truth_before), (found, truth) = (_run(cluster, words, measure, delay) for delay in DELAYS)
         cells = []
         for percentile, share in _SHARES.items():
             true = (_percentile(truth, share) - _percentile(truth_before, share)) * 1000

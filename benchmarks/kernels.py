@@ -21,8 +21,7 @@ from kcli.core.kernels import arrow_ops
 from kcli.core.kernels import render_ops as op
 from kcli.core.kernels.active import IMPLEMENTATION, encode_headers
 from kcli.core.kernels.arrow_ops import ArrowPart
-from kcli.core.kernels.shapes import NO_RECORDS
-from kcli.core.kernels.shapes import NO_HEADERS
+from kcli.core.kernels.shapes import NO_HEADERS, NO_RECORDS
 from kcli.core.records.builder import BatchBuilder
 
 RECORDS = 10_000

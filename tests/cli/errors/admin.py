@@ -64,7 +64,7 @@ UNSURE = [
     Row("quotas alter --user ann --set producer_byte_rate=1MB/s --yes", 6, "not read back", "",
         "`kcli quotas list` shows the quotas",
         once(DescribeClientQuotasRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=2)),
-    Row("topics alter orders --partitions 4 --yes --timeout 500ms", 3, "orders", "",
+    Row("topics alter orders --partitions 4 --yes --timeout 2s", 3, "orders", "",
         "partitions may have been added: `kcli topics describe orders` shows whether",
         silent(CreatePartitionsRequest, after=2)),
 ]  # fmt: skip

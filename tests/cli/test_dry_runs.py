@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 
 from kcli.core.admin.acls import AclOperation
+from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kcli.core.types import TopicPartition
 from tests.cli.test_every_option import NO_CLUSTER
 from tests.cli.test_questions import LINES, MEMBER, World
 from tests.cli.test_read_only import COMMANDS, line_of
+from tests.committing import put
 from tests.effects import CHANGES, CHANGES_UNLESS_CHECKED, CREATES_TOPICS, READS, changes
 from tests.fake.codes import Code
 from tests.fake.journal import Seen
@@ -234,6 +237,25 @@ def test_what_a_stream_would_be_refused_is_the_code_of_its_dry_run(
     done = world.run("", *shlex.split(line.format(dir=world.folder)), "--yes")
     assert (dry.code, done.code) == (4, 4), dry.err + done.err
     assert lacks in dry.err
+
+
+def test_a_topic_that_may_not_be_read_is_missing_beside_others_as_in_the_act(world: World) -> None:
+    def deny(request: MetadataRequest, answer: MetadataResponse) -> None:
+        for topic in answer.topics if request.include_topic_authorized_operations else ():
+            if topic.name == "other":
+                topic.topic_authorized_operations = 1 << AclOperation.DESCRIBE
+
+    put(world.cluster, "other", 0)
+    world.cluster.replace(MetadataRequest, deny, times=FOREVER)
+    fetch = next(one for one in requests() if one.api_name == "Fetch")
+    tp = TopicPartition("other", 0)
+    world.cluster.fail(fetch, Code.TOPIC_AUTHORIZATION_FAILED, where=tp, times=FOREVER)
+    dry, act = (world.run("consume t other -e", *more) for more in (["--dry-run"], []))
+    assert (dry.code, act.code) == (6, 6), dry.err + act.err
+    for done in (dry, act):
+        assert "no READ permission on topic other" in done.err
+    assert "t-0: from 0" in dry.out
+    assert "other-0" not in dry.out
 
 
 @pytest.mark.parametrize(("creates", "code"), [(True, 0), (False, 1)])

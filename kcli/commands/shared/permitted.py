@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from kcli.account.survey import Missing
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
@@ -12,7 +13,7 @@ from kcli.flows.permitted import denied_groups, denied_topics
 def check_permitted(
     inv: Invocation, operation: str, topics: Iterable[str], doing: str, *, group: str | None = None
 ) -> set[str]:
-    """Reports the topics on which brokers would refuse the operation as failures, and returns them; KcliError where they
+    """Reports the topics on which brokers would refuse the operation as missing, and returns them; KcliError where they
     would refuse all of it, such as READ on the ``group``. ``doing`` has ``{}`` in the name's place.
     """
     names = list(dict.fromkeys(topics))
@@ -23,7 +24,7 @@ def check_permitted(
     if errors and (of_group or len(denied) == len(names)):
         raise errors[0]
     for error in errors:
-        inv.failed(error)
+        inv.lacks(Missing.of(error))
     return set(denied)
 
 

@@ -19,7 +19,7 @@ from kcli.tui.screens.groups import Groups
 from kcli.tui.screens.topics import Topics
 from tests.checks.source_calls import places
 
-PRINTERS = {"list_rows": 3, "print_rows": 2, "print_report": 2, "show_plan_only": 2, "print_item": 2}
+PRINTERS = {"list_rows": 3, "print_rows": 2, "print_report": 2, "print_item": 2}
 """The functions, with the place of the columns among their arguments."""
 
 ELSEWHERE = {
@@ -53,9 +53,7 @@ ELSEWHERE = {
     "commands/pipeline/_query_rows.py:_print": ["QueryResult QueryRow ()"],  # those of the query
     "commands/shared/changing.py:_Run._show_only": [],  # schemas are made from the columns
     "commands/shared/changing.py:_Run._print_report": [],
-    "commands/shared/plan_output.py:show_plan_only": [],  # the rest print for others
     "commands/shared/row_output.py:print_rows": [],
-    "commands/shared/row_output.py:print_report": [],
     "output/listing.py:print_item": [],
     "tui/export.py:rendered": [],
 }

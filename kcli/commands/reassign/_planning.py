@@ -8,11 +8,10 @@ from shlex import quote
 from typing import Any
 
 from kcli.account.outcomes import Outcome
-from kcli.commands.shared.changing import plan_columns
+from kcli.commands.shared.changing import ROW_KINDS, plan_columns
 from kcli.commands.shared.cluster import connect, open_admin, unique, without_errors
-from kcli.commands.shared.confirm import with_cluster
+from kcli.commands.shared.confirm import show_plan, with_cluster
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.plan_output import show_plan_only
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
@@ -69,7 +68,10 @@ def plan(
     todo = [move for move in moves if move.needed]
     text = _text(moves, todo, racks)
     if inv.dry_run:
-        show_plan_only(inv, text, _COLUMNS, map(_row, todo), cluster, kind="ReassignmentPlan")
+        if inv.out.kind in ROW_KINDS:
+            print_rows(inv, "ReassignmentPlan", _COLUMNS, map(_row, todo), cluster)
+        else:
+            show_plan(inv, text)
         return inv.finish(done=True)
     inv.talk.note(with_cluster(text, inv))
     document = file_text({move.tp: move.new for move in todo})

@@ -14,11 +14,13 @@ from kcli.account.outcomes import Account, Outcome
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.confirm import ask, check_answerable, show_plan
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.plan_output import ROW_KINDS
 from kcli.commands.shared.row_output import print_rows
 from kcli.output.tables import Column
 
 Plan = Sequence[Item[Any, Any]]
+
+ROW_KINDS = ("json", "ndjson", "yaml", "csv", "tsv", "name")
+"""The values of ``-o`` with which a plan is rows on stdout."""
 
 
 def run_change(inv: Invocation, change: Change[Any, Any]) -> int:

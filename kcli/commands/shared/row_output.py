@@ -34,11 +34,3 @@ def print_rows(
     ) as printed:
         for row in rows:
             printed.add(row)
-
-
-def print_report(
-    inv: Invocation, kind: str, columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], cluster: str
-) -> None:
-    """What became of a plan, with ``-o`` only: people read it on stderr."""
-    if inv.out.kind is not None:
-        print_rows(inv, kind, columns, rows, cluster)

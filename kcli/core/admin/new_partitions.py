@@ -26,6 +26,8 @@ from kcli.core.protocol.messages.metadata import (
 Answer = Future[MetadataResponse]
 
 _SHOWN = 3
+_CONFIRMS = 0.5
+"""Seconds that are left to confirm what was done where other items of the same call have used up its time."""
 
 
 class NotKnownError(KcliError):
@@ -49,6 +51,7 @@ def wait_until_known(
     Brokers that cannot be connected to do not count: no client has its answer from them. ``done`` says in errors what
     was done to the topic.
     """
+    deadline = max(deadline, cluster.loop.now() + _CONFIRMS)
     backoff = Backoff.of_requests(cluster.options)
     asked: dict[int, Answer] = {}
     shown: dict[int, Answer] = {}

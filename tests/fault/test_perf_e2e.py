@@ -258,7 +258,7 @@ def test_records_in_partitions_that_were_added_are_not_called_lost(
     """With so small batches the producer goes to another partition again and again."""
     cluster.intercept(ProduceRequest, lambda _request: cluster.add_partitions("t", 3), times=1, after=5)
     quick = ("-X", "metadata.max.age.ms=100", "-X", "batch.size=100", "--idle-timeout", "500ms")
-    done = e2e(cluster, "--duration", "30s", *quick, *mode)
+    done = e2e(cluster, "--duration", "4s", *quick, *mode)
     assert done.code == 7, done.err
     assert "topic t has 3 partitions now, and had 1 when the test began" in done.err
     assert figures(done) == (None,) * 4

@@ -10,11 +10,11 @@ from time import thread_time
 
 from kcli.core.clock import monotonic, wall
 from kcli.core.errors import KcliError
+from kcli.exporter.last_sample import LastSample
 from kcli.exporter.page import Pages
-from kcli.exporter.state import State
 from kcli.flows.monitor.board import Board
+from kcli.flows.monitor.cluster_reading import Reading, View
 from kcli.flows.monitor.monitor import Monitor
-from kcli.flows.monitor.reading import Reading, View
 
 _LAST_SAMPLE = 2.0  # seconds for a sample under way when it ends
 Warn = Callable[[str], object]
@@ -40,7 +40,7 @@ class Loop:
         self._board, self._pages = Board(), Pages(most)
         self._warned: dict[str, str] = {}
         self._changed, self._closed = Condition(), False
-        self.state = State(interval)
+        self.state = LastSample(interval)
         self.first, self.ended = Event(), Event()
         """Set after the first sample, whatever its result; and when the thread has ended."""
         self.error: BaseException | None = None

@@ -15,7 +15,7 @@ from kcli.commands._top_screen import run_screen
 from kcli.commands.shared.exit import report_error
 from kcli.core.errors import KcliError
 from kcli.flows.monitor.board import Board
-from kcli.flows.monitor.reading import View
+from kcli.flows.monitor.cluster_reading import View
 from kcli.tui.app import TopApp
 from kcli.tui.facts import Facts
 from kcli.tui.feed import LiveFeed

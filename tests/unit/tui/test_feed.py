@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from kcli.core.errors import KcliError
+from kcli.flows.monitor.cluster_reading import Reading, View
 from kcli.flows.monitor.monitor import Monitor
-from kcli.flows.monitor.reading import Reading, View
 from kcli.tui import feed
 from kcli.tui.reports import Lost, Report, Taken
 from tests.unit.flows.monitor.readings import NOW, P0, group, reading

@@ -1,4 +1,4 @@
-"""What the loop has published, as a whole: scrapes read it and never wait. Values only."""
+"""What was sampled last, as the loop has published it, as a whole: scrapes read it and never wait. Values only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MISSED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class LastSample:
     """The state after a sample. ``page`` is the page of the last sample if it succeeded, else None; ``error`` says why.
 
     ``read_at`` is on the monotonic clock, ``wall`` since the epoch: when the last sample that succeeded was complete.

@@ -2,8 +2,8 @@
 
 import io
 
-from kcli.commands._top_log import HeldBack
 from kcli.output.talk import Talk
+from kcli.tui.stderr_log import HeldBack
 
 
 def test_messages_go_to_another_stream_for_a_while_and_without_colour() -> None:

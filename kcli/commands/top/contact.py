@@ -10,6 +10,7 @@ from typing import Any
 
 from kcli.commands.shared.cluster import admin_options, connect, described_groups, unique
 from kcli.commands.shared.context import Invocation
+from kcli.commands.top.options import TopOptions
 from kcli.core.admin.admin import Admin
 from kcli.core.options import ClientOptions
 from kcli.flows.lag.recording import check_appendable
@@ -31,16 +32,16 @@ class Live:
     feed: LiveFeed
 
 
-def first_contact(inv: Invocation, flags: dict[str, Any]) -> Live | None:
+def first_contact(inv: Invocation, asked: TopOptions) -> Live | None:
     """A feed that goes on with the client of the first contact; None where no group that was named exists."""
     options, latencies = admin_options(inv), Latencies(inv.hooks)
     with ExitStack() as clients:
         admin = clients.enter_context(Admin(options, latencies.hooks, timeout=inv.timeout))
         cluster = connect(inv, admin)
-        names = tuple(described_groups(inv, admin, unique(flags["names"])))
-        if flags["names"] and not names:
+        names = tuple(described_groups(inv, admin, unique(asked.names)))
+        if asked.names and not names:
             return None
-        record = _recorder(flags["record"])
+        record = _recorder(asked.record)
         monitor = Monitor(admin, latencies, Wanted(names))
         kept = clients.pop_all()
 
@@ -50,7 +51,7 @@ def first_contact(inv: Invocation, flags: dict[str, Any]) -> Live | None:
             admin.cluster.loop.adopt()
             yield monitor
 
-    return Live(options, cluster, names, LiveFeed(open_monitor, flags["interval"] or _INTERVAL, record))
+    return Live(options, cluster, names, LiveFeed(open_monitor, asked.interval or _INTERVAL, record))
 
 
 def _recorder(path: str | None) -> Any:

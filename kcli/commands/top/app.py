@@ -2,13 +2,11 @@
 
 import os
 import sys
-from typing import Any
 
-from kcli.commands._top_actions import TopActions
-from kcli.commands._top_contact import Live
-from kcli.commands._top_log import stderr_kept
-from kcli.commands._top_screen import revealed, run_screen
 from kcli.commands.shared.context import Invocation
+from kcli.commands.top.actions import TopActions
+from kcli.commands.top.contact import Live
+from kcli.commands.top.options import TopOptions
 from kcli.core.errors import KcliError
 from kcli.core.options import ClientOptions
 from kcli.flows.monitor.playback import Recording
@@ -19,35 +17,36 @@ from kcli.tui.actions import Result
 from kcli.tui.app import TopApp
 from kcli.tui.facts import Facts
 from kcli.tui.replay import ReplayFeed
+from kcli.tui.run import revealed, run_screen
+from kcli.tui.stderr_log import stderr_kept
 
 
-def watch(inv: Invocation, flags: dict[str, Any], live: Live) -> int:
+def watch(inv: Invocation, asked: TopOptions, live: Live) -> int:
     """The live cluster, until the screen is left; the exit status of a signal that ended it, else 0."""
-    return _show(inv, new_app(inv, flags, live), live.options)
+    return _show(inv, new_app(inv, asked, live), live.options)
 
 
-def new_app(inv: Invocation, flags: dict[str, Any], live: Live) -> TopApp:
+def new_app(inv: Invocation, asked: TopOptions, live: Live) -> TopApp:
     """The application of a live cluster."""
     profile = inv.profile
     facts = Facts(
         inv.cluster_name.name,
         live.cluster,
         color=None if profile is None else profile.color or None,
-        read_only=_read_only(inv, given=flags["read_only"]),
+        read_only=_read_only(inv, given=asked.read_only),
         groups=live.groups,
         options=cluster_options(inv),
     )
     actions = TopActions(inv, live.options, live.cluster)
-    return TopApp(live.feed, facts, flags["screen"], colour=_colour(inv), actions=actions)
+    return TopApp(live.feed, facts, asked.screen, colour=_colour(inv), actions=actions)
 
 
-def replay(inv: Invocation, flags: dict[str, Any]) -> int:
+def replay(inv: Invocation, path: str, screen: str) -> int:
     """The recording, until the screen is left; the exit status."""
-    path = flags["replay"]
     with inv.progress("indexed", unit="bytes") as bar:
         recording = Recording(path, bar.update)
     facts = Facts(os.path.basename(path), "", read_only="a recording is played", replay=path)
-    ended = _show(inv, TopApp(ReplayFeed(recording), facts, flags["screen"], colour=_colour(inv)))
+    ended = _show(inv, TopApp(ReplayFeed(recording), facts, screen, colour=_colour(inv)))
     if recording.broken:
         inv.talk.warn(f"{counted(recording.broken, 'line')} of {path} skipped: no recorded samples")
     return ended or inv.finish(done=True)
@@ -56,7 +55,7 @@ def replay(inv: Invocation, flags: dict[str, Any]) -> int:
 def _show(inv: Invocation, app: TopApp, options: ClientOptions | None = None) -> int:
     """The exit status of a signal that ended it, else 0."""
     try:
-        with stderr_kept(inv):
+        with stderr_kept(inv.talk, to_file=bool(inv.values.verbose or inv.areas)):
             return run_screen(app, () if options is None else revealed(options))
     finally:
         finish_rewinds(inv, app)

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kcli.commands.shared.context import Invocation
 from kcli.core.errors import KcliError
 from kcli.files.private_folder import make_private_folder
 from kcli.files.xdg import state_home
+from kcli.output.talk import Talk
 
 _HELD = 50
 
@@ -36,24 +36,24 @@ class HeldBack(io.StringIO):
 
 
 @contextmanager
-def stderr_kept(inv: Invocation) -> Iterator[None]:
+def stderr_kept(talk: Talk, *, to_file: bool) -> Iterator[None]:
     """Messages of the block do not reach the terminal before its end."""
     held = HeldBack()
-    path = _log_path() if inv.values.verbose or inv.areas else None
+    path = _log_path() if to_file else None
     try:
         if path is None:
-            with inv.talk.sent_to(held):
+            with talk.sent_to(held):
                 yield
         else:
-            with open(path, "a", encoding="utf-8", errors="backslashreplace") as file, inv.talk.sent_to(file):
+            with open(path, "a", encoding="utf-8", errors="backslashreplace") as file, talk.sent_to(file):
                 yield
     finally:
         for line in held.lines:
-            inv.talk.write(line)
+            talk.write(line)
         if held.more:
-            inv.talk.write(f"({held.more:,} more; -v writes all to a file)")
+            talk.write(f"({held.more:,} more; -v writes all to a file)")
         if path is not None:
-            _name_log(inv, path)
+            _name_log(talk, path)
 
 
 def _log_path() -> Path | None:
@@ -67,9 +67,9 @@ def _log_path() -> Path | None:
     return None
 
 
-def _name_log(inv: Invocation, path: Path) -> None:
+def _name_log(talk: Talk, path: Path) -> None:
     with suppress(OSError):
         if path.stat().st_size:
-            inv.talk.plain(f"log: {path}")
+            talk.plain(f"log: {path}")
         else:
             path.unlink()

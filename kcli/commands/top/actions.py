@@ -44,7 +44,7 @@ class TopActions:
     def rewinding(self, voice: Voice) -> Iterator[Rewinding]:
         """Clients for rewinds; groups that are held are released at the end."""
         # Half as much code as all of the screen.
-        from kcli.commands._top_rewind import Rewinds
+        from kcli.commands.top.rewinds import Rewinds
 
         def warn(level: str, _area: str, message: str) -> None:
             if level == "warning":

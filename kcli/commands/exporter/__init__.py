@@ -1,9 +1,10 @@
-"""``kcli exporter``: the options. What the command does is in ``_exporter_run.py``."""
+"""``kcli exporter``: its options. What the command does is in ``run.py``."""
 
 from typing import Any
 
 import click
 
+from kcli.commands.exporter.options import ExporterOptions, check
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.types import DURATION, CountType
@@ -79,7 +80,7 @@ from kcli.commands.shared.types import DURATION, CountType
     ),
 )
 @pass_invocation
-def exporter(inv: Invocation, /, **flags: Any) -> int:
+def exporter(inv: Invocation, /, **given: Any) -> int:
     """Export the lag of groups for Prometheus.
 
     Serves the figures of `kcli groups lag` and `kcli top` at /metrics, as OpenMetrics or in Prometheus's text format:
@@ -91,6 +92,8 @@ def exporter(inv: Invocation, /, **flags: Any) -> int:
 
     The first line on stdout is the URL. Hashes for --users are made by `openssl passwd -6`.
     """
-    from kcli.commands._exporter_run import run  # loads prometheus_client
+    asked = ExporterOptions(**given)
+    check(asked)
+    from kcli.commands.exporter.run import run  # loads prometheus_client
 
-    return run(inv, flags)
+    return run(inv, asked)

@@ -1,4 +1,4 @@
-"""``kcli demo``: its options. What it does is in ``_demo_run.py``."""
+"""``kcli demo``: its options. What it does is in ``run.py``."""
 
 import click
 
@@ -59,6 +59,6 @@ def demo(inv: Invocation, /, records: int, record_size: int, kafka_version: str 
     Everything that it starts and writes is removed when it ends, also after Ctrl-C. It uses no Kafka that is running
     already.
     """
-    from kcli.commands._demo_run import run  # not for --help
+    from kcli.commands.demo.run import run  # not for --help
 
     return run(inv, records, record_size, kafka_version)

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from kcli.commands._demo_stage import GROUP, TOPIC, Stage
+from kcli.commands.demo.stage import GROUP, TOPIC, Stage
 from kcli.commands.groups._lag_output import LagOutput
 from kcli.commands.groups._lag_rows import GroupVerdict, lag_rows
 from kcli.commands.shared.context import ClusterName

@@ -1,6 +1,6 @@
 """The steps of ``kcli demo`` that copy the topic exactly once and compare the copy with it."""
 
-from kcli.commands._demo_stage import COPY, TOPIC, ProofError, Stage
+from kcli.commands.demo.stage import COPY, TOPIC, ProofError, Stage
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition

@@ -7,21 +7,21 @@ from random import Random
 
 import pytest
 
-from kcli.flows.perf.comparison import (
+from kcli.flows.perf.compare import (
     FEWEST_INTERVALS,
     METRICS,
     NO_DIFFERENCE,
     NOT_MEASURED,
     Difference,
     _student,
-    compare,
+    differences,
     intervals_missing,
 )
 from kcli.flows.perf.series import Series, by_records, by_time, latencies_of, series_of
 from tests.unit.flows.perf.made_up_runs import made_up_item, made_up_run
 
 
-def differences(found: list[Difference]) -> set[str]:
+def differing(found: list[Difference]) -> set[str]:
     return {one.metric for one in found if one.verdict != NO_DIFFERENCE}
 
 
@@ -38,7 +38,7 @@ def test_two_runs_of_the_same_thing_do_not_differ_in_19_of_20_tries(how: dict[st
     random = Random(21)
     tries = 20
     wrong = sum(
-        bool(differences(compare([made_up_run(random, **how)], [made_up_run(random, **how)])))
+        bool(differing(differences([made_up_run(random, **how)], [made_up_run(random, **how)])))
         for _ in range(tries)
     )
     assert wrong <= tries / 20
@@ -47,7 +47,7 @@ def test_two_runs_of_the_same_thing_do_not_differ_in_19_of_20_tries(how: dict[st
 @pytest.mark.parametrize(("level", "verdicts"), [(1.1, "slower"), (1 / 1.1, "faster")])
 def test_a_tenth_is_found(level: float, verdicts: str) -> None:
     random = Random(22)
-    found = [compare([made_up_run(random)], [made_up_run(random, level=level)]) for _ in range(10)]
+    found = [differences([made_up_run(random)], [made_up_run(random, level=level)]) for _ in range(10)]
     assert sum(one[0].verdict == verdicts for one in found) >= 9
     for rate, p50, _, cpu in found:
         assert rate.low is not None
@@ -60,7 +60,7 @@ def test_a_tenth_is_found(level: float, verdicts: str) -> None:
 def test_the_interval_holds_the_true_change_in_19_of_20_tries() -> None:
     random, held, tries = Random(23), 0, 40
     for _ in range(tries):
-        rate = compare([made_up_run(random)], [made_up_run(random, level=1.1)])[0]
+        rate = differences([made_up_run(random)], [made_up_run(random, level=1.1)])[0]
         assert rate.low is not None
         assert rate.high is not None
         held += rate.low <= 1 / 1.1 - 1 <= rate.high
@@ -70,15 +70,15 @@ def test_the_interval_holds_the_true_change_in_19_of_20_tries() -> None:
 def test_a_change_below_the_threshold_is_none_however_certain() -> None:
     random = Random(24)
     runs = [made_up_run(random, noise=0.001, drift=0.0, level=level) for level in (1.0, 1.03)]
-    rate = compare(runs[:1], runs[1:])[0]
+    rate = differences(runs[:1], runs[1:])[0]
     assert rate.verdict == NO_DIFFERENCE
     assert rate.certain == rate.change != 0.0
-    assert compare(runs[:1], runs[1:], threshold=0.02)[0].verdict == "slower"
+    assert differences(runs[:1], runs[1:], threshold=0.02)[0].verdict == "slower"
 
 
 def test_a_run_equals_itself() -> None:
     run = made_up_run(Random(25))
-    for one in compare([run], [run]):
+    for one in differences([run], [run]):
         assert (one.verdict, one.change, one.certain, one.before) == (NO_DIFFERENCE, 0.0, 0.0, one.after)
 
 
@@ -90,9 +90,9 @@ def test_with_several_runs_the_difference_between_them_counts() -> None:
         return [made_up_run(random, noise=0.001, drift=0.0, level=level) for level in levels]
 
     before, after = runs((0.9, 1.0, 1.1)), runs((0.98, 1.08, 1.18))
-    assert compare(before[:1], after[:1])[0].verdict == "slower"
-    assert compare(before, after)[0].verdict == NO_DIFFERENCE
-    assert compare(runs((1.0, 1.01, 0.99)), runs((1.3, 1.31, 1.29)))[0].verdict == "slower"
+    assert differences(before[:1], after[:1])[0].verdict == "slower"
+    assert differences(before, after)[0].verdict == NO_DIFFERENCE
+    assert differences(runs((1.0, 1.01, 0.99)), runs((1.3, 1.31, 1.29)))[0].verdict == "slower"
 
 
 def test_a_stall_widens_the_interval_and_is_no_error() -> None:
@@ -101,7 +101,7 @@ def test_a_stall_widens_the_interval_and_is_no_error() -> None:
     for interval in item["intervals"][100:130]:
         interval |= {"records": 0, "cpu_seconds": 0.0, "histogram_us": []}
     calm, stalled = made_up_run(random), series_of(item)
-    wide, narrow = compare([calm], [stalled])[0], compare([calm], [made_up_run(random)])[0]
+    wide, narrow = differences([calm], [stalled])[0], differences([calm], [made_up_run(random)])[0]
     assert None not in (wide.low, wide.high, narrow.low, narrow.high)
     assert wide.high - wide.low > narrow.high - narrow.low  # type: ignore[operator]
 
@@ -112,18 +112,18 @@ def test_what_is_not_measured_is_said() -> None:
     for interval in item["intervals"]:
         interval |= {"cpu_seconds": 0.0, "histogram_us": []}
     run = series_of(item)
-    found = {one.metric: one.verdict for one in compare([run], [run])}
+    found = {one.metric: one.verdict for one in differences([run], [run])}
     assert found == {"rate": NO_DIFFERENCE, "p50": NOT_MEASURED, "p99": NOT_MEASURED, "cpu": NOT_MEASURED}
 
 
 def test_a_percentile_of_too_few_records_is_not_measured() -> None:
     run = made_up_run(Random(29), records=40, intervals=50)
-    found = {one.metric: one.verdict for one in compare([run], [run])}
+    found = {one.metric: one.verdict for one in differences([run], [run])}
     assert (found["p50"], found["p99"]) == (NO_DIFFERENCE, NO_DIFFERENCE)
     few = made_up_item(Random(29), records=40, intervals=50)
     for interval in few["intervals"][20:]:
         interval["histogram_us"] = []
-    assert {one.metric: one.verdict for one in compare([series_of(few)], [run])}["p99"] == NOT_MEASURED
+    assert {one.metric: one.verdict for one in differences([series_of(few)], [run])}["p99"] == NOT_MEASURED
 
 
 def test_a_short_run_lacks_intervals() -> None:

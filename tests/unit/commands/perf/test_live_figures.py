@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.commands.perf._progress import Reporting, window_line
+from kcli.commands.perf.live_figures import Reporting, window_line
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.flows.perf.measurement import Interval

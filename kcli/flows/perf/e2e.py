@@ -58,7 +58,7 @@ def measure_end_to_end(part: EndToEndPart, context: RunContext) -> Measurement:
         return kind(part, payload, consumer, producer, receptions, context).measure()
 
 
-class _Run:
+class _SendAndReceive:
     """What both kinds share: receiving, and the end of the test."""
 
     def __init__(
@@ -155,7 +155,7 @@ class _Run:
         return True
 
 
-class _Scheduled(_Run):
+class _Scheduled(_SendAndReceive):
     """Records are sent at a rate."""
 
     def _send(self, start: float) -> None:
@@ -179,7 +179,7 @@ class _Scheduled(_Run):
         return self._load.end()
 
 
-class _OneByOne(_Run):
+class _OneByOne(_SendAndReceive):
     """A record is sent when the one before was received, or is given up."""
 
     def _send(self, start: float) -> None:  # noqa: ARG002 - a record is due when the one before has come

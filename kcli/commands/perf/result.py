@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kcli.commands.perf._kafka_lines import kafka_lines
+from kcli.commands.perf.kafka_lines import kafka_lines
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.options import OUTPUT_KINDS
 from kcli.commands.shared.row_output import print_rows

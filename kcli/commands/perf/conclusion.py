@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kcli.commands.perf._output import print_result, said
+from kcli.commands.perf.result import print_result, said
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.core.exit_codes import ExitCode
 from kcli.files.atomic import FileError, replace_file
 from kcli.flows.perf.html import perf_page
-from kcli.flows.perf.limits import exceeded
+from kcli.flows.perf.limits import Limit, LimitError, exceeded
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
-
-
-class LimitError(KcliError):
-    """A condition of ``--fail-if`` is true."""
-
-    exit_code = ExitCode.CHECK
-
-    def __init__(self, test: str, text: str) -> None:
-        super().__init__(
-            f"perf {test}: --fail-if {text}",
-            why="the condition is true: exit status 8 says so to scripts",
-            do="find out what has changed, or change the condition",
-        )
 
 
 class RecordsDifferError(KcliError):
@@ -42,20 +29,19 @@ class FailedRecordsError(KcliError):
 def conclude(
     inv: Invocation,
     item: Mapping[str, Any],
-    flags: Mapping[str, Any],
     *,
+    fail_if: Sequence[Limit],
+    html: str | None,
     cluster: str | None,
     stop: Stop,
     first: KcliError | None = None,
 ) -> int:
-    """Prints the item of ``result.perf_item`` and returns the exit status. ``flags``: those of ``report_options``.
+    """Prints the item of ``result.perf_item`` and returns the exit status. ``html``: also a page, with this path.
 
     ``first`` is the error of the first record that failed; its exit status counts if no record was confirmed.
     """
-    if (
-        flags["html"] is not None
-    ):  # first: stdout may be full, or closed, and the test is not to be repeated for that
-        _write_page(inv, flags["html"], perf_page(item, flags["fail_if"], cluster))
+    if html is not None:  # first: stdout may be full, or closed, and the test is not to be repeated for that
+        _write_page(inv, html, perf_page(item, fail_if, cluster))
     print_result(inv, item, cluster)
     for line in said(inv, item):
         inv.talk.note(line)
@@ -63,7 +49,7 @@ def conclude(
         inv.talk.note("stopped before its end; these are the figures until then")
     for error in (*_failures(item, first), *_differences(item)):
         inv.failed(error)
-    for text in exceeded(flags["fail_if"], item):
+    for text in exceeded(fail_if, item):
         inv.failed(LimitError(f"{item['test']} {item['topic']}", text))
     return inv.finish(done=item["records"] > 0, also=[stop.exit_code])
 

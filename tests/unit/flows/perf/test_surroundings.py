@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
-from kcli.commands.perf._configuration import client_configuration
 from kcli.core.options import ProducerOptions
 from kcli.core.secret import Secret
+from kcli.flows.perf.surroundings import client_configuration
 
 
 def configuration(options: ProducerOptions, *given: str, **test: Any) -> dict[str, Any]:
-    inv = SimpleNamespace(resolved=SimpleNamespace(values=dict.fromkeys(given)))
-    return client_configuration(cast("Any", inv), options, ("acks", "linger_ms"), test)
+    return client_configuration(options, given, ("acks", "linger_ms"), test)
 
 
 def test_it_has_what_was_set_and_what_matters_by_kafkas_names() -> None:

@@ -75,7 +75,7 @@ class Difference:
 NO_DIFFERENCE, NOT_MEASURED = "no difference", "not measured"
 
 
-def compare(
+def differences(
     before: Sequence[Series], after: Sequence[Series], threshold: float = THRESHOLD
 ) -> list[Difference]:
     """All metrics of one or more runs on each side."""

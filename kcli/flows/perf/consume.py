@@ -7,13 +7,17 @@ With a duration it is the duration.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.consumer.ranges import bounds
 from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
+from kcli.core.hooks import Hooks
+from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.records.run import RUN_BYTES
@@ -21,9 +25,11 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.consumed_partitions import Chosen, GroupShare
 from kcli.flows.group_commits import GroupCommits
 from kcli.flows.perf.failure import Failure, failure_of
+from kcli.flows.perf.load_plan import shares
 from kcli.flows.perf.measurement import Interval, Measurement
 from kcli.flows.perf.read_figures import ReadFigures
 from kcli.flows.perf.run_context import RunContext
+from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 
 _LOOK = 0.1  # seconds between two looks at a request to stop
@@ -32,11 +38,11 @@ _WARM_UP_IDLE = 10.0  # seconds without a record after which a warm-up is given 
 
 @dataclass(frozen=True, slots=True)
 class ReadPlan:
-    """What one process reads. ``partitions``: without a group, from ``start`` on.
+    """What is read, by ``processes`` processes or by one of them. ``partitions``: without a group, from ``start`` on.
 
     It ends after ``records`` (the ``warmup`` is part of them), after ``seconds`` from the end of the warm-up, or after
     ``idle`` seconds without a record; without ``records`` and ``seconds`` at the ends as they are at the start.
-    ``records`` and ``warmup`` are its share of those of all ``processes``.
+    The plan of one process has its share of ``partitions``, ``records`` and ``warmup``.
     """
 
     topic: str
@@ -57,6 +63,23 @@ class ReadPart:
     options: ConsumerOptions
     timeout: float = 30.0
 
+    def divided(self) -> list[ReadPart]:
+        """A part for each process: equal shares of records and warm-up, and every so many-th partition."""
+        plan, count = self.plan, self.plan.processes
+        records, warmup = shares(plan.records, count), shares(plan.warmup, count)
+        return [
+            replace(
+                self,
+                plan=replace(
+                    plan,
+                    partitions=plan.partitions[number::count],
+                    records=records[number],
+                    warmup=warmup[number] or 0,
+                ),
+            )
+            for number in range(count)
+        ]
+
 
 def measure_reading(part: ReadPart, context: RunContext) -> Measurement:
     """Reads to the end of the plan. Errors before the first record are raised, a later one is in the measurement."""
@@ -65,12 +88,48 @@ def measure_reading(part: ReadPart, context: RunContext) -> Measurement:
     options = replace(part.options, enable_auto_commit=False)  # what was read is committed here, and no more
     with Consumer(options, hooks=context.hooks, joins=RUN_BYTES) as consumer:
         consumer.connect(part.timeout)
-        run = _Run(part, consumer, figures, context)
-        run.prepare()
-        return run.measure(context.begin())
+        reader = _TopicReader(part, consumer, figures, context)
+        reader.prepare()
+        return reader.measure(context.begin())
 
 
-class _Run:
+def judge(
+    part: ReadPart, measured: Measurement, stop: Stop, *, hooks: Hooks, warn: Callable[[str], object]
+) -> None:
+    """Sets the integrity, by where the partitions end now: what was written meanwhile was not read. ``part``: of all
+    processes. A test that measured nothing after its warm-up has failed.
+
+    Brokers that do not respond at the end of a duration may not have done so before, and what was measured would be the
+    rate of nobody: that is an error, too.
+    """
+    plan, trace = part.plan, measured.trace
+    marked, waited = trace is not None and trace.marked, plan.seconds is not None
+    ends = dict.fromkeys(plan.partitions, INT64_MAX)  # not known: then no partition was read to its end
+    if (marked or waited) and not stop and measured.failure is None:
+        try:
+            with Consumer(part.options, hooks=hooks) as consumer:
+                consumer.connect(part.timeout)
+                partitions = [TopicPartition(plan.topic, number) for number in plan.partitions]
+                found = bounds(consumer, partitions, part.timeout)
+                ends = {tp.partition: end for tp, end in found.ends.items()}
+        except KcliError as error:
+            if waited:
+                measured.failure = failure_of(error)
+            else:
+                warn(f"the end of {plan.topic} is not known, so that fewer records can be judged: {error}")
+    if trace is not None and marked:
+        measured.integrity = trace.judge(ends)
+    if measured.failure is None and not measured.records and measured.warmup_records and not stop:
+        measured.failure = Failure(
+            ExitCode.FAILED,
+            f"{plan.topic}: no record was left after the warm-up, which took "
+            f"{counted(measured.warmup_records, 'record')}",
+            "it ends with the fetch that brings its last record, and a fetch brings many",
+            "read more records, or leave --warmup-records out",
+        )
+
+
+class _TopicReader:
     def __init__(self, part: ReadPart, consumer: Consumer, figures: ReadFigures, context: RunContext) -> None:
         self._part, self._plan = part, part.plan
         self._consumer = consumer
@@ -201,7 +260,7 @@ class _Run:
             wanted = self._not_reached(f"the warm-up of {counted(plan.warmup, 'record')}")
             do = f"choose {fewer}fewer --warmup-records, or a longer --idle-timeout"
         self._figures.measured.failure = Failure(
-            1,
+            ExitCode.FAILED,
             f"{plan.topic}: no record came for {seconds:g} s, and {wanted}",
             "the time that was waited is not part of the figures",
             do,
@@ -215,7 +274,7 @@ class _Run:
     def _fail(self, text: str) -> None:
         """What would be a warning elsewhere: a commit that failed."""
         found = self._figures.measured
-        found.failure = found.failure or Failure(1, f"{self._plan.topic}: {text}")
+        found.failure = found.failure or Failure(ExitCode.FAILED, f"{self._plan.topic}: {text}")
 
 
 def _wall(moment: float) -> float:

@@ -23,7 +23,7 @@ MANY = {
     "{groups} groups": "one has a question of its own",
     "{interval.records} records": "as Kafka writes it",
     "{processes} processes": "one is not mentioned, or more than there are records",
-    "{flags['processes']} processes": "one is not mentioned",
+    "{asked.processes} processes": "one is not mentioned",
     "{(ctx.command_path if ctx else 'kcli')} topics": "no number",
     "{' or '.join(kinds)} partitions": "no number",
     "{(' steady state' if item['warmup_records'] else '')} records": "as Kafka writes it",

@@ -14,14 +14,16 @@ _ENDINGS = {
     "Plan": ("What would be changed.", _PLANNED, "What would become of it."),
     "Report": ("What was changed.", _REPORTED, "What became of it; unknown: the result could not be seen."),
 }
-_UNDO: Schema = {
-    "type": "string",
-    "description": "Id that `kcli undo` takes; absent where nothing that was destroyed can be made again.",
-}
+_UNDO = Column(
+    "undo",
+    values="string",
+    sometimes=True,
+    meaning="Id that `kcli undo` takes; absent where nothing that was destroyed can be made again.",
+)
 
 
-def change_schemas(change: type[Change[Any, Any]], common: Schema) -> dict[str, Schema]:
-    """The four schemas by name. ``common``: the definitions of ``common.json``, which columns of the same name share."""
+def change_schemas(change: type[Change[Any, Any]]) -> dict[str, Schema]:
+    """The four schemas by name."""
     made: dict[str, Schema] = {}
     columns = {
         "Plan": (*change.columns, *change.plan_columns),
@@ -32,11 +34,10 @@ def change_schemas(change: type[Change[Any, Any]], common: Schema) -> dict[str, 
         kind = change.kind + ending
         also = f", {change.also_planned_by}" if ending == "Plan" and change.also_planned_by else ""
         printed_by = change.printed_by + also
-        undo = {"undo": _UNDO} if ending == "Report" else {}
-        whole = document(kind, {"$ref": f"{kind}Item.json"}, {}, undo)
+        whole = document(kind, {"$ref": f"{kind}Item.json"}, (_UNDO,) if ending == "Report" else ())
         made[kind] = titled(kind, meaning, printed_by, whole)
         ended = Column("status", values=tuple(map(str, outcomes)), meaning=status)
         rest = (replace(column, sometimes=True) for column in further[ending])
-        of = item(f"{kind}Item", (*columns[ending], ended, Column("note"), *rest), common)
+        of = item(f"{kind}Item", (*columns[ending], ended, Column("note"), *rest))
         made[f"{kind}Item"] = titled(f"{kind}Item", change.item_meaning, printed_by, of)
     return made

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kcli import schemas
 from kcli.docgen.change_schemas import change_schemas
-from kcli.docgen.list_schemas import list_schemas
+from kcli.docgen.list_schemas import common_schema, list_schemas
 from kcli.docgen.lists import LISTS
 from kcli.flows.changes import CHANGES, change_class
 
@@ -34,7 +34,7 @@ def names() -> list[str]:
     """The names of all kinds, in the order of the alphabet."""
     files = (file.name for file in resources.files(schemas).iterdir())
     stems = {name.removesuffix(_ENDING) for name in files if name.endswith(_ENDING)}
-    return sorted((stems | _made_kinds().keys()) - {COMMON})
+    return sorted(stems | _made_kinds().keys())
 
 
 def kinds() -> list[Kind]:
@@ -72,6 +72,8 @@ def _joined(node: Any, within: Schema) -> Any:
 
 def raw_schema(name: str) -> Schema:
     """The schema as it is written or made, with references to others."""
+    if name == COMMON:
+        return common_schema()
     of = _made_kinds().get(name)
     return _file(name) if of is None else _made(of)[name]
 
@@ -88,10 +90,7 @@ def _made_kinds() -> dict[str, str]:
 
 @functools.cache
 def _made(kind: str) -> dict[str, Schema]:
-    common = _file(COMMON)["$defs"]
-    return (
-        change_schemas(change_class(kind), common) if kind in CHANGES else list_schemas(LISTS[kind], common)
-    )
+    return change_schemas(change_class(kind)) if kind in CHANGES else list_schemas(LISTS[kind])
 
 
 def _file(name: str) -> Schema:

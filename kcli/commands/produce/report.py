@@ -1,6 +1,5 @@
 """The report of ``kcli produce``: the summary on stderr, the document for ``-o``, the exit status."""
 
-from collections.abc import Mapping
 from shlex import quote
 from typing import Any, NamedTuple
 
@@ -9,12 +8,6 @@ from kcli.core.errors import PartlyFailedError
 from kcli.flows.produce import ProduceResult
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
-
-KEYS = (
-    "topic", "lines", "confirmed", "failed", "unknown", "bytes", "seconds", "bad_input", "failed_file",
-    "checkpoint", "resumed_at_line", "transactional_id", "transactions",
-)  # fmt: skip
-
 
 _UNREAD = "; the input was not read to its end"
 
@@ -107,14 +100,9 @@ def report_dry_run(
         f"{result.failed:,} of them would fail{_UNREAD if result.unread else ''}; nothing was sent"
     )
     if inv.out.kind in ("json", "ndjson"):
-        values = {
-            "topic": topic,
-            "partitions": partitions,
-            "lines": result.lines,
-            "failed": result.failed,
-            "bad_input": result.bad,
-        }
-        _print(inv, "ProducePlan", values, cluster)
+        from kcli.commands.produce._documents import plan_document  # the columns
+
+        plan_document(inv, (topic, partitions, result.lines, result.failed, result.bad), cluster)
     _errors(inv, topic, result, "would not be stored")
     return inv.finish(done=result.confirmed > 0)
 
@@ -132,10 +120,6 @@ def _document(
         round(result.seconds, 3), result.bad, files.failed, files.checkpoint, files.resumed_at,
         transactional_id or None, result.transactions if transactional_id else None,
     )  # fmt: skip
-    _print(inv, "ProduceReport", dict(zip(KEYS, values, strict=True)), cluster)
+    from kcli.commands.produce._documents import report_document  # the columns
 
-
-def _print(inv: Invocation, kind: str, values: Mapping[str, object], cluster: str | None) -> None:
-    from kcli.output.listing import print_item  # only with -o json and ndjson
-
-    print_item(inv.out, kind, values, cluster=cluster, warnings=inv.talk.warnings, missing=inv.missing)
+    report_document(inv, values, cluster)

@@ -71,7 +71,7 @@ DESCRIPTION = (
     replace(_INTERNAL, spare=2),
     _FACTOR,
     Column("partitions", values="objects", inner=PARTITIONS[1:], meaning="The partitions."),
-    Column("configs", values="texts?", meaning="What is set on it; null where it may not be read."),
+    Column("configs", values="settings?", meaning="What is set on it; null where it may not be read."),
 )
 ENDS = (
     Column("topic"),

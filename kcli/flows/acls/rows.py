@@ -18,7 +18,7 @@ ACL = (
     Column("resource_type"),
     Column("resource_name", "prose"),
     Column("pattern"),
-    Column("host", spare=1, meaning="The host from which it applies, or *."),
+    Column("host", spare=1, values="string", meaning="The host from which it applies, or *."),
 )
 
 AclItem = Item[AclBinding, None]

@@ -1,0 +1,46 @@
+"""The documents of ``kcli produce``: its plan and its report, each with one item. Only -o json and ndjson import it."""
+
+from collections.abc import Sequence
+
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.row_output import print_rows
+from kcli.output.tables import Column
+
+PLAN = (
+    Column("topic"),
+    Column("partitions", values="count", meaning="Partitions of the topic."),
+    Column("lines", values="count", meaning="Records of the input."),
+    Column("failed", values="count", meaning="Records that would fail."),
+    Column("bad_input", values="count", meaning="Those that are no valid records."),
+)
+REPORT = (
+    Column("topic"),
+    Column("lines", values="count", meaning="Records of the input."),
+    Column("confirmed", values="count", meaning="Records that are stored."),
+    Column("failed", values="count", meaning="Records that are not stored."),
+    Column("unknown", values="count", meaning="Records that may or may not be stored."),
+    Column("bytes", values="count", meaning="Bytes of keys and values."),
+    Column("seconds", values="amount", meaning="How long it took."),
+    Column("bad_input", values="count", meaning="Lines that are no valid records."),
+    Column("failed_file", meaning="The file of --failed."),
+    Column("checkpoint", meaning="The file of --checkpoint."),
+    Column(
+        "resumed_at_line",
+        values="count?",
+        meaning="Where an earlier run was continued; null where there was none.",
+    ),
+    Column("transactional_id"),
+    Column("transactions", values="count?", meaning="Transactions that were committed; null without them."),
+)
+
+
+def plan_document(inv: Invocation, values: Sequence[object], cluster: str | None) -> None:
+    """Values in the order of the columns."""
+    rows = [dict(zip((column.key for column in PLAN), values, strict=True))]
+    print_rows(inv, "ProducePlan", PLAN, rows, cluster, item="ProducePlan")
+
+
+def report_document(inv: Invocation, values: Sequence[object], cluster: str | None) -> None:
+    """Values in the order of the columns."""
+    rows = [dict(zip((column.key for column in REPORT), values, strict=True))]
+    print_rows(inv, "ProduceReport", REPORT, rows, cluster, item="ProduceReport")

@@ -24,6 +24,7 @@ _TYPES: dict[str, Schema] = {
     "time": {"type": "string", "format": "date-time"},
     "object": {"type": "object"},
     "texts": {"type": "object", "additionalProperties": {"type": "string"}},
+    "counts": {"type": "object", "additionalProperties": {"type": "integer"}},
     "settings": {"type": "object", "additionalProperties": {"type": ["string", "null"]}},
     "strings": {"type": "array", "items": {"type": "string"}},
     "integers": {"type": "array", "items": {"type": "integer"}},
@@ -31,6 +32,7 @@ _TYPES: dict[str, Schema] = {
         "type": "array",
         "items": {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "integer"}], "minItems": 2},
     },
+    "pairs": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
     "objects": {"type": "array", "items": {"type": "object"}},
 }
 _BY_KIND = {
@@ -86,8 +88,11 @@ def columns_of(names: str) -> list[Column]:
     if not module:
         return []
     found = importlib.import_module(f"kcli.{module}")
-    columns = [column for name in tuples.split("+") for column in getattr(found, name)]
-    return list({column.key: column for column in reversed(columns)}.values())[::-1]
+    columns: dict[str, Column] = {}
+    for name in tuples.split("+"):
+        for column in getattr(found, name):
+            columns.setdefault(column.key, column)
+    return [*columns.values()]
 
 
 def titled(kind: str, meaning: str, printed_by: str, schema: Schema) -> Schema:

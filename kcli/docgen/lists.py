@@ -111,6 +111,12 @@ LISTS = {
             head="commands.perf._compare_run:HEAD",
         ),
         _list(
+            "perf produce, perf consume, perf e2e",
+            "The result of a measurement.",
+            Items("PerfReport", "", "commands.perf._output:FIGURES+FURTHER"),
+            kind="PerfReport",
+        ),
+        _list(
             "pipeline export, pipeline import, pipeline mirror, pipeline replay, "
             "pipeline verify, pipeline profile, pipeline perf",
             "The report of a job.",

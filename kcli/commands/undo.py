@@ -15,7 +15,7 @@ from kcli.flows.undo import restore_of
 from kcli.output.tables import Column
 
 JOURNALS = (
-    Column("id", "id", values="string", meaning="Id for `kcli undo`."),
+    Column("id", "id", values="string", meaning="Id that undo takes."),
     Column("at", "time", spare=1, values="time", meaning="When it was made."),
     Column("command", values="string", meaning="The command that made it, without kcli."),
     Column("what", "prose", values="string", meaning="What was deleted, in words."),

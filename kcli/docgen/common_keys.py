@@ -133,12 +133,6 @@ COMMON_KEYS = (
     Column(
         "ends_at", values="time?", meaning="When its timeout ends it; null where it is unknown or not due."
     ),
-    Column("principal", values="string", meaning="Who it is for, such as User:alice."),
-    Column("permission", values="string", meaning="allow or deny."),
-    Column("operation", values="string", meaning="The operation, such as read."),
-    Column("resource_type", values="string", meaning="The type of the resource, such as topic."),
-    Column("resource_name", values="string", meaning="Name or prefix of the resource, or *."),
-    Column("pattern", values="string", meaning="literal or prefixed."),
     Column(
         "records_per_second", values="number?", meaning="Records a second; null where no time has passed."
     ),

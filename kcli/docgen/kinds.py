@@ -38,9 +38,20 @@ def names() -> list[str]:
 
 
 def kinds() -> list[Kind]:
-    """All kinds."""
-    read = ((name, raw_schema(name)) for name in names())
-    return [Kind(name, tuple(found["x-printed-by"]), found["description"]) for name, found in read]
+    """All kinds; of lists without their columns, which may need many modules."""
+    listed = {}
+    for made in LISTS.values():
+        listed[made.kind] = Kind(made.kind, tuple(made.printed_by.split(", ")), made.meaning)
+        for one in made.items:
+            if one.columns and one.kind not in listed:
+                printed_by = one.printed_by or made.printed_by
+                listed[one.kind] = Kind(one.kind, tuple(printed_by.split(", ")), one.meaning)
+    return [listed.get(name) or _described(name) for name in names()]
+
+
+def _described(name: str) -> Kind:
+    found = raw_schema(name)
+    return Kind(name, tuple(found["x-printed-by"]), found["description"])
 
 
 def schema_of(name: str) -> Schema:

@@ -131,9 +131,13 @@ LISTS = {
         _list(
             "pipeline query",
             "The result of a query.",
-            Items("QueryRow"),
+            Items(
+                "QueryRow",
+                "A row: its properties are the columns of the query.",
+                "commands.pipeline._report_keys:QUERY_ROW",
+            ),
             kind="QueryResult",
-            head="commands.pipeline._query_rows:HEAD",
+            head="commands.pipeline._report_keys:QUERY",
         ),
         _list(
             "produce --dry-run",

@@ -20,7 +20,6 @@ from kcli.pipeline.spark.undecoded import undecoded_warnings
 from kcli.pipeline.sql_text import Rewritten
 
 KIND, ITEM = "QueryResult", "QueryRow"
-HEAD = (Column("columns", values="strings", meaning="The columns of the query."),)
 _COMPILED = 5_000_000
 """Offsets from which on Java's optimizing compiler is worth its start: 7 CPU-seconds."""
 _NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double"})

@@ -1,4 +1,6 @@
-"""The keys of a job's report, for its schema: which of them an item has depends on the job, whose columns they are."""
+"""The keys of the documents of jobs, for their schemas: which of them an item has depends on the job, whose columns they
+are. Not beside the jobs, some of which import pyspark or pyarrow, which are extras.
+"""
 
 from kcli.flows.perf.result import PERCENTILES
 from kcli.output.tables import Column
@@ -91,3 +93,5 @@ HEAD = (
     ),
     Column("topics", values="objects", sometimes=True, meaning="profile: what was found, by topic."),
 )
+QUERY = (Column("columns", values="strings", meaning="The columns of the query."),)
+QUERY_ROW: tuple[Column, ...] = ()  # those of the query

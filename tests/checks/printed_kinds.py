@@ -32,6 +32,10 @@ ELSEWHERE = {
     "commands/txn/_describing.py:_describe_id": [
         "TransactionDescriptionList TransactionDescription view.TRANSACTION"
     ],
+    "commands/produce/_documents.py:print_document": [
+        "ProducePlan ProducePlan PLAN",
+        "ProduceReport ProduceReport REPORT",
+    ],
     "commands/groups/_describe_run.py:DescribeRun._print_rows": [
         "GroupDescriptionList GroupDescription view.STATES"
     ],

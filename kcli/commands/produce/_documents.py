@@ -34,13 +34,11 @@ REPORT = (
 )
 
 
-def plan_document(inv: Invocation, values: Sequence[object], cluster: str | None) -> None:
-    """Values in the order of the columns."""
-    rows = [dict(zip((column.key for column in PLAN), values, strict=True))]
-    print_rows(inv, "ProducePlan", PLAN, rows, cluster, item="ProducePlan")
+COLUMNS = {"ProducePlan": PLAN, "ProduceReport": REPORT}
 
 
-def report_document(inv: Invocation, values: Sequence[object], cluster: str | None) -> None:
-    """Values in the order of the columns."""
-    rows = [dict(zip((column.key for column in REPORT), values, strict=True))]
-    print_rows(inv, "ProduceReport", REPORT, rows, cluster, item="ProduceReport")
+def print_document(inv: Invocation, kind: str, values: Sequence[object], cluster: str | None) -> None:
+    """The document of a kind, with values in the order of its columns."""
+    columns = COLUMNS[kind]
+    row = dict(zip((column.key for column in columns), values, strict=True))
+    print_rows(inv, kind, columns, [row], cluster, item=kind)

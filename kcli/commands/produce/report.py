@@ -1,5 +1,6 @@
 """The report of ``kcli produce``: the summary on stderr, the document for ``-o``, the exit status."""
 
+from collections.abc import Sequence
 from shlex import quote
 from typing import Any, NamedTuple
 
@@ -100,9 +101,8 @@ def report_dry_run(
         f"{result.failed:,} of them would fail{_UNREAD if result.unread else ''}; nothing was sent"
     )
     if inv.out.kind in ("json", "ndjson"):
-        from kcli.commands.produce._documents import plan_document  # the columns
-
-        plan_document(inv, (topic, partitions, result.lines, result.failed, result.bad), cluster)
+        values = (topic, partitions, result.lines, result.failed, result.bad)
+        _print(inv, "ProducePlan", values, cluster)
     _errors(inv, topic, result, "would not be stored")
     return inv.finish(done=result.confirmed > 0)
 
@@ -120,6 +120,10 @@ def _document(
         round(result.seconds, 3), result.bad, files.failed, files.checkpoint, files.resumed_at,
         transactional_id or None, result.transactions if transactional_id else None,
     )  # fmt: skip
-    from kcli.commands.produce._documents import report_document  # the columns
+    _print(inv, "ProduceReport", values, cluster)
 
-    report_document(inv, values, cluster)
+
+def _print(inv: Invocation, kind: str, values: Sequence[object], cluster: str | None) -> None:
+    from kcli.commands.produce._documents import print_document  # only with -o json and ndjson
+
+    print_document(inv, kind, values, cluster)

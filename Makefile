@@ -30,11 +30,12 @@ COMPILE_TESTS = ls tests/checks/__pycache__/*-pytest-*.pyc >/dev/null 2>&1 || { 
     $(BIN)/pytest -qq --collect-only $(filter-out $(HALF),$(SUITES)) >/dev/null 2>&1; wait; }
 
 .NOTPARALLEL:
-.PHONY: help demo test one test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
+.PHONY: help demo test test-long one test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
-	@echo 'make test       the static checks, then every suite but what the next four run'
+	@echo 'make test       the static checks, then every suite but what the next five run'
+	@echo 'make test-long    kills at every step, the pages of the documentation, sandboxes of three nodes, wheels: quarter of an hour'
 	@echo 'make one T=tests/unit/core/test_errors.py::test_name    one test, or one file'
 	@echo 'make test-brokers    the tests on older versions of Kafka'
 	@echo 'make test-kerberos   GSSAPI with a KDC (Debian: krb5-kdc krb5-user libkrb5-dev), which make test leaves out'
@@ -49,6 +50,7 @@ help:
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
 	@echo 'make promtool   fetches Prometheus and promtool (Debian: prometheus), by which tests judge the rules, the dashboard and kcli exporter'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
+	@echo 'make traceability   writes .cache/traceability.md: what kcli has to do, where it is done, and the tests that hold it'
 	@echo 'make pictures   draws the pictures of the documentation again: screens of kcli top, plots of perf and profile'
 	@echo 'make site       builds the documentation site, strictly, in .cache/site/html; its first run needs PyPI (SITE_URL=https://HOST/PATH/)'
 	@echo 'make site-serve   shows it, and what changes in docs/, on 127.0.0.1:8000'
@@ -78,14 +80,20 @@ demo: venv
 # What needs no Kafka runs several at a time because most of it waits; then what runs on real brokers, a node for each
 # process and one cluster of three. Tests that only compute run beside both, in the time that these leave; their output
 # comes last.
+QUICK := not long and not brokers and not soak and not kerberos and not spark_cluster
 BESIDE := $(CACHE)/computing.log
 NONE_IS_FINE = || [ $$? -eq 5 ]
 test: check
 	@$(COMPILE_TESTS)
-	@{ nice $(PYTEST) -n 2 --dist worksteal -m 'computing and not integration and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE); } >$(BESIDE) 2>&1 & beside=$$!; \
-	{ $(PYTEST) -n 6 --dist worksteal -m 'not integration and not computing and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE); } && \
-	{ $(PYTEST) -n 3 --dist loadfile -m 'integration and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE); }; waited=$$?; \
+	@{ nice $(PYTEST) -n 2 --dist worksteal -m 'computing and not integration and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE); } >$(BESIDE) 2>&1 & beside=$$!; \
+	{ $(PYTEST) -n 6 --dist worksteal -m 'not integration and not computing and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE); } && \
+	{ $(PYTEST) -n 3 --dist loadfile -m 'integration and $(QUICK)' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE); }; waited=$$?; \
 	wait $$beside; computed=$$?; cat $(BESIDE); [ $$waited -eq 0 ] && [ $$computed -eq 0 ]
+
+# What takes long and seldom breaks alone: processes killed at every step, pages of documentation typed from beginning to
+# end, sandboxes of three nodes, wheels of every kind. Before each release, and after changes to what they hold.
+test-long: venv-dev
+	@$(PYTEST) -n 3 --dist loadfile --durations=20 -m 'long and not brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS)
 
 # One test, or one file: no static checks, and nothing else is collected.
 one: venv-dev
@@ -96,8 +104,8 @@ one: venv-dev
 ON_ANY_VERSION := tests/integration tests/proxy --ignore-glob='*/test_sandbox*' --ignore-glob='*/test_stories*'
 test-brokers: venv-dev
 	@$(PYTEST) -n 2 --dist loadfile -m 'brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
-	@$(PYTEST) -n 2 --dist loadfile --kafka-version 3.9.2 -m 'integration and not brokers and not soak and not spark_cluster' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
-	@$(PYTEST) -n 2 --dist loadfile --kafka-version 2.8.2 -m 'integration and not brokers and not soak and not spark_cluster' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(PYTEST) -n 2 --dist loadfile --kafka-version 3.9.2 -m 'integration and not brokers and not long and not soak and not spark_cluster' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(PYTEST) -n 2 --dist loadfile --kafka-version 2.8.2 -m 'integration and not brokers and not long and not soak and not spark_cluster' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
 # Only the two programs of the package, below .cache/.
 promtool:
@@ -152,13 +160,17 @@ sanitize: venv-dev
 
 check: venv-dev
 	@$(PY) -m ruff check .
-	@{ $(PY) -m tests.checks.traceability --check && \
-	    $(BIN)/lint-imports --no-logo --cache-dir $(CACHE)/import-linter && \
+	@{ $(BIN)/lint-imports --no-logo --cache-dir $(CACHE)/import-linter && \
 	    $(PY) -m kcli.docgen --check; } & others=$$!; $(PY) -m mypy; typed=$$?; wait $$others && exit $$typed
 
 docs: venv
 	@$(PY) -m kcli.docgen
-	@$(PY) -m tests.checks.traceability
+
+# What kcli has to do, where it is done, and the tests that hold it: docs/cases.toml joined with the marks of the tests.
+.PHONY: traceability
+traceability: venv-dev
+	@$(PY) -m tests.checks.traceability >$(CACHE)/traceability.md
+	@echo "the table is in $(CACHE)/traceability.md"
 
 # Not a part of docs: a release of Textual may draw the same screen by other bytes.
 .PHONY: pictures

@@ -30,16 +30,16 @@ from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
 from kcli.exporter.address import Address
 from kcli.exporter.exposition import CLASSIC, OPENMETRICS, document
+from kcli.exporter.last_sample import LastSample
 from kcli.exporter.metrics import COMMITTED
 from kcli.exporter.page import Pages
 from kcli.exporter.server import Server
-from kcli.exporter.state import State
 from kcli.flows.lag.sample import Wanted
 from kcli.flows.monitor.ages import Lookups
 from kcli.flows.monitor.board import Board
+from kcli.flows.monitor.cluster_reading import View
 from kcli.flows.monitor.latencies import Latencies
 from kcli.flows.monitor.monitor import Monitor
-from kcli.flows.monitor.reading import View
 from tests.fake.cluster import FakeCluster
 from tests.fake.many_groups import ManyGroups
 
@@ -67,7 +67,7 @@ class _Exporter:
         self._monitor = Monitor(admin, latencies, Wanted(), lookups=Lookups(100_000, 0))
         self._board, self._pages = Board(), Pages(1_000_000)
         self._view = View(time=how, topics=True, all_timed=True)
-        self.state = State(3600)
+        self.state = LastSample(3600)
 
     def sample(self, at_ms: int | None = None) -> float:
         """Seconds of CPU. ``at_ms``: as if it were taken then."""
@@ -76,7 +76,7 @@ class _Exporter:
         if at_ms is not None:
             reading = replace(reading, sample=reading.sample._replace(at_ms=at_ms))
         page = self._pages.of(self._board.add(reading))
-        self.state = State(3600, page, read_at=time.monotonic(), wall=time.time(), seconds=0.0)
+        self.state = LastSample(3600, page, read_at=time.monotonic(), wall=time.time(), seconds=0.0)
         return time.thread_time() - before
 
 

@@ -106,14 +106,14 @@ LISTS = {
         _list(
             "perf compare",
             "Two runs, or two sets of runs, compared.",
-            Items("PerfDifference", "A figure.", "commands.perf._compare_run:COLUMNS"),
+            Items("PerfDifference", "A figure.", "commands.perf.compare:COLUMNS"),
             kind="PerfComparison",
-            head="commands.perf._compare_run:HEAD",
+            head="commands.perf.compare:HEAD",
         ),
         _list(
             "perf produce, perf consume, perf e2e",
             "The result of a measurement.",
-            Items("PerfReport", "", "commands.perf._output:FIGURES+FURTHER"),
+            Items("PerfReport", "", "commands.perf.result:FIGURES+FURTHER"),
             kind="PerfReport",
         ),
         _list(

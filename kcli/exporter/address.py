@@ -1,6 +1,7 @@
 """Where to listen, as users write it: ``HOST:PORT``, ``[ADDRESS]:PORT``, ``:PORT``. Pure."""
 
 import re
+from ipaddress import ip_address
 from typing import NamedTuple
 
 from kcli.core.errors import ConfigError
@@ -17,6 +18,14 @@ class Address(NamedTuple):
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host or "*"
         return f"{host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        try:
+            return ip_address(self.host.partition("%")[0]).is_loopback
+        except ValueError:
+            return self.host == "localhost"
 
 
 def parse_address(text: str) -> Address:

@@ -13,8 +13,8 @@ from prometheus_client.registry import Collector
 from kcli.core.version import __version__
 from kcli.exporter import metrics
 from kcli.exporter.exposition import OPENMETRICS, Packed, packed
+from kcli.exporter.last_sample import LastSample
 from kcli.exporter.metrics import COUNTER, Metric
-from kcli.exporter.state import State
 
 
 class Health:
@@ -25,7 +25,7 @@ class Health:
         self._process = CollectorRegistry()
         ProcessCollector(registry=self._process)
 
-    def part(self, form: str, state: State, now: float) -> Packed:
+    def part(self, form: str, state: LastSample, now: float) -> Packed:
         """The beginning of a page."""
         registry = CollectorRegistry()
         registry.register(_Once([*self._of(state, now), *self._process.collect()]))
@@ -34,7 +34,7 @@ class Health:
             return packed(text.removesuffix(b"# EOF\n"))
         return packed(generate_latest(registry))
 
-    def _of(self, state: State, now: float) -> Iterator[Collected]:
+    def _of(self, state: LastSample, now: float) -> Iterator[Collected]:
         shown = state.page if not state.trouble(now) else None
         values: dict[Metric, float | None] = {
             metrics.UP: int(shown is not None),

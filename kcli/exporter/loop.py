@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from threading import Condition, Event, Thread
 from time import thread_time
 
+from kcli.core.admin.admin import Admin
 from kcli.core.clock import monotonic, wall
 from kcli.core.errors import KcliError
+from kcli.core.hooks import Hooks
+from kcli.core.options import ClientOptions
+from kcli.exporter.last_sample import LastSample
 from kcli.exporter.page import Pages
-from kcli.exporter.state import State
+from kcli.flows.lag.sample import Wanted
+from kcli.flows.monitor.ages import Lookups
 from kcli.flows.monitor.board import Board
+from kcli.flows.monitor.cluster_reading import Reading, View
+from kcli.flows.monitor.latencies import Latencies
 from kcli.flows.monitor.monitor import Monitor
-from kcli.flows.monitor.reading import Reading, View
 
 _LAST_SAMPLE = 2.0  # seconds for a sample under way when it ends
 Warn = Callable[[str], object]
@@ -40,7 +46,7 @@ class Loop:
         self._board, self._pages = Board(), Pages(most)
         self._warned: dict[str, str] = {}
         self._changed, self._closed = Condition(), False
-        self.state = State(interval)
+        self.state = LastSample(interval)
         self.first, self.ended = Event(), Event()
         """Set after the first sample, whatever its result; and when the thread has ended."""
         self.error: BaseException | None = None
@@ -121,3 +127,17 @@ class Loop:
         with self._changed:
             while not self._closed and (left := until - monotonic()) > 0:
                 self._changed.wait(left)
+
+
+@contextmanager
+def open_monitor(
+    options: ClientOptions, wanted: Wanted, lookups: Lookups, hooks: Hooks, timeout: float
+) -> Iterator[Monitor]:
+    """Warnings of the clients are shown with -v: what is missing is reported once, by the loop."""
+    log = hooks.log
+    quiet = Hooks(
+        lambda level, area, text: log("info" if level == "warning" else level, area, text), hooks.wire
+    )
+    latencies = Latencies(quiet)
+    with Admin(options, latencies.hooks, timeout=timeout) as admin:
+        yield Monitor(admin, latencies, wanted, lookups=lookups)

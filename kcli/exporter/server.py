@@ -23,8 +23,8 @@ from kcli.core.exit_codes import ExitCode
 from kcli.exporter.address import Address
 from kcli.exporter.exposition import Packed, document, gzipped
 from kcli.exporter.health import Health
+from kcli.exporter.last_sample import LastSample
 from kcli.exporter.negotiation import accepts_gzip, chosen_format
-from kcli.exporter.state import State
 from kcli.exporter.tls import ServerTls
 from kcli.exporter.users import Users
 
@@ -51,7 +51,7 @@ class Server:
     def __init__(
         self,
         address: Address,
-        state: Callable[[], State],
+        state: Callable[[], LastSample],
         *,
         tls: ServerTls | None = None,
         users: Users | None = None,

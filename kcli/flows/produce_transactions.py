@@ -39,8 +39,7 @@ from kcli.flows.checkpoint import Checkpoint
 from kcli.flows.inputs.chunk import InputPosition, RowChunk
 from kcli.flows.inputs.feed import Portion
 from kcli.flows.produce import ProduceRun
-from kcli.flows.transaction_commit import commit_transaction
-from kcli.flows.transaction_errors import is_of_the_sequence
+from kcli.flows.transaction_commit import commit_transaction, is_of_the_sequence
 
 DEFAULT_EVERY = 10_000
 LONGEST_SECONDS = 5.0

@@ -21,12 +21,12 @@ from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.ack_tracker import AckTracker
 from kcli.flows.consume import ConsumeResult, consume
+from kcli.flows.consumed_partitions import GroupShare, Reading
 from kcli.flows.group_commits import GroupCommits
 from kcli.flows.inputs.feed import Feed
 from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.outcomes import Outcomes
 from kcli.flows.produce import ProduceResult, ProduceRun, Sending
-from kcli.flows.reading import GroupShare, Reading
 from kcli.flows.stop import Stop
 
 _CHUNK_LINES = 10_000

@@ -1,12 +1,26 @@
-"""Commits a transaction, however long the coordinator takes to say whether it is committed."""
+"""Commits a transaction, however long the coordinator takes to say whether it is committed; and which of its errors no
+record causes.
+"""
 
 import time
 
-from kcli.core.errors import TimedOutError, TransactionUnknownError
+from kcli.core.error_codes import (
+    INVALID_TXN_STATE,
+    OUT_OF_ORDER_SEQUENCE_NUMBER,
+    TRANSACTION_ABORTABLE,
+    UNKNOWN_PRODUCER_ID,
+)
+from kcli.core.errors import BrokerError, TimedOutError, TransactionUnknownError
 from kcli.core.producer.producer import Producer
 from kcli.flows.stop import Stop
 
 _AGAIN_AFTER = 4.0  # seconds without a response, the first time
+_OF_THE_SEQUENCE = frozenset(
+    {INVALID_TXN_STATE, OUT_OF_ORDER_SEQUENCE_NUMBER, TRANSACTION_ABORTABLE, UNKNOWN_PRODUCER_ID}
+)
+"""The broker misses a batch, or disagrees about the transaction (KIP-890). An abort with a new epoch starts the sequence
+again, so the same records may succeed.
+"""
 
 
 def commit_transaction(producer: Producer, stop: Stop, *, patience: float, grace: float) -> None:
@@ -24,3 +38,10 @@ def commit_transaction(producer: Producer, stop: Stop, *, patience: float, grace
             if stop or time.monotonic() >= deadline:
                 raise
             seconds *= 2
+
+
+def is_of_the_sequence(error: BaseException | None) -> bool:
+    """Whether brokers and the producer disagree about the sequence or the state of the transaction: it is aborted and
+    written again.
+    """
+    return isinstance(error, BrokerError) and error.code in _OF_THE_SEQUENCE

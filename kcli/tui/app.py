@@ -26,12 +26,11 @@ from kcli.tui.actions import Actions
 from kcli.tui.cells import Cell, Line, fitted
 from kcli.tui.driver import TopDriver
 from kcli.tui.errands import Errands
-from kcli.tui.facts import Facts
+from kcli.tui.facts import REPLAY_ONLY, Facts, offered, works
 from kcli.tui.feed import Feed
 from kcli.tui.head import Status
 from kcli.tui.host import Host
 from kcli.tui.keys import key_rows
-from kcli.tui.offers import REPLAY_ONLY, offered, works
 from kcli.tui.replay import ReplayFeed
 from kcli.tui.reports import Broken, Report, Taken
 from kcli.tui.rewind_form import CHOICES, RewindForm, Scope

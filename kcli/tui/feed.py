@@ -15,8 +15,8 @@ from typing import Protocol
 from kcli.core.clock import monotonic, wall_ms
 from kcli.core.errors import KcliError
 from kcli.flows.monitor.board import Board
+from kcli.flows.monitor.cluster_reading import Reading, View
 from kcli.flows.monitor.monitor import Monitor
-from kcli.flows.monitor.reading import Reading, View
 from kcli.tui.reports import Broken, Lost, Report, Taken
 
 Post = Callable[[Report], object]

@@ -7,8 +7,8 @@ from statistics import median
 from threading import Condition, Thread
 
 from kcli.core.clock import monotonic
+from kcli.flows.monitor.cluster_reading import View
 from kcli.flows.monitor.playback import Player, Recording
-from kcli.flows.monitor.reading import View
 from kcli.output.progress import counted
 from kcli.tui.feed import Post, stepped
 from kcli.tui.reports import Broken, Taken

@@ -13,7 +13,7 @@ from tests.chaos.workload import SEED, Workload
 from tests.kafka import Kafka
 from tests.proxy.proxy import Proxy
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 SWALLOWED = [8, pytest.param(60, marks=pytest.mark.soak)]  # answers for each codec
 PARTITIONS = 12

@@ -10,7 +10,7 @@ from tests.kafka import Kafka
 from tests.proxy.link_knobs import Lifetime
 from tests.proxy.proxy import Proxy
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 PARTITIONS = 6
 MOST_ROUNDS = 2_000

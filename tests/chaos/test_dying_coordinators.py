@@ -8,7 +8,7 @@ from kcli.core import Admin, GroupDescription, OffsetAndMetadata, TopicPartition
 from kcli.sandbox.node import Node
 from tests.kafka import Kafka
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 GROUPS = 60
 

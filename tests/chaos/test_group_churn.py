@@ -15,7 +15,7 @@ from tests.chaos.membership import judge
 from tests.chaos.workload import SEED, Workload
 from tests.kafka import Kafka
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 SHORT, LONG = 6.0, 120.0  # seconds of churn
 MEMBERS, PARTITIONS = 8, 12

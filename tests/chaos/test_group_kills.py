@@ -18,7 +18,7 @@ from tests.chaos.test_leader_kills import leader_of
 from tests.chaos.workload import SEED, Workload
 from tests.kafka import Kafka
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 RUNS = [
     pytest.param("consumer", "", 1, id="KIP-848"),

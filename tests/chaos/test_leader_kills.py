@@ -12,7 +12,7 @@ from kcli.core.admin.topics import TopicInfo
 from tests.chaos.workload import SEED, Workload
 from tests.kafka import Kafka
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 CODECS = ("lz4", "none", "zstd", "snappy", "gzip")
 PARTITIONS = 3

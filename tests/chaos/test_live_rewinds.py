@@ -25,7 +25,7 @@ from tests.command import KCLI, run
 from tests.integration.members import CLIENTS, Manner, Member, Place, wait_until
 from tests.kafka import Kafka
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 PARTITIONS = 2
 RATE = 200  # records a second and partition

@@ -263,6 +263,7 @@ def test_many_cells_have_no_false_report_and_few_unknown_ones() -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.long
 @pytest.mark.timeout(200)
 def test_a_few_cells_are_rewound_and_nothing_is_reported_falsely() -> None:
     with sandboxed(extra=BROKER, jvm_options=QUICK_JVM) as kafka:

@@ -8,7 +8,7 @@ from tests.chaos.workload import SEED, Workload
 from tests.fault.watching import Heard, soon
 from tests.kafka import Kafka
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 PATIENCE = 60.0
 

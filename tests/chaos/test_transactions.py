@@ -25,7 +25,7 @@ from tests.chaos.payload import WILL_ABORT, WILL_COMMIT, Payload, RecordId, deco
 from tests.chaos.workload import SEED, read_by_the_judge
 from tests.kafka import Kafka
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 PARTITIONS = 3
 FAILOVER = 60.0

@@ -47,8 +47,8 @@ ELSEWHERE = {
     ],
     "commands/groups/_list_run.py:run": ["GroupList Group (*COLUMNS,LAG)"],
     # A document has the keys of the item, which the golden documents have.
-    "commands/perf/_output.py:print_result": ["PerfReport PerfReport FIGURES"],
-    "commands/perf/_output.py:_print_latencies": [],  # a table for people
+    "commands/perf/result.py:print_result": ["PerfReport PerfReport FIGURES"],
+    "commands/perf/result.py:_print_latencies": [],  # a table for people
     "commands/pipeline/_job_run.py:print_report": [],  # its callers have the columns
     "commands/pipeline/_query_rows.py:_print": ["QueryResult QueryRow ()"],  # those of the query
     "commands/shared/changing.py:_Run._show_only": [],  # schemas are made from the columns

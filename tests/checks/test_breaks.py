@@ -11,6 +11,7 @@ from tests.checks.traceability import marked_tests, read_sections
 from tests.command import environment
 
 
+@pytest.mark.long
 @pytest.mark.case("X31")
 def test_every_break_is_noticed_but_the_one_that_harms_nothing() -> None:
     command = [sys.executable, "-m", "tests.checks.breaks"]

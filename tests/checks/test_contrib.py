@@ -17,8 +17,8 @@ from kcli.commands.exporter import exporter
 from kcli.core.types import TopicPartition
 from kcli.exporter.exposition import CLASSIC, heading
 from kcli.exporter.health import Health
+from kcli.exporter.last_sample import LastSample
 from kcli.exporter.metrics import COUNTER, INFO, METRICS, STATES, SUMMARY
-from kcli.exporter.state import State
 from kcli.flows.lag.verdicts import WORDS
 from tests.unit.exporter.pages import page_of, text_of
 from tests.unit.flows.monitor.readings import group, reading
@@ -181,7 +181,7 @@ def test_promtool_accepts_the_expressions_of_the_dashboard(tmp_path: Path) -> No
 def test_promtool_accepts_a_page() -> None:
     tp = TopicPartition("t", 0)
     page = page_of(*(reading(at, group("g", {tp: 3}, "a"), ends={tp: 10}) for at in (0, 30)))
-    health = Health(lambda: 3).part(CLASSIC, State(15, page, read_at=0.0, wall=1.7e9, seconds=0.1), 1.0)
+    health = Health(lambda: 3).part(CLASSIC, LastSample(15, page, read_at=0.0, wall=1.7e9, seconds=0.1), 1.0)
     assert promtool("check", "metrics", text=health.plain.decode() + text_of(page)) == ""
 
 

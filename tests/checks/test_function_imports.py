@@ -1,4 +1,4 @@
-"""Imports stand at the top of modules; the few inside functions are counted, and each says why.
+"""Imports stand at the top of modules; each of the few inside functions says why.
 
 A lazily loaded command, the library of an optional extra, or a rare path whose import would cost every start are reasons.
 """
@@ -10,7 +10,6 @@ from pathlib import Path
 
 import kcli
 
-_MOST = 210
 _INDENTED = re.compile(r"^[ \t].*\bimport\b|:[ \t]*(import|from)\b|;[ \t]*(import|from)\b", re.MULTILINE)
 """Without a match there is no import inside a function, and nothing to parse."""
 _PACKAGE = Path(kcli.__file__).parent
@@ -59,8 +58,3 @@ def test_each_import_inside_a_function_has_a_reason() -> None:
         if not has_reason(source, line)
     ]
     assert not missing, "imports inside functions without a comment that says why"
-
-
-def test_imports_inside_functions_are_few() -> None:
-    sources = (path.read_text(encoding="utf-8") for path in _PACKAGE.rglob("*.py"))
-    assert sum(len(list(nodes_of(source))) for source in sources) < _MOST

@@ -55,6 +55,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_compiler
+@pytest.mark.long
 def test_one_wheel_holds_the_kernels_for_all_pythons_and_no_source(wheel: Path) -> None:
     own = f"cp{sys.version_info[0]}{sys.version_info[1]}"
     expected = [own, f"{own}t"] if FREE_THREADED else ["cp311", "abi3"]
@@ -65,6 +66,7 @@ def test_one_wheel_holds_the_kernels_for_all_pythons_and_no_source(wheel: Path) 
 
 
 @needs_compiler
+@pytest.mark.long
 def test_the_kernels_of_a_wheel_are_what_runs_after_installation(wheel: Path, tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
     done = subprocess.run(
@@ -77,6 +79,7 @@ def test_the_kernels_of_a_wheel_are_what_runs_after_installation(wheel: Path, tm
     assert "\nrecords: native\n" in done.stdout, done.stderr
 
 
+@pytest.mark.long
 def test_the_sdist_holds_the_sources(tmp_path: Path) -> None:
     sdist, _ = build(tmp_path, "build_sdist")
     with tarfile.open(sdist) as archive:
@@ -85,6 +88,7 @@ def test_the_sdist_holds_the_sources(tmp_path: Path) -> None:
     assert {Path(name).suffix for name in sources()} == {".c", ".h"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compiler", ["no-such-compiler", "false"], ids=["missing", "broken"])
 def test_without_a_working_compiler_there_is_one_notice_and_a_wheel_without_kernels(
     tmp_path: Path, compiler: str

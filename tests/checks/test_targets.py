@@ -14,8 +14,8 @@ from _pytest.mark.expression import Expression
 from tests.conftest import FIXTURES, ON_REAL_BROKERS
 
 ROOT = Path(__file__).parents[2]
-TARGETS = ("test", "test-brokers", "test-kerberos", "test-spark-cluster", "chaos")
-MARKERS = ("computing", "integration", "brokers", "kerberos", "spark_cluster", "soak")
+TARGETS = ("test", "test-long", "test-brokers", "test-kerberos", "test-spark-cluster", "chaos")
+MARKERS = ("computing", "integration", "brokers", "kerberos", "spark_cluster", "soak", "long")
 
 
 def runs_of_pytest(target: str) -> list[list[str]]:

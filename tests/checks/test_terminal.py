@@ -32,15 +32,15 @@ ESCAPED = (
 """Documents, whose strings their format escapes."""
 OWN = (
     # Numbers and words of kcli's own, and what the user typed.
-    "commands/_completion_run.py:run", "commands/_schema_run.py:run", "commands/_demo_run.py:show_all",
-    "commands/_demo_run.py:_throw_away_kafka",
-    "commands/_demo_stage.py:Stage.command", "commands/_demo_stage.py:Stage.line",
+    "commands/_completion_run.py:run", "commands/_schema_run.py:run", "commands/demo/run.py:show_all",
+    "commands/demo/run.py:_throw_away_kafka",
+    "commands/demo/stage.py:Stage.command", "commands/demo/stage.py:Stage.line",
     "commands/groups/_describe_run.py:DescribeRun._print_records",
     "commands/groups/_lag_output.py:LagOutput._show_table",
     "commands/shared/options.py:VersionOption.handle_parse_result", "output/pager.py:page", "flows/stop.py:Stop._now",
-    "commands/pipeline/_pack_run.py:write", "commands/_exporter_run.py:run",
-    "commands/perf/_output.py:print_result", "commands/perf/_output.py:_print_latencies",
-    "commands/perf/_progress.py:Reporting._write", "commands/perf/_progress.py:Reporting.add",
+    "commands/pipeline/_pack_run.py:write", "commands/exporter/run.py:run",
+    "commands/perf/result.py:print_result", "commands/perf/result.py:_print_latencies",
+    "commands/perf/live_figures.py:Reporting._write", "commands/perf/live_figures.py:Reporting.add",
     "docgen/__main__.py:main", "docgen/__main__.py:write_site",
     "docgen/pictures.py:main", "tui/driver.py:TopDriver.restore_at_once",
     # Names for completion, which are checked one by one; and the input of `produce --tee`, which the user has.

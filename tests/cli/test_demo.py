@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from kcli.__main__ import run
-from kcli.commands import _demo_groups, _demo_run
-from kcli.commands._demo_stage import COPY, GROUP, TOPIC, ProofError
+from kcli.commands.demo import groups as demo_groups
+from kcli.commands.demo import run as demo_run
+from kcli.commands.demo.stage import COPY, GROUP, TOPIC, ProofError
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core import Producer
@@ -34,13 +35,13 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeClu
         def given(_inv: Invocation, _version: str | None) -> Iterator[tuple[str, Path]]:
             yield found.bootstrap, tmp_path
 
-        monkeypatch.setattr(_demo_run, "_throw_away_kafka", given)
+        monkeypatch.setattr(demo_run, "_throw_away_kafka", given)
         monkeypatch.setattr("kcli.flows.rewind.execute.LATER_SECONDS", 0.0)
         yield found
 
 
 def demo(records: int = RECORDS) -> int:
-    return _demo_run.run(Invocation(GlobalValues(output="plain", progress="none")), records, SIZE, None)
+    return demo_run.run(Invocation(GlobalValues(output="plain", progress="none")), records, SIZE, None)
 
 
 def commit(cluster: FakeCluster, offset: int) -> None:
@@ -115,7 +116,7 @@ def test_the_lag_is_shown_as_the_command_shows_it(
 def test_a_wrong_lag_ends_the_demo(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    around(monkeypatch, _demo_groups, "measure_lag", before=lambda: commit(cluster, HALF + 1))
+    around(monkeypatch, demo_groups, "measure_lag", before=lambda: commit(cluster, HALF + 1))
     assert run(["demo", "--records", str(RECORDS), "--progress", "none"]) == 8
     captured = capfd.readouterr()
     assert captured.err.splitlines() == [
@@ -137,7 +138,7 @@ def test_a_group_that_is_not_where_it_was_set_ends_the_demo(
         if len(done) == rewinds:
             commit(cluster, 7)
 
-    around(monkeypatch, _demo_groups, "execute", after=interfere)
+    around(monkeypatch, demo_groups, "execute", after=interfere)
     with pytest.raises(ProofError, match=f"step {step} ") as error:
         demo()
     assert (error.value.exit_code, error.value.why) == (8, f"7 was found, {expected} was expected")
@@ -146,7 +147,7 @@ def test_a_group_that_is_not_where_it_was_set_ends_the_demo(
 def test_another_next_record_than_the_named_one_ends_the_demo(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    around(monkeypatch, _demo_groups, "_committed", after=lambda: commit(cluster, 9))
+    around(monkeypatch, demo_groups, "_committed", after=lambda: commit(cluster, 9))
     with pytest.raises(ProofError, match=r"step rewind .*next record") as error:
         demo()
     assert (error.value.exit_code, error.value.why) == (8, "9 was found, 250 was expected")
@@ -168,7 +169,7 @@ def test_a_copy_that_differs_ends_the_demo_after_the_digests(
         with Producer(bootstrap_servers=cluster.bootstrap) as producer:
             producer.send(ProducerRecord(COPY, b"more")).result(20)
 
-    around(monkeypatch, _demo_run, "show_mirror", after=add_record)
+    around(monkeypatch, demo_run, "show_mirror", after=add_record)
     with pytest.raises(ProofError, match="step verify") as error:
         demo()
     assert error.value.exit_code == 8
@@ -183,13 +184,13 @@ def test_a_copy_that_differs_ends_the_demo_after_the_digests(
 def test_a_stop_in_any_step_ends_the_demo_in_order(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], step: str
 ) -> None:
-    real = getattr(_demo_run, step)
+    real = getattr(demo_run, step)
 
     def stopped(stage: Any) -> Any:
         stage.stop.request(2)
         return real(stage)
 
-    monkeypatch.setattr(_demo_run, step, stopped)
+    monkeypatch.setattr(demo_run, step, stopped)
     assert demo() == 130
     captured = capfd.readouterr()
     assert "being cleaned up" in captured.err

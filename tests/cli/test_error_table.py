@@ -475,7 +475,7 @@ NOT_THERE = [
 # --- 3: nobody answers, or not in time ---------------------------------------------------------------------------
 
 QUICK = "--timeout 1s"
-SHORT = "-X delivery.timeout.ms=500 -X request.timeout.ms=300 -X linger.ms=0"
+SHORT = "-X delivery.timeout.ms=2000 -X request.timeout.ms=1000 -X linger.ms=0"
 UNTIL = "no response from {cluster} (node 1) in time"
 
 UNREACHABLE = [

@@ -254,7 +254,7 @@ def here(shared: Here, monkeypatch: pytest.MonkeyPatch) -> Iterator[Here]:
             monkeypatch.delenv(name)
     monkeypatch.setenv("KCLI_BOOTSTRAP_SERVER", shared.cluster.bootstrap)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("kcli.commands.top.is_terminal", lambda _stream: True)
+    monkeypatch.setattr("kcli.commands.top.options.is_terminal", lambda _stream: True)
     monkeypatch.setattr("kcli.tui.app.TopApp.run", one_reading)
     yield shared
     shared.cluster.heal()

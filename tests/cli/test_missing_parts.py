@@ -19,9 +19,9 @@ from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.lag.sample import Wanted
+from kcli.flows.monitor.cluster_reading import View
 from kcli.flows.monitor.latencies import Latencies
 from kcli.flows.monitor.monitor import Monitor
-from kcli.flows.monitor.reading import View
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.in_process import Done, kcli

@@ -22,9 +22,9 @@ from kcli.core.own_names import (
 )
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.lag.sample import Wanted, take_sample
+from kcli.flows.monitor.cluster_reading import View
 from kcli.flows.monitor.latencies import Latencies
 from kcli.flows.monitor.monitor import Monitor
-from kcli.flows.monitor.reading import View
 from kcli.flows.monitor.topic_lines import topic_lines
 from tests.command import kcli
 from tests.committing import commit, committed

@@ -25,7 +25,7 @@ OTHERS = {
     "pipeline replay": "t --to other",
     "pipeline perf": "-t t --num-records 1",
     "perf produce": "-t t --num-records 1",
-    "perf e2e": "-t t",
+    "perf e2e": "-t t --num-records 20",
 }
 
 

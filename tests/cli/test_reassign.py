@@ -566,7 +566,8 @@ def test_watching_ends_with_the_move_and_removes_the_throttle(held: Reassign) ->
     def move() -> None:
         held.cluster.wait_for(AlterPartitionReassignmentsRequest)
         held.cluster.copy_replica("t", 0, 4, 500)
-        held.cluster.wait_for(DescribeLogDirsRequest, 12)
+        asked = len(held.cluster.seen(DescribeLogDirsRequest))
+        held.cluster.wait_for(DescribeLogDirsRequest, asked + 8)  # each of the brokers, once it is copied
         held.cluster.finish_reassignment("t", 0)
 
     mover = threading.Thread(target=move)

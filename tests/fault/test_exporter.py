@@ -21,11 +21,11 @@ from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import TopicPartition
 from kcli.exporter.address import Address
 from kcli.exporter.exposition import CLASSIC, OPENMETRICS, Family, Text
+from kcli.exporter.last_sample import LastSample
 from kcli.exporter.metrics import COMMITTED
 from kcli.exporter.page import Page
 from kcli.exporter.readiness import READY, notify
 from kcli.exporter.server import Server
-from kcli.exporter.state import State
 from kcli.exporter.tls import ServerTls
 from kcli.exporter.users import Users
 from tests import in_process
@@ -202,7 +202,7 @@ def test_silent_and_slow_clients_stop_no_other(cluster: FakeCluster, tmp_path: P
 def test_a_scraper_that_reads_slowly_gets_its_page_whole_and_delays_no_other() -> None:
     """Also when the next sample has replaced the page meanwhile."""
     old, new = (
-        State(
+        LastSample(
             15,
             Page(Text([Family(COMMITTED, [f"{COMMITTED.name} {number}\n"] * 400_000)]), 0),
             read_at=time.monotonic(),
@@ -401,7 +401,7 @@ def test_a_signal_during_the_first_contact_ends_it_too(cluster: FakeCluster) -> 
 
 
 def test_what_was_not_started_can_be_closed() -> None:
-    server = Server(Address("127.0.0.1", 0), lambda: State(15))
+    server = Server(Address("127.0.0.1", 0), lambda: LastSample(15))
     server.close()
     with pytest.raises(ConnectionError):
         get(server.url)
@@ -538,7 +538,7 @@ def test_an_ipv6_address_is_served(cluster: FakeCluster) -> None:
     except OSError:
         pytest.skip("this machine has no IPv6")
 
-    server = Server(Address("::1", 0), lambda: State(15))
+    server = Server(Address("::1", 0), lambda: LastSample(15))
     server.start()
     assert server.url.startswith("http://[::1]:")
     assert get(server.url).status == 200
@@ -547,7 +547,7 @@ def test_an_ipv6_address_is_served(cluster: FakeCluster) -> None:
 
 @pytest.mark.parametrize("host", ["", "0.0.0.0"])
 def test_a_server_for_all_addresses_names_this_machine(host: str) -> None:
-    server = Server(Address(host, 0), lambda: State(15))
+    server = Server(Address(host, 0), lambda: LastSample(15))
     server.start()
     assert server.url == f"http://{socket.gethostname()}:{server.address.port}/metrics"
     assert get(f"http://127.0.0.1:{server.address.port}").status == 200

@@ -149,9 +149,9 @@ def kill_once(
 @pytest.mark.parametrize(
     ("how", "protocol"),
     [
-        ("auto, whole polls", "classic"),
+        pytest.param("auto, whole polls", "classic", marks=pytest.mark.long),
         ("auto, record by record", "consumer"),
-        ("by hand, record by record", "classic"),
+        pytest.param("by hand, record by record", "classic", marks=pytest.mark.long),
         ("by hand, without waiting", "consumer"),
     ],
 )

@@ -16,9 +16,11 @@ from typing import Any
 import pytest
 
 from kcli.core import Consumer
+from kcli.core.admin.acls import AclOperation
 from kcli.core.protocol.messages.produce import ProduceRequest
-from kcli.core.types import TopicPartition
+from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.command import start
+from tests.committing import commit
 from tests.fake.cluster import FakeCluster
 from tests.fault.consuming import options
 from tests.fault.mirror_command import until
@@ -258,7 +260,7 @@ def test_records_in_partitions_that_were_added_are_not_called_lost(
     """With so small batches the producer goes to another partition again and again."""
     cluster.intercept(ProduceRequest, lambda _request: cluster.add_partitions("t", 3), times=1, after=5)
     quick = ("-X", "metadata.max.age.ms=100", "-X", "batch.size=100", "--idle-timeout", "500ms")
-    done = e2e(cluster, "--duration", "30s", *quick, *mode)
+    done = e2e(cluster, "--duration", "4s", *quick, *mode)
     assert done.code == 7, done.err
     assert "topic t has 3 partitions now, and had 1 when the test began" in done.err
     assert figures(done) == (None,) * 4
@@ -305,6 +307,20 @@ def test_options_of_either_client_are_obeyed_and_others_refused(cluster: FakeClu
     for refused in ("auto.offset.reset=earliest", "session.timeout.ms=7000", "group.id=g"):
         assert e2e(cluster, "-X", refused).code == 2, refused
     assert not [one for one in cluster.requests if one.kind is ProduceRequest][5:]
+
+
+def test_the_dry_run_checks_topic_and_group_on_one_connection(cluster: FakeCluster) -> None:
+    counts = []
+    for test in ("produce", "e2e"):
+        before = len(cluster.connections)
+        words = ("perf", test, "-t", "t", "--num-records", "5", "--dry-run")
+        assert kcli(*words, bootstrap=cluster.bootstrap).code == 0
+        counts.append(len(cluster.connections) - before)
+    assert counts[0] == counts[1]
+    commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(0)})
+    cluster.configure_groups(operations=1 << AclOperation.DESCRIBE)
+    denied = e2e(cluster, "-g", "g", "--dry-run")
+    assert (denied.code, "GROUP_AUTHORIZATION_FAILED" in denied.err) == (4, True)
 
 
 def test_kafkas_lines(cluster: FakeCluster) -> None:

@@ -245,7 +245,7 @@ class Stops:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.made: list[Stop] = []
-        monkeypatch.setattr("kcli.commands.perf._produce_run.Stop", self._new)
+        monkeypatch.setattr("kcli.commands.perf.measuring.Stop", self._new)
 
     def _new(self, **_more: Any) -> Stop:
         self.made.append(Stop())

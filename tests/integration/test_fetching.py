@@ -267,6 +267,7 @@ def described(kafka: Kafka, topic: str, *in_sync: int, leader: int | None = None
         time.sleep(0.2)
 
 
+@pytest.mark.long
 @pytest.mark.case("B11")
 @pytest.mark.timeout(300)
 def test_an_unclean_election_is_reported(kafka3: Kafka) -> None:

@@ -21,7 +21,7 @@ from tests.command import KCLI, run
 from tests.kafka import Kafka
 from tests.zookeeper import ZooKeeperServer, unused_port, zookeeper_server
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,7 @@ NOT_HERE = ("pip install", "kcli sandbox")
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_the_tutorial_runs(
     kafka: Kafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

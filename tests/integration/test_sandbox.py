@@ -258,6 +258,7 @@ def test_the_gate_gives_up_when_its_starter_dies_before_opening_it(tmp_path: Pat
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.long
 @pytest.mark.case("S4-1", "S4-31")
 def test_three_nodes_replicate_and_survive_a_kill(own_state: Path) -> None:
     fast = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
@@ -289,6 +290,7 @@ def test_three_nodes_replicate_and_survive_a_kill(own_state: Path) -> None:
         assert status.state == "up", "up again brings back the node that is missing"
 
 
+@pytest.mark.long
 def test_three_nodes_keep_their_data(sandbox: Sandbox) -> None:
     settings = replace(QUICK, brokers=3)
     first = sandbox.up(settings)

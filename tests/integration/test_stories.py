@@ -10,7 +10,7 @@ from tests.stories.clusters import Clusters, clusters
 from tests.stories.page import DOCS, Page, pages
 from tests.stories.story import told
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

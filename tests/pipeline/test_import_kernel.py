@@ -93,11 +93,14 @@ RUNS = {
         Step(EndTxnRequest, "request", after=CLAIM, late=True),
     ),
 }
+SHORTEST = "the second file"
 assert all(len(steps) < ATTEMPTS for steps in RUNS.values())
 
 
 @pytest.mark.case("K2", "K4")
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    "name", [SHORTEST, *(pytest.param(name, marks=pytest.mark.long) for name in RUNS if name != SHORTEST)]
+)
 def test_a_task_that_is_killed_anywhere_stores_each_record_once(
     folder: Path, target: FakeCluster, name: str
 ) -> None:

@@ -4,25 +4,25 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import click
 from textual.pilot import Pilot
 
-from kcli.commands._top_app import finish_rewinds, new_app
-from kcli.commands._top_contact import first_contact
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.top import top
+from kcli.commands.top.app import finish_rewinds, new_app
+from kcli.commands.top.contact import first_contact
+from kcli.commands.top.options import TopOptions
 from kcli.tui.app import TopApp
 from kcli.tui.screens.rewind import Rewind, Stage
 from kcli.tui.widgets.lines import Lines
 
 SIZE = (120, 30)
 _PATIENCE = 60.0
-_FLAGS: dict[str, Any] = {
-    "names": (), "interval": 0.5, "read_only": False, "record": None, "replay": None, "screen": "groups",
-}  # fmt: skip
+_ASKED = TopOptions((), 0.5, "groups", record=None, replay=None, read_only=False)
 
 
 class Driver:
@@ -88,11 +88,12 @@ def drive(
             await use(driver)
 
     given = GlobalValues(bootstrap_server=bootstrap, **(values or {}))
+    asked = replace(_ASKED, **flags)
     with click.Context(top, obj=given):
         inv = Invocation(given)
-        live = first_contact(inv, _FLAGS | flags)
+        live = first_contact(inv, asked)
         assert live is not None
-        app = new_app(inv, _FLAGS | flags, live)
+        app = new_app(inv, asked, live)
         asyncio.run(run())
         finish_rewinds(inv, app)
     if app.error is not None:

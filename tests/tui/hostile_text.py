@@ -14,7 +14,7 @@ from kcli.core.errors import KcliError
 from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.sample import GroupSample, LagSample
-from kcli.flows.monitor.reading import ClusterFacts, Latency, Reading
+from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
 
 NOW = 1_700_000_000_000
 _PIECES = (

@@ -16,7 +16,7 @@ from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.partition_lag import INTERPOLATED, RecordTime
 from kcli.flows.lag.sample import GroupSample, LagSample
-from kcli.flows.monitor.reading import ClusterFacts, Latency, Reading
+from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
 from kcli.flows.monitor.recording import document_of
 from kcli.flows.topic_sizes import TopicSize
 

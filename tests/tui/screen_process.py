@@ -11,15 +11,15 @@ from collections.abc import Callable
 from typing import Any
 
 from kcli.__main__ import flush_stderr
-from kcli.commands._top_screen import run_screen
 from kcli.commands.shared.exit import report_error
 from kcli.core.errors import KcliError
 from kcli.flows.monitor.board import Board
-from kcli.flows.monitor.reading import View
+from kcli.flows.monitor.cluster_reading import View
 from kcli.tui.app import TopApp
 from kcli.tui.facts import Facts
 from kcli.tui.feed import LiveFeed
 from kcli.tui.reports import Broken, Lost, Report, Taken
+from kcli.tui.run import run_screen
 from kcli.tui.screens.listing import Listing
 from kcli.tui.widgets.table import Table
 from tests.tui.hostile_text import reading_of, strings, with_other_states

@@ -9,9 +9,9 @@ from kcli.core.admin.admin import Admin
 from kcli.core.hooks import NO_HOOKS
 from kcli.flows.lag.sample import Wanted
 from kcli.flows.monitor.board import Board
+from kcli.flows.monitor.cluster_reading import View
 from kcli.flows.monitor.latencies import Latencies
 from kcli.flows.monitor.monitor import Monitor
-from kcli.flows.monitor.reading import View
 from kcli.tui.app import TopApp
 from kcli.tui.facts import Facts
 from kcli.tui.feed import Post

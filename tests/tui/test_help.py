@@ -12,9 +12,8 @@ from textual.dom import DOMNode
 
 import kcli.tui
 from kcli.tui.app import TopApp
-from kcli.tui.facts import Facts
+from kcli.tui.facts import Facts, offered
 from kcli.tui.keys import key_rows, own_bindings, shown
-from kcli.tui.offers import offered
 from kcli.tui.screens.help import Help
 from kcli.tui.screens.help_sections import help_sections
 from kcli.tui.screens.listing import IN_A_RECORDING, Listing

@@ -6,8 +6,8 @@ from threading import Event
 import pytest
 from textual.widgets import OptionList
 
+from kcli.flows.monitor.cluster_reading import Reading
 from kcli.flows.monitor.playback import Recording
-from kcli.flows.monitor.reading import Reading
 from kcli.tui import replay as replay_module
 from kcli.tui.screens.groups import Groups
 from kcli.tui.screens.listing import Listing

@@ -36,7 +36,7 @@ def dry_run(
     as a failure.
     """
     topics = [tp.topic for tp in partitions]
-    denied = check_permitted(inv, "READ", topics, "reading topic {}", group=asked.group)
+    denied = check_permitted(inv, {"READ": "reading topic {}"}, topics, group=asked.group)
     partitions = [tp for tp in partitions if tp.topic not in denied]
     spans = ranges.spans(
         consumer,

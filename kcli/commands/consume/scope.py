@@ -16,10 +16,10 @@ from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy, check_times
 from kcli.core.types import TopicPartition
+from kcli.flows.consumed_partitions import Chosen, GroupShare
 from kcli.flows.filters.grep import parse_grep
 from kcli.flows.filters.selection import PARTITIONER, Filter, KeyFilter, Selection, owner
 from kcli.flows.group_commits import GroupCommits
-from kcli.flows.reading import Chosen, GroupShare
 from kcli.output.record_json import rfc3339
 
 if TYPE_CHECKING:

@@ -1,12 +1,18 @@
-"""``kcli perf consume``: the options. A run is in ``_consume_run.py``."""
+"""``kcli perf consume``: the options. A run is in ``consume_run.py``."""
 
 from typing import Any
 
 import click
 
-from kcli.commands.perf._options import amount_options, processes_option, topic_option, warmup_option
-from kcli.commands.perf._output import OUTPUTS
-from kcli.commands.perf._report_options import report_options
+from kcli.commands.perf.options import (
+    ConsumeOptions,
+    amount_options,
+    processes_option,
+    report_options,
+    topic_option,
+    warmup_option,
+)
+from kcli.commands.perf.result import OUTPUTS
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.types import GROUP, DurationType
@@ -65,7 +71,7 @@ from kcli.commands.shared.types import GROUP, DurationType
     report_options,
 )
 @pass_invocation
-def consume(inv: Invocation, /, topic: str, **flags: Any) -> int:
+def consume(inv: Invocation, /, **given: Any) -> int:
     """Read a topic as fast as it comes, and measure the rate.
 
     Without --num-records and --duration to the end, as it is when the test begins. Partitions are assigned without a
@@ -76,6 +82,6 @@ def consume(inv: Invocation, /, topic: str, **flags: Any) -> int:
     another order. Only what was read whole can be judged: numbers that may be in unread parts are not lost. Other
     records are not checked. The first Ctrl-C ends the test and prints its result so far.
     """
-    from kcli.commands.perf._consume_run import run  # not for --help
+    from kcli.commands.perf.consume_run import run  # not for --help
 
-    return run(inv, topic, flags)
+    return run(inv, ConsumeOptions(**given))

@@ -1,18 +1,19 @@
-"""``kcli perf e2e``: the options. A run is in ``_e2e_run.py``."""
+"""``kcli perf e2e``: the options. A run is in ``e2e_run.py``."""
 
 from typing import Any
 
 import click
 
-from kcli.commands.perf._options import (
+from kcli.commands.perf.options import (
+    EndToEndOptions,
     amount_options,
     made_value_options,
+    report_options,
     throughput_option,
     topic_option,
     warmup_option,
 )
-from kcli.commands.perf._output import OUTPUTS
-from kcli.commands.perf._report_options import report_options
+from kcli.commands.perf.result import OUTPUTS
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.types import GROUP, DurationType
@@ -78,7 +79,7 @@ from kcli.commands.shared.types import GROUP, DurationType
     report_options,
 )
 @pass_invocation
-def e2e(inv: Invocation, /, topic: str, **flags: Any) -> int:
+def e2e(inv: Invocation, /, **given: Any) -> int:
     """Send records, receive them, and measure the time between.
 
     Latency ends when the consumer has received the record. It is measured from the intended time of sending
@@ -92,6 +93,6 @@ def e2e(inv: Invocation, /, topic: str, **flags: Any) -> int:
     over. linger.ms is 0 unless -X says otherwise. The records stay in the topic. The first Ctrl-C ends the test and
     prints its result so far.
     """
-    from kcli.commands.perf._e2e_run import run  # not for --help
+    from kcli.commands.perf.e2e_run import run  # not for --help
 
-    return run(inv, topic, flags)
+    return run(inv, EndToEndOptions(**given))

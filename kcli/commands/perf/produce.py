@@ -1,19 +1,20 @@
-"""``kcli perf produce``: the options. A run is in ``_produce_run.py``."""
+"""``kcli perf produce``: the options. A run is in ``produce_run.py``."""
 
 from typing import Any
 
 import click
 
-from kcli.commands.perf._options import (
+from kcli.commands.perf.options import (
+    ProduceOptions,
     amount_options,
     processes_option,
+    report_options,
     throughput_option,
     topic_option,
     value_options,
     warmup_option,
 )
-from kcli.commands.perf._output import OUTPUTS
-from kcli.commands.perf._report_options import report_options
+from kcli.commands.perf.result import OUTPUTS
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 
@@ -79,7 +80,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
     report_options,
 )
 @pass_invocation
-def produce(inv: Invocation, /, topic: str, **flags: Any) -> int:
+def produce(inv: Invocation, /, **given: Any) -> int:
     """Send made records, and measure rate and latency.
 
     Latency is measured to the confirmation: from the intended time of sending (corrected), and from when the request
@@ -92,6 +93,6 @@ def produce(inv: Invocation, /, topic: str, **flags: Any) -> int:
     The records have no key and stay in the topic. Producers are idempotent and wait for all in-sync replicas, unless -X
     says otherwise. The first Ctrl-C ends the test and prints its result so far.
     """
-    from kcli.commands.perf._produce_run import run  # not for --help
+    from kcli.commands.perf.produce_run import run  # not for --help
 
-    return run(inv, topic, flags)
+    return run(inv, ProduceOptions(**given))

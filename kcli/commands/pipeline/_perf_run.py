@@ -119,7 +119,15 @@ def _tasks(count: int, records: int | None) -> tuple[LoadTask, ...]:
 
 def _plan(target: LoadTarget, flags: Mapping[str, Any], options: ProducerOptions, tasks: int | None) -> str:
     by = "" if tasks is None else counted(tasks, "task")
-    return plan_text(target, flags, options, values=f"of {size_range_text(*flags['record_size'])}", by=by)
+    return plan_text(
+        target,
+        options,
+        records=flags["num_records"],
+        duration=flags["duration"],
+        throughput=flags["throughput"],
+        values=f"of {size_range_text(*flags['record_size'])}",
+        by=by,
+    )
 
 
 def _finished(report: Report) -> Report:

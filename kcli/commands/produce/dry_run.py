@@ -54,7 +54,7 @@ class DryRun(Run):
             count = made
             self.inv.talk.note(f"topic {self.topic} does not exist: the brokers would create it")
         else:
-            check_permitted(self.inv, "WRITE", [self.topic], "producing to {}")
+            check_permitted(self.inv, {"WRITE": "producing to {}"}, [self.topic])
         return count
 
     def _partitions_of_new_topics(self) -> int | None:

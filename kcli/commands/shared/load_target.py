@@ -5,8 +5,7 @@ The topic must exist: one that the brokers make has their defaults, which nobody
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import Rate
@@ -68,19 +67,25 @@ def records_per_second(throughput: Rate, mean_size: float) -> float | None:
 
 
 def plan_text(
-    target: LoadTarget, flags: Mapping[str, Any], options: ProducerOptions, *, values: str, by: str
+    target: LoadTarget,
+    options: ProducerOptions,
+    *,
+    records: int | None,
+    duration: float | None,
+    throughput: Rate,
+    values: str,
+    by: str,
 ) -> str:
-    """What will be sent. ``flags``: ``num_records``, ``duration`` and ``throughput``; ``values``: ``of 100 bytes`` or
-    ``from FILE``; ``by``: who sends them, empty for this process alone.
+    """What will be sent. ``values``: ``of 100 bytes`` or ``from FILE``; ``by``: who sends them, empty for this process
+    alone.
     """
-    records, duration = flags["num_records"], flags["duration"]
     amount = "records" if records is None else counted(records, "record")
     lasting = "" if duration is None else f" for {'at most ' if records else ''}{duration:g} s"
     numbered = options.enable_idempotence and options.acks in ("all", "-1")
     kept = f"acks={options.acks}{', idempotent' if numbered else ''}, compression {options.compression_type}"
     return (
         f"Load {target.topic} ({counted(target.partitions, 'partition')}){f' by {by}' if by else ''}\n"
-        f"  {amount} {values}{lasting}, {_rate_text(flags['throughput'])}; {kept}\n"
+        f"  {amount} {values}{lasting}, {_rate_text(throughput)}; {kept}\n"
         "  the records stay in the topic"
     )
 

@@ -1,6 +1,6 @@
 """What a dry run asks about permissions: a stream finds out at its first request, which a dry run does not send."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kcli.account.survey import Missing
 from kcli.commands.shared.context import Invocation
@@ -11,14 +11,17 @@ from kcli.flows.permitted import denied_groups, denied_topics
 
 
 def check_permitted(
-    inv: Invocation, operation: str, topics: Iterable[str], doing: str, *, group: str | None = None
+    inv: Invocation, doing: Mapping[str, str], topics: Iterable[str], *, group: str | None = None
 ) -> set[str]:
-    """Reports the topics on which brokers would refuse the operation as missing, and returns them; KcliError where they
-    would refuse all of it, such as READ on the ``group``. ``doing`` has ``{}`` in the name's place.
+    """Reports the topics on which brokers would refuse an operation as missing, and returns them; KcliError where they
+    would refuse all of it, such as READ on the ``group``. ``doing``: what each operation is for, with ``{}`` in the
+    name's place: ``{"READ": "reading topic {}"}``.
     """
     names = list(dict.fromkeys(topics))
+    denied: dict[str, KcliError] = {}
     with Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
-        denied = denied_topics(admin, names, operation, doing)
+        for operation, text in doing.items():
+            denied = denied_topics(admin, names, operation, text) | denied
         of_group = _denied_group(admin, [group] if group is not None else [])
     errors = [*of_group, *denied.values()]
     if errors and (of_group or len(denied) == len(names)):

@@ -40,7 +40,7 @@ from kcli.flows.mirror.settings import STEADY, Pace
 from kcli.flows.periodic import Periodic
 from kcli.flows.rate import TokenBucket, wait
 from kcli.flows.stop import Stop
-from kcli.flows.transaction_errors import is_of_the_sequence
+from kcli.flows.transaction_commit import is_of_the_sequence
 
 JOINED_BYTES = 800_000
 """Small batches are joined until they have so many bytes: the result fits the default of ``max.message.bytes``."""

@@ -19,7 +19,7 @@ from kcli.flows.lag.record_times import (
     unread_offsets,
 )
 from kcli.flows.lag.sample import GroupSample, LagSample
-from kcli.flows.monitor.reading import View
+from kcli.flows.monitor.cluster_reading import View
 
 _RETENTION_AGAIN_MS = 300_000
 

@@ -16,8 +16,8 @@ from kcli.flows.lag.partition_lag import INTERPOLATED, PartitionLag
 from kcli.flows.lag.sample import GroupSample
 from kcli.flows.lag.summary import Summary, summary
 from kcli.flows.lag.verdicts import LOSS_RISK, SLOW, STALLED, STOPPED, History, Trend
+from kcli.flows.monitor.cluster_reading import Reading
 from kcli.flows.monitor.events import Changes
-from kcli.flows.monitor.reading import Reading
 from kcli.flows.monitor.series import Series
 from kcli.flows.monitor.snapshot import BrokerLine, Event, GroupLine, Snapshot, Totals
 from kcli.flows.monitor.topic_lines import topic_lines

@@ -6,7 +6,7 @@ from typing import Any
 
 from kcli.core.hooks import Hooks
 from kcli.core.types import Node
-from kcli.flows.monitor.reading import Latency
+from kcli.flows.monitor.cluster_reading import Latency
 
 _SENT = "→"
 _MOST = 10_000  # of requests without an answer: connections that ended

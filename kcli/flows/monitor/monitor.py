@@ -12,8 +12,8 @@ from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds, log_ends
 from kcli.flows.lag.sample import LagSample, Wanted, take_sample
 from kcli.flows.monitor.ages import USUAL, Ages, Lookups
+from kcli.flows.monitor.cluster_reading import ClusterFacts, Reading, View
 from kcli.flows.monitor.latencies import Latencies
-from kcli.flows.monitor.reading import ClusterFacts, Reading, View
 
 if TYPE_CHECKING:
     from kcli.core.admin.topics import TopicInfo

@@ -11,7 +11,7 @@ from kcli.flows.cluster_state import BrokerState
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.summary import Summary
 from kcli.flows.lag.verdicts import Trend
-from kcli.flows.monitor.reading import Latency, Reading
+from kcli.flows.monitor.cluster_reading import Latency, Reading
 
 
 class GroupLine(NamedTuple):

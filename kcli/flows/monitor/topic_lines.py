@@ -8,7 +8,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import is_offline, is_under_replicated
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.partition_lag import PartitionLag
-from kcli.flows.monitor.reading import Reading
+from kcli.flows.monitor.cluster_reading import Reading
 from kcli.flows.monitor.snapshot import TopicLine
 
 

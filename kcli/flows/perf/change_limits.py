@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kcli.flows.perf.comparison import METRICS, Difference
+from kcli.flows.perf.compare import METRICS, Difference
 from kcli.flows.perf.limits import Limit, split_condition
 
 _PERCENT = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)\s*%")

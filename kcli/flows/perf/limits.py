@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from operator import ge, gt, le, lt
 from typing import Any
 
+from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.near_names import near_names
 from kcli.core.positions import parse_duration_ms
 
@@ -37,6 +39,19 @@ KEYS: Mapping[str, str] = {
 """The metrics, with the keys of a report in which they are."""
 _PER_SECOND = frozenset(("rate", "mb"))
 _INTEGRITY = frozenset(("lost", "duplicated", "reordered"))
+
+
+class LimitError(KcliError):
+    """A condition of ``--fail-if`` is true."""
+
+    exit_code = ExitCode.CHECK
+
+    def __init__(self, test: str, text: str) -> None:
+        super().__init__(
+            f"perf {test}: --fail-if {text}",
+            why="the condition is true: exit status 8 says so to scripts",
+            do="find out what has changed, or change the condition",
+        )
 
 
 @dataclass(frozen=True, slots=True)

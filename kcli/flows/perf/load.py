@@ -26,6 +26,7 @@ PORTION = 512 << 10
 """Bytes that are handed over at once, half a batch; without a rate their records have one latency. A hand-over costs the
 same for any number of records (decision 0111).
 """
+_SPEED_SECONDS = 0.1  # of making values without sending them
 _BLOCKED = 0.02  # seconds: a hand-over that takes longer has waited for room in the producer
 
 
@@ -179,3 +180,14 @@ def _finish(producer: Producer, deliveries: Deliveries, context: RunContext) -> 
             break
     deliveries.close()
     producer.close(timeout=0.0)
+
+
+def generator_speed(payload: Payload) -> float:
+    """Records per second that one process makes where nothing is sent: whether kcli or the cluster limits the rate."""
+    portion = max(1, PORTION // (round(payload.mean_size) + 1))
+    sequence, began = 0, time.monotonic()
+    while (seconds := time.monotonic() - began) < _SPEED_SECONDS:
+        made = payload.take(portion)
+        payload.number(made, sequence)
+        sequence += made.records
+    return sequence / seconds

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from kcli.core.options import ProducerOptions
 from kcli.flows.perf.marks import prefix
@@ -30,6 +31,14 @@ class LoadPlan:
     processes: int = 1
     verified: bool = False
 
+    def divided(self) -> list[LoadPlan]:
+        """A plan for each of the processes: records and warm-up in equal shares."""
+        records, warmup = shares(self.records, self.processes), shares(self.warmup, self.processes)
+        return [
+            replace(self, records=records[number], warmup=warmup[number] or 0, number=number)
+            for number in range(self.processes)
+        ]
+
     def payload(self) -> Payload:
         """The values of this process."""
         return Payload(self.values, self.number, None if self.run is None else (self.run, self.number))
@@ -47,3 +56,11 @@ class LoadPart:
     plan: LoadPlan
     options: ProducerOptions
     timeout: float = 30.0
+
+
+def shares(total: int | None, count: int) -> list[int | None]:
+    """``count`` numbers that differ by one at most, and whose sum is ``total``; None for each: no limit."""
+    if total is None:
+        return [None] * count
+    bounds = [total * number // count for number in range(count + 1)]
+    return [stop - start for start, stop in pairwise(bounds)]

@@ -1,13 +1,29 @@
-"""Where a performance test runs: this host and the versions on it. Read once, at the start of a run."""
+"""What a report says of its test besides figures: the configuration of its clients, versions and host. No secrets."""
 
 from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from kcli.core.kernels.active import IMPLEMENTATION
+from kcli.core.options import ClientOptions, key_of
 from kcli.core.version import __version__
+
+_LONG = "ssl_certificate_pem"  # a text of many lines
+
+
+def client_configuration(
+    options: ClientOptions, given: Iterable[str], matter: Sequence[str], test: Mapping[str, Any]
+) -> dict[str, Any]:
+    """By Kafka's names. ``given``: fields that were set, perhaps of other clients; ``matter``: fields that are listed in
+    any case; ``test``: flags of the test, by their names; None: not given.
+    """
+    known = {one.name for one in fields(options) if not one.metadata.get("secret")} - {_LONG}
+    found = {key_of(name): getattr(options, name) for name in sorted({*matter, *given} & known)}
+    return {**found, **{name: value for name, value in test.items() if value is not None}}
 
 
 def versions(kafka: str | None = None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kcli.flows.monitor.reading import View
+from kcli.flows.monitor.cluster_reading import View
 from kcli.flows.monitor.snapshot import Snapshot
 from kcli.tui.event_columns import COLUMNS, EventRow
 from kcli.tui.rewind_form import Scope

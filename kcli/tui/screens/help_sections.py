@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.tui.facts import Facts
+from kcli.tui.facts import REPLAY_ONLY, Facts, offered
 from kcli.tui.help_lines import Section, columns_section, keys_section, meaning_sections
-from kcli.tui.offers import REPLAY_ONLY, offered
 from kcli.tui.screens.listing import Listing
 from kcli.tui.screens.record import RecordView
 from kcli.tui.screens.rewind import Rewind

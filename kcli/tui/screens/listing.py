@@ -11,7 +11,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widgets import Input
 
-from kcli.flows.monitor.reading import View
+from kcli.flows.monitor.cluster_reading import View
 from kcli.flows.monitor.snapshot import Event, Snapshot
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line

@@ -8,7 +8,7 @@ from typing import TypeVar
 from textual.app import ComposeResult
 from textual.binding import Binding
 
-from kcli.flows.monitor.reading import View
+from kcli.flows.monitor.cluster_reading import View
 from kcli.flows.monitor.snapshot import Event, GroupLine, Snapshot
 from kcli.output.progress import counted
 from kcli.tui import figures

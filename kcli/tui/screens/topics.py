@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kcli.flows.monitor.reading import View
+from kcli.flows.monitor.cluster_reading import View
 from kcli.flows.monitor.snapshot import Snapshot, TopicLine
 from kcli.tui.screens.listing import LISTS, Listing
 from kcli.tui.shell import command

@@ -108,6 +108,7 @@ def make(name: str, size: int) -> bytes:
     return done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_of_a_gigabyte_is_refused(name: str) -> None:
     data = make(name, (256 << 20) if name == "snappy raw" else (1 << 30))

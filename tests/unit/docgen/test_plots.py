@@ -2,7 +2,7 @@
 
 import json
 
-from kcli.commands.perf._output import summary
+from kcli.commands.perf.result import summary
 from kcli.docgen.pictures import FOLDER
 from kcli.docgen.plots import PERF, PROFILE, perf_pictures, profile_pictures
 

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families as of_classi
 from kcli.exporter.exposition import CLASSIC, OPENMETRICS, document
 from kcli.exporter.page import Page, Pages
 from kcli.flows.monitor.board import Board
-from kcli.flows.monitor.reading import Reading
+from kcli.flows.monitor.cluster_reading import Reading
 
 Labels = frozenset[tuple[str, str]]
 Found = Mapping[str, Mapping[Labels, float]]

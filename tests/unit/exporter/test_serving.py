@@ -6,9 +6,9 @@ from kcli.core.errors import ConfigError
 from kcli.exporter.address import Address, parse_address
 from kcli.exporter.exposition import CLASSIC, OPENMETRICS
 from kcli.exporter.health import Health
+from kcli.exporter.last_sample import LastSample
 from kcli.exporter.metrics import OF_HEALTH
 from kcli.exporter.negotiation import accepts_gzip, chosen_format
-from kcli.exporter.state import State
 from tests.unit.exporter.pages import labels, page_of, parsed
 from tests.unit.flows.monitor.readings import reading
 
@@ -86,25 +86,25 @@ def test_what_is_no_address_is_refused_with_an_example(text: str) -> None:
 
 
 def test_figures_are_shown_until_three_intervals_have_passed() -> None:
-    state = State(15, page_of(reading(0, ends={})), read_at=100.0, seconds=1.0)
+    state = LastSample(15, page_of(reading(0, ends={})), read_at=100.0, seconds=1.0)
     assert state.trouble(144.9) == ""
     assert state.trouble(146.0) == "the last sample is 46 s old: more than 45 s"
 
 
 def test_a_sample_that_takes_longer_than_the_interval_does_not_make_figures_old() -> None:
-    state = State(1, page_of(reading(0, ends={})), read_at=100.0, seconds=20.0)
+    state = LastSample(1, page_of(reading(0, ends={})), read_at=100.0, seconds=20.0)
     assert state.trouble(159.0) == ""
 
 
 def test_before_the_first_sample_and_after_a_failure_there_are_no_figures() -> None:
-    assert State(15).trouble(0.0) == "the first sample is not complete"
-    assert State(15, error="broker 1 is away", read_at=99.0).trouble(100.0) == "broker 1 is away"
+    assert LastSample(15).trouble(0.0) == "the first sample is not complete"
+    assert LastSample(15, error="broker 1 is away", read_at=99.0).trouble(100.0) == "broker 1 is away"
 
 
 @pytest.mark.parametrize("form", [CLASSIC, OPENMETRICS])
 def test_the_health_of_a_state_in_both_formats(form: str) -> None:
     page = page_of(reading(0, ends={}))
-    state = State(
+    state = LastSample(
         15, page, read_at=100.0, wall=1.7e9, seconds=0.5, problems=2, samples=7, failures=3, requests=99
     )
     part = Health(lambda: 11).part(form, state, 104.0).plain
@@ -134,7 +134,7 @@ def test_the_health_of_a_state_in_both_formats(form: str) -> None:
 
 
 def test_an_old_state_is_down_and_has_its_age() -> None:
-    state = State(15, page_of(reading(0, ends={})), read_at=100.0, wall=1.7e9, seconds=0.5)
+    state = LastSample(15, page_of(reading(0, ends={})), read_at=100.0, wall=1.7e9, seconds=0.5)
     found = parsed(Health(lambda: 0).part(CLASSIC, state, 200.0).plain.decode())
     assert found["kcli_exporter_up"] == {labels(): 0}
     assert found["kcli_exporter_age_seconds"] == {labels(): 100}

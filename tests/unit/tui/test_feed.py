@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from kcli.core.errors import KcliError
+from kcli.flows.monitor.cluster_reading import Reading, View
 from kcli.flows.monitor.monitor import Monitor
-from kcli.flows.monitor.reading import Reading, View
 from kcli.tui import feed
 from kcli.tui.reports import Lost, Report, Taken
 from tests.unit.flows.monitor.readings import NOW, P0, group, reading
@@ -108,13 +108,13 @@ def test_a_feed_that_began_and_was_never_shown_ends() -> None:
 
 def test_what_reads_the_cluster_does_not_load_what_draws() -> None:
     """The first reading is on its way while Textual is loaded."""
-    code = "import sys, kcli.commands._top_run; sys.exit(bool({'textual', 'rich'} & sys.modules.keys()))"
+    code = "import sys, kcli.commands.top.run; sys.exit(bool({'textual', 'rich'} & sys.modules.keys()))"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
 
 
 def test_the_screen_does_not_load_what_only_rewinds_and_records_need() -> None:
     code = (
-        "import sys, kcli.commands._top_app;"
+        "import sys, kcli.commands.top.app;"
         "sys.exit(bool({'kcli.flows.rewind.live', 'kcli.core.consumer.consumer'} & sys.modules.keys()))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

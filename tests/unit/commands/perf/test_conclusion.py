@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kcli.commands.perf._conclusion import conclude
-from kcli.commands.perf._output import OUTPUTS
+from kcli.commands.perf.conclusion import conclude
+from kcli.commands.perf.result import OUTPUTS
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.errors import AuthError
@@ -57,9 +57,9 @@ def ended(
     inv.talk = Talk(err, isatty=terminal)
     stop = Stop()
     stop.signal = signal
-    flags = {"fail_if": limits, "html": None if html is None else str(html)}
     item = perf_item(run or Run(test, "t", configuration=configuration or {}), measurement)
-    code = conclude(inv, item, flags, cluster="c", stop=stop, first=first)
+    page = None if html is None else str(html)
+    code = conclude(inv, item, fail_if=limits, html=page, cluster="c", stop=stop, first=first)
     return code, out.getvalue().decode(), err.getvalue()
 
 
@@ -128,7 +128,7 @@ def test_the_page_is_there_although_stdout_is_full(tmp_path: Path, monkeypatch: 
     def full(*_arguments: object) -> None:
         raise OSError(errno.ENOSPC, "no space left on device")
 
-    monkeypatch.setattr("kcli.commands.perf._conclusion.print_result", full)
+    monkeypatch.setattr("kcli.commands.perf.conclusion.print_result", full)
     with pytest.raises(OSError, match="no space"):
         ended(measured(), html=tmp_path / "page.html")
     assert "</html>" in (tmp_path / "page.html").read_text()

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kcli.commands.perf._kafka_lines import CONSUMER_HEADER, kafka_lines, kafka_window
+from kcli.commands.perf.kafka_lines import CONSUMER_HEADER, kafka_lines, kafka_window
 from kcli.flows.perf.measurement import Interval, Measurement
 from kcli.flows.perf.result import Run, perf_item
 

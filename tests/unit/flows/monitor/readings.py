@@ -8,7 +8,7 @@ from kcli.core.admin.group_description import GroupDescription, MemberDescriptio
 from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.sample import GroupSample, LagSample
-from kcli.flows.monitor.reading import ClusterFacts, Reading
+from kcli.flows.monitor.cluster_reading import ClusterFacts, Reading
 
 NOW = 1_700_000_000_000
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -10,7 +10,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.lag.partition_lag import INTERPOLATED, RecordTime
 from kcli.flows.monitor import ages
 from kcli.flows.monitor.ages import Ages, Lookups
-from kcli.flows.monitor.reading import View
+from kcli.flows.monitor.cluster_reading import View
 from tests.unit.flows.monitor.readings import P0, P1, group, reading
 
 ALL = View(time="estimate", all_timed=True)

@@ -9,8 +9,8 @@ from kcli.core.errors import KcliError
 from kcli.flows.lag.partition_lag import READ, RecordTime
 from kcli.flows.lag.sample import GroupSample
 from kcli.flows.monitor.board import Board
+from kcli.flows.monitor.cluster_reading import Reading
 from kcli.flows.monitor.events import GONE, JOINED, KINDS, LEFT, NEW, REBALANCE, REWIND, VERDICT
-from kcli.flows.monitor.reading import Reading
 from tests.unit.flows.monitor.readings import NOW, P0, P1, group, reading
 
 

@@ -2,8 +2,8 @@
 
 from kcli.core.hooks import Hooks
 from kcli.core.types import Node
+from kcli.flows.monitor.cluster_reading import Latency
 from kcli.flows.monitor.latencies import Latencies
-from kcli.flows.monitor.reading import Latency
 
 ONE, TWO, BOOTSTRAP = Node(1, "one", 9092), Node(2, "two", 9092), Node(-1, "one", 9092)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcli.flows.perf.change_limits import exceeded_changes, parse_change_limit, parse_percent
-from kcli.flows.perf.comparison import Difference
+from kcli.flows.perf.compare import Difference
 
 
 def change(metric: str, value: float | None, half: float = 0.01) -> Difference:

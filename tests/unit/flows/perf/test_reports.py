@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
 from kcli.flows.perf.circumstances import Unlike, unlike
-from kcli.flows.perf.comparison import compare, intervals_missing
+from kcli.flows.perf.compare import differences, intervals_missing
 from kcli.flows.perf.reports import read_runs
 from kcli.flows.perf.series import series_of
 from tests.unit.flows.perf.made_up_runs import made_up_item
@@ -166,4 +166,4 @@ def test_a_value_that_was_damaged_is_refused_or_harmless(
         return
     unlike(sound.item, found.item)
     if not intervals_missing(found):
-        compare([sound], [found])
+        differences([sound], [found])

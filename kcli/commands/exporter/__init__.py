@@ -1,0 +1,99 @@
+"""``kcli exporter``: its options. What the command does is in ``run.py``."""
+
+from typing import Any
+
+import click
+
+from kcli.commands.exporter.options import ExporterOptions, check
+from kcli.commands.shared.command import command, options
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.types import DURATION, CountType
+
+
+@command(
+    "exporter",
+    changes=False,
+    exits={7: "the address is taken"},
+    reads=("NOTIFY_SOCKET",),
+    outputs=(),
+    examples=(
+        ("kcli exporter", "http://127.0.0.1:9308/metrics, a sample every 15 s"),
+        ("kcli exporter --listen '[::1]:0'", "on a free port, which is printed"),
+        ("kcli exporter --groups 'billing-.*' --topics '(orders|payments)'", "only these"),
+        ("kcli exporter --time off --interval 1m", "with as few requests as possible"),
+        (
+            "kcli exporter --listen :9308 --tls-certificate cert.pem --tls-key key.pem --users users.txt",
+            "for other machines: over TLS, for users with a password",
+        ),
+    ),
+)
+@options(
+    "What to measure",
+    click.option(
+        "--groups", metavar="RE", help="only groups whose whole names match this regular expression"
+    ),
+    click.option(
+        "--topics",
+        metavar="RE",
+        help="only topics whose whole names match, and groups that read some of them",
+    ),
+    click.option(
+        "--time",
+        type=click.Choice(["exact", "estimate", "off"]),
+        default="estimate",
+        help="read lag in time from records, estimate it, or leave it out  [default: estimate]",
+    ),
+    click.option(
+        "--interval",
+        type=DURATION,
+        default="15s",
+        metavar="DUR",
+        help="time between two samples  [default: 15s]",
+    ),
+    click.option(
+        "--max-series",
+        type=CountType(1),
+        default="1M",
+        metavar="N",
+        help="export at most N series of groups and topics  [default: 1M]",
+    ),
+)
+@options(
+    "Where to serve it",
+    click.option(
+        "--listen",
+        default="127.0.0.1:9308",
+        metavar="HOST:PORT",
+        help="address to serve; :PORT is all addresses, port 0 a free port  [default: 127.0.0.1:9308]",
+    ),
+    click.option("--tls-certificate", metavar="FILE", help="serve over TLS with this certificate (PEM)"),
+    click.option(
+        "--tls-key", metavar="FILE", help="the certificate's key  [default: the file of --tls-certificate]"
+    ),
+    click.option(
+        "--tls-client-ca",
+        metavar="FILE",
+        help="accept only clients with a certificate of this authority (PEM)",
+    ),
+    click.option(
+        "--users", metavar="FILE", help="ask for a user and a password; FILE has lines of NAME:HASH"
+    ),
+)
+@pass_invocation
+def exporter(inv: Invocation, /, **given: Any) -> int:
+    """Export the lag of groups for Prometheus.
+
+    Serves the figures of `kcli groups lag` and `kcli top` at /metrics, as OpenMetrics or in Prometheus's text format:
+    lag in records and seconds, verdicts, states and members of groups, offsets of topics, how long brokers take to
+    respond, and its own state.
+
+    One sample serves all scrapes, which never wait for Kafka. /healthz is 200 while samples succeed, else 503. While
+    the cluster is away there are no figures, and kcli_exporter_up is 0.
+
+    The first line on stdout is the URL. Hashes for --users are made by `openssl passwd -6`.
+    """
+    asked = ExporterOptions(**given)
+    check(asked)
+    from kcli.commands.exporter.run import run  # loads prometheus_client
+
+    return run(inv, asked)

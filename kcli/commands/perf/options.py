@@ -1,0 +1,199 @@
+"""The options that several tests have: on what is sent and read, and on what is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from kcli.commands.shared.params import DELIMITER, SIZE_RANGE, Rate, Word
+from kcli.commands.shared.throughput import THROUGHPUT
+from kcli.commands.shared.types import TOPIC, CountType, DurationType
+from kcli.flows.perf.limits import KEYS, Limit, parse_limit
+
+Decorator = Callable[[Any], Any]
+_MOST_PROCESSES = 256
+
+
+def parse_share(text: str) -> float:
+    """``0.6``; ValueError if it is no number from 0 to 1."""
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:  # nan, too
+        raise ValueError(f"{text!r} is not a share in the range 0 to 1, such as 0.6")
+    return share
+
+
+SHARE = Word("share", parse_share)
+LIMIT = Word("condition", parse_limit, tuple(f"{name}>" for name in KEYS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerfOptions:
+    """Those that all tests have. Times are in seconds; the ``warmup_records`` are part of ``num_records``."""
+
+    topic: str
+    num_records: int | None
+    duration: float | None
+    warmup_records: int
+    reporting_interval: float
+    fail_if: tuple[Limit, ...]
+    html: str | None
+
+    @property
+    def measured_records(self) -> int | None:
+        """How many come after the warm-up; None where their number has no limit."""
+        return None if self.num_records is None else self.num_records - self.warmup_records
+
+    @property
+    def warmup_text(self) -> str:
+        """What a plan adds for the warm-up."""
+        return f"; the first {self.warmup_records:,} are not measured" if self.warmup_records else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendOptions(PerfOptions):
+    """Those on what is sent: ``record_size`` in bytes, from and to; of a file only where a test can send one."""
+
+    throughput: Rate
+    record_size: tuple[int, int] | None
+    compressible: float | None
+    payload_file: str | None = None
+    payload_delimiter: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProduceOptions(SendOptions):
+    """Those of ``kcli perf produce``. ``verify``: read back what was confirmed."""
+
+    processes: int
+    verify: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumeOptions(PerfOptions):
+    """Those of ``kcli perf consume``. ``idle_timeout`` is in seconds, None without the option."""
+
+    group: str | None
+    from_latest: bool
+    idle_timeout: float | None
+    processes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndToEndOptions(SendOptions):
+    """Those of ``kcli perf e2e``. ``idle_timeout``: seconds to wait for a confirmed record."""
+
+    group: str | None
+    idle_timeout: float
+
+
+def topic_option(text: str) -> Decorator:
+    """``-t TOPIC``."""
+    return click.option("-t", "--topic", type=TOPIC, required=True, metavar="TOPIC", help=text)
+
+
+def amount_options(records: str, duration: str) -> Decorator:
+    """``--num-records`` and ``--duration``, with their help texts."""
+    options = (
+        click.option("--num-records", type=CountType(1), metavar="N", help=records),
+        click.option("--duration", type=DurationType(positive=True), metavar="DURATION", help=duration),
+    )
+    return lambda function: _with(function, options)
+
+
+def value_options(function: Any) -> Any:
+    """``--record-size``, ``--payload-file``, ``--payload-delimiter`` and ``--compressible``."""
+    return _with(function, (_RECORD_SIZE, _PAYLOAD_FILE, _PAYLOAD_DELIMITER, _COMPRESSIBLE))
+
+
+def made_value_options(function: Any) -> Any:
+    """``--record-size`` and ``--compressible``: for a test that marks its values: not those of a file."""
+    return _with(function, (_RECORD_SIZE, _COMPRESSIBLE))
+
+
+_RECORD_SIZE = click.option(
+    "--record-size",
+    type=SIZE_RANGE,
+    metavar="SIZE|MIN..MAX",
+    help="Bytes of a value; all sizes of a range are equally frequent.  [default: 1KiB]",
+)
+_PAYLOAD_FILE = click.option(
+    "--payload-file",
+    type=click.Path(exists=True, dir_okay=False, readable=True),
+    metavar="FILE",
+    help="Send the lines of FILE, in order and over and over, instead of made values.",
+)
+_PAYLOAD_DELIMITER = click.option(
+    "--payload-delimiter",
+    type=DELIMITER,
+    metavar="DELIM",
+    help=r"What ends a value in --payload-file; escapes \n \t \0 \xNN.  [default: \n]",
+)
+_COMPRESSIBLE = click.option(
+    "--compressible",
+    type=SHARE,
+    metavar="SHARE",
+    help="The share of a value, 0 to 1, that compresses to nothing; the rest is random bytes.  "
+    "[default: random capital letters, as Kafka's tool sends]",
+)
+
+
+def throughput_option(text: str) -> Decorator:
+    """``--throughput``."""
+    return click.option("--throughput", type=THROUGHPUT, default="-1", metavar="N|SIZE/s", help=text)
+
+
+def warmup_option(text: str) -> Decorator:
+    """``--warmup-records``."""
+    return click.option("--warmup-records", type=CountType(0), default=0, metavar="N", help=text)
+
+
+def processes_option(text: str) -> Decorator:
+    """``--processes``."""
+    return click.option(
+        "--processes",
+        type=CountType(1, _MOST_PROCESSES),
+        default=1,
+        metavar="N",
+        help=f"{text}  [default: 1]",
+    )
+
+
+def report_options(function: Any) -> Any:
+    """``--reporting-interval``, ``--fail-if`` and ``--html``."""
+    return _with(function, _REPORT_OPTIONS)
+
+
+_REPORT_OPTIONS = (
+    click.option(
+        "--reporting-interval",
+        type=DurationType(positive=True),
+        default="5s",
+        metavar="DURATION",
+        help="How often a line of figures is written while the test runs.  [default: 5s]",
+    ),
+    click.option(
+        "--fail-if",
+        "fail_if",
+        type=LIMIT,
+        multiple=True,
+        metavar="CONDITION",
+        help="Exit with 8 if this is true at the end, as 'p99>50ms', 'rate<100k' or 'errors>0'; repeatable.",
+    ),
+    click.option(
+        "--html",
+        metavar="FILE",
+        help="Also write the result as a page with plots; it is replaced atomically.",
+    ),
+)
+
+
+def _with(function: Any, options: tuple[Decorator, ...]) -> Any:
+    for option in reversed(options):
+        function = option(function)
+    return function

@@ -1,0 +1,55 @@
+"""``kcli top``: its options. What the command does is in ``run.py``."""
+
+from typing import Any
+
+import click
+
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.types import DURATION, GROUP
+from kcli.commands.top.options import TopOptions, check
+
+
+@command(
+    "top",
+    changes=False,
+    exits={2: "there is no terminal, or a usage error"},
+    outputs=(),
+    examples=(
+        ("kcli top", "all groups, live"),
+        ("kcli top billing audit", "these groups"),
+        ("kcli top --screen topics --interval 5s", "begin with topics, and read less often"),
+        ("kcli top --read-only", "nothing can be changed"),
+        ("kcli top --record incident.ndjson", "keep what is seen"),
+        ("kcli top --replay incident.ndjson", "play it again, without a cluster"),
+    ),
+)
+@click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
+@click.option(
+    "--interval",
+    type=DURATION,
+    metavar="DUR",
+    help="time between two readings, at least 0.5 s  [default: 2s]",
+)
+@click.option(
+    "--screen",
+    type=click.Choice(["groups", "topics", "brokers", "events"]),
+    default="groups",
+    help="what is shown first  [default: groups]",
+)
+@click.option("--record", metavar="FILE", help="append each reading to FILE, as JSON lines")
+@click.option("--replay", metavar="FILE", help="play what --record wrote, without a cluster")
+@click.option("--read-only", is_flag=True, help="refuse everything that changes the cluster")
+@pass_invocation
+def top(inv: Invocation, /, **given: Any) -> int:
+    """Watch groups, topics and brokers live.
+
+    The whole terminal shows what `kcli groups lag --watch` measures, with trends and events. `?` lists the keys. With
+    --record all topics are read too, whatever is on the screen. --replay also plays what
+    `kcli groups lag --record` wrote.
+    """
+    asked = TopOptions(**given)
+    check(inv, asked)
+    from kcli.commands.top.run import run  # not for --help
+
+    return run(inv, asked)

@@ -26,53 +26,88 @@ Row = dict[str, Any]
 LogDirs = Mapping[int, Sequence["LogDir"]]
 
 BROKERS = (
-    Column("broker", "id"),
-    Column("host"),
-    Column("port", "id"),
-    Column("rack", spare=2),
-    Column("version", spare=1),
-    Column("state"),
-    Column("leaders", "number", spare=4),
-    Column("replicas", "number", spare=3),
-    Column("not_in_sync", "number"),
+    Column("broker", "id", values="integer", meaning="Number of the broker."),
+    Column("host", meaning="Its host; null where it is unknown."),
+    Column("port", "id", meaning="Its port; null where it is unknown."),
+    Column("rack", spare=2, meaning="Its rack; null where it has none."),
+    Column("version", spare=1, meaning="Version of Kafka, as far as it can be told."),
+    Column("state", values="string", meaning="online, fenced or offline, for example."),
+    Column("leaders", "number", spare=4, values="count", meaning="Partitions that it leads."),
+    Column("replicas", "number", spare=3, values="count", meaning="Replicas that it has."),
+    Column("not_in_sync", "number", values="count", meaning="Replicas that are not in sync."),
 )
-PARTITIONS = (
+_PARTITION = (
     Column("topic"),
     Column("partition", "id"),
-    Column("state"),
     Column("replicas"),
     Column("isr"),
-    Column("offline", spare=1),
+    Column(
+        "offline", spare=1, values="integers", meaning="Numbers of the brokers whose replicas are offline."
+    ),
 )
+PARTITIONS = (*_PARTITION[:2], Column("state"), *_PARTITION[2:])
 FEATURES = (
-    Column("feature"),
-    Column("finalized", "id"),
-    Column("supported_min", "id", spare=1),
-    Column("supported_max", "id"),
-    Column("brokers"),
+    Column("feature", values="string", meaning="Name of the feature."),
+    Column("finalized", "id", values="integer", meaning="Level that is in effect; 0: none."),
+    Column(
+        "supported_min",
+        "id",
+        spare=1,
+        values="integer",
+        meaning="The lowest level that these brokers support.",
+    ),
+    Column("supported_max", "id", values="integer", meaning="The highest."),
+    Column("brokers", values="integers", meaning="Numbers of brokers."),
 )
 LOG_DIRS = (
-    Column("broker", "id"),
-    Column("path"),
-    Column("state"),
-    Column("replicas", "number"),
-    Column("future_replicas", "number", wide=True),
-    Column("size_bytes", "size"),
-    Column("usable_bytes", "size"),
-    Column("total_bytes", "size", spare=1),
+    Column("broker", "id", values="integer", meaning="Number of the broker."),
+    Column("path", values="string", meaning="Path of the directory."),
+    Column(
+        "state",
+        values=("online", "offline", "cordoned"),
+        meaning="Its state.",
+    ),
+    Column("replicas", "number", meaning="Replicas in it; null where it is unknown."),
+    Column("future_replicas", "number", wide=True, meaning="Replicas that are being moved into it."),
+    Column("size_bytes", "size", meaning="Bytes of the replicas."),
+    Column("usable_bytes", "size", meaning="Free bytes of the volume; null where the broker does not say."),
+    Column(
+        "total_bytes", "size", spare=1, meaning="Bytes of the volume; null where the broker does not say."
+    ),
 )
 CLUSTER = (
-    Column("cluster_id"),
-    Column("version"),
-    Column("metadata_version"),
-    Column("controller"),
-    Column("controller_epoch"),
-    Column("voters"),
-    Column("brokers"),
-    Column("topics"),
-    Column("partitions"),
-    Column("offline_partitions"),
-    Column("under_replicated_partitions"),
+    Column("cluster_id", meaning="Id of the cluster."),
+    Column("version", meaning="Version of Kafka, as far as it can be told from metadata.version."),
+    Column("metadata_version", values="integer?", meaning="Level of metadata.version; null without KRaft."),
+    Column("controller", values="integer?", meaning="Number of the controller; null where it is unknown."),
+    Column("controller_epoch", values="integer?", meaning="Its epoch; null where it is unknown."),
+    Column(
+        "voters",
+        values="integers?",
+        meaning="Numbers of the controllers that vote; null where they are unknown.",
+    ),
+    Column("brokers", values="objects", inner=BROKERS, meaning="The brokers."),
+    Column("topics", values="count", meaning="How many topics."),
+    Column("partitions", values="count", meaning="How many partitions."),
+    Column("offline_partitions", values="objects", inner=_PARTITION, meaning="Partitions without a leader."),
+    Column(
+        "under_replicated_partitions",
+        values="objects",
+        inner=_PARTITION,
+        meaning="Partitions with replicas that are not in sync.",
+    ),
+)
+FURTHER = WITH_FEATURES, WITH_LOG_DIRS = (
+    Column(
+        "features", values="objects", inner=FEATURES, meaning="With --features: the features.", sometimes=True
+    ),
+    Column(
+        "log_dirs",
+        values="objects",
+        inner=LOG_DIRS,
+        meaning="With --log-dirs: the log directories.",
+        sometimes=True,
+    ),
 )
 _MOST = 20
 """Partitions in a table for people; the other commands list them all."""
@@ -99,10 +134,10 @@ def print_state(
         item, keys = cluster_item(state, brokers), list(CLUSTER)
         if with_features:
             item["features"] = feature_rows(state)
-            keys.append(Column("features"))
+            keys.append(WITH_FEATURES)
         if log_dirs is not None:
             item["log_dirs"] = log_dir_rows(log_dirs)
-            keys.append(Column("log_dirs"))
+            keys.append(WITH_LOG_DIRS)
         _print(inv, keys, [item], cluster)
         return
     tables: list[tuple[Sequence[Column], list[Row]]] = []

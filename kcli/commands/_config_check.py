@@ -29,7 +29,16 @@ from kcli.profiles.sources import BROKERS, Sources
 from kcli.serde.registry.addresses import addresses
 from kcli.serde.registry.options import RegistryOptions
 
-_COLUMNS = (Column("severity"), Column("what", "prose"), Column("why", "prose"), Column("do", "prose"))
+COLUMNS = (
+    Column(
+        "severity",
+        values=("error", "warning"),
+        meaning="Whether it prevents a connection.",
+    ),
+    Column("what", "prose", values="string", meaning="What is wrong."),
+    Column("why", "prose", meaning="Why."),
+    Column("do", "prose", meaning="What to do."),
+)
 _FOUND = 2
 _SOME_SECRET = Secret("x" * 8)
 """In place of secrets that are not read here."""
@@ -53,9 +62,9 @@ def check(inv: Invocation) -> int:
             _check_use(resolved, errors.append, warnings.append)
     rows = [("error", error.what, error.why, error.do) for error in errors]
     rows += [("warning", text, "", "") for text in warnings]
-    keys = [column.key for column in _COLUMNS]
+    keys = [column.key for column in COLUMNS]
     problems = (dict(zip(keys, row, strict=True)) for row in dict.fromkeys(rows))
-    print_rows(inv, "ConfigProblemList", _COLUMNS, problems, item="ConfigProblem")
+    print_rows(inv, "ConfigProblemList", COLUMNS, problems, item="ConfigProblem")
     count = len(dict.fromkeys(rows))
     read = [*sources.files, *(config.path for config in configs)]
     inv.talk.note(

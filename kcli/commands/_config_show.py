@@ -15,8 +15,17 @@ from kcli.profiles.secret_keys import SecretSource
 from kcli.sandbox.discovery import find_sandbox
 from kcli.sandbox.errors import SeveralSandboxesError
 
-_COLUMNS = (Column("key"), Column("value", "prose"))
-_ORIGIN = Column("origin", "prose")
+COLUMNS = (
+    Column("key", values="string", meaning="The key of the option."),
+    Column("value", "prose", values="scalar?", meaning="The value; null for secrets."),
+)
+_ORIGIN = Column("origin", "prose", values="string", meaning="Where it was set.")
+FURTHER = (
+    _ORIGIN,
+    Column("sensitive", sometimes=True),
+    Column("secret_source", meaning="Where a secret comes from; null for what is none.", sometimes=True),
+)
+HEAD = (Column("profile", meaning="Name of the profile in use; null without one."),)
 
 
 def show(inv: Invocation, *, origin: bool) -> int:
@@ -49,10 +58,10 @@ def print_values(
     inv: Invocation, rows: Iterable[dict[str, Any]], *, origin: bool, profile: str | None
 ) -> None:
     """Options as a list; documents have the origins in any case."""
-    columns = (*_COLUMNS, _ORIGIN) if origin or _structured(inv) else _COLUMNS
+    columns = (*COLUMNS, _ORIGIN) if origin or _structured(inv) else COLUMNS
     head: Mapping[str, object] = {"profile": profile}
     keys = [column.key for column in columns]
-    shown = (row if len(columns) > len(_COLUMNS) else {key: row[key] for key in keys} for row in rows)
+    shown = (row if len(columns) > len(COLUMNS) else {key: row[key] for key in keys} for row in rows)
     print_rows(inv, "ClientConfigList", columns, shown, item="ClientConfig", head=head)
 
 

@@ -16,14 +16,34 @@ from kcli.output.stdout import Output
 from kcli.output.tables import Column
 
 FINDING = (
-    Column("target"),
-    Column("check"),
-    Column("status"),
-    Column("milliseconds", "number", spare=2),
-    Column("detail", "prose"),
-    Column("why", "prose", spare=1),
-    Column("do", "prose"),
-    Column("code", "id", wide=True),
+    Column("target", values="string", meaning="What was checked: a broker, the cluster, a topic, …"),
+    Column("check", values="string", meaning="The step."),
+    Column(
+        "status",
+        values=("ok", "warning", "failed", "skipped"),
+        meaning="Its result.",
+    ),
+    Column(
+        "milliseconds",
+        "number",
+        spare=2,
+        values="number?",
+        meaning="How long it took; null where it was not measured.",
+    ),
+    Column("detail", "prose", values="string", meaning="What was found."),
+    Column("why", "prose", spare=1, meaning="Why it failed; null where it did not."),
+    Column("do", "prose", meaning="What to do; null where there is nothing."),
+    Column(
+        "code",
+        "id",
+        wide=True,
+        values="count",
+        meaning="The exit code that the failure stands for; 0 without one.",
+    ),
+)
+HEAD = (
+    Column("failed", values="count", meaning="How many steps failed."),
+    Column("exit_code", values="count", meaning="The exit code of the command."),
 )
 _SIGNS = {OK: "✓", WARNING: "!", FAILED: "✗", SKIPPED: "-"}
 _WORDS = {OK: "ok  ", WARNING: "WARN", FAILED: "FAIL", SKIPPED: "-   "}

@@ -18,19 +18,19 @@ from kcli.profiles.source_files import SourceFiles
 from kcli.profiles.sources import is_sandbox, no_profile, sandbox_profile
 from kcli.sandbox.discovery import options_of
 
-_COLUMNS = (
-    Column("name"),
-    Column("current"),
-    Column("bootstrap_servers", "prose"),
-    Column("security_protocol"),
-    Column("sasl_mechanism"),
-    Column("sasl_username"),
-    Column("read_only"),
-    Column("protected"),
-    Column("color", wide=True),
-    Column("cluster_id", wide=True),
-    Column("description", "prose", wide=True),
-    Column("origin", "prose", wide=True),
+COLUMNS = (
+    Column("name", values="string", meaning="Name of the profile."),
+    Column("current", values="boolean", meaning="Whether it is in use without --profile."),
+    Column("bootstrap_servers", "prose", meaning="Brokers to start from; null where it names none."),
+    Column("security_protocol", meaning="security.protocol; null where it is not set."),
+    Column("sasl_mechanism", meaning="sasl.mechanism; null where it is not set."),
+    Column("sasl_username", meaning="sasl.username; null where it is not set."),
+    Column("read_only", values="boolean", meaning="Whether it refuses what changes the cluster."),
+    Column("protected", values="boolean", meaning="Whether changes need --confirm."),
+    Column("color", wide=True, meaning="Colour of plans and prompts."),
+    Column("cluster_id", wide=True, meaning="The only cluster that it accepts."),
+    Column("description", "prose", wide=True, meaning="Its description."),
+    Column("origin", "prose", wide=True, values="string", meaning="The file that has it."),
 )
 _URL = "schema.registry.url"
 
@@ -49,7 +49,7 @@ def print_profiles(inv: Invocation, found: Iterable[Profile]) -> None:
     """The profiles as a list."""
     current = current_name(inv, SourceFiles().configs(raise_error))
     rows = (profile_row(one, current=one.name == current) for one in found)
-    print_rows(inv, "ProfileList", _COLUMNS, rows, item="Profile")
+    print_rows(inv, "ProfileList", COLUMNS, rows, item="Profile")
 
 
 def profiles(configs: Sequence[ConfigFile]) -> dict[str, Profile]:

@@ -23,17 +23,65 @@ from kcli.sandbox.status import SandboxStatus
 
 KIND = "SandboxStatus"
 COLUMNS = (
-    Column("name"),
-    Column("state"),
-    Column("bootstrap"),
-    Column("kafka_version", spare=2),
-    Column("brokers", "number", spare=1),
-    Column("started_at", wide=True),
-    Column("security", wide=True),
-    Column("ephemeral", wide=True),
-    Column("data", wide=True),
-    Column("cluster_id", wide=True),
-    Column("java_version", wide=True),
+    Column("name", values="string", meaning="Name of the sandbox."),
+    Column(
+        "state",
+        values=("up", "partial", "starting", "down"),
+        meaning="partial: some nodes run.",
+    ),
+    Column("bootstrap", values="string", meaning="Brokers to start from."),
+    Column("kafka_version", spare=2, values="string", meaning="Version of Kafka."),
+    Column("brokers", "number", spare=1, values="count", meaning="How many nodes."),
+    Column(
+        "started_at",
+        wide=True,
+        values="time?",
+        meaning="When it was started; null unless it was started to the end.",
+    ),
+    Column(
+        "security",
+        wide=True,
+        values=("none", "secure"),
+        meaning="Whether it has TLS and SASL.",
+    ),
+    Column("ephemeral", wide=True, values="boolean", meaning="Whether its data is deleted with it."),
+    Column("data", wide=True, values="string", meaning="Folder of its data."),
+    Column("cluster_id", wide=True, values="string", meaning="Id of the cluster."),
+    Column("java_version", wide=True, values="string", meaning="Version of Java."),
+)
+FURTHER = (
+    Column(
+        "nodes",
+        values="objects",
+        inner=(
+            Column("node_id", values="integer", meaning="Number of the node."),
+            Column("address", values="string", meaning="Its address."),
+            Column(
+                "state",
+                values=("up", "down"),
+                meaning="Whether its process runs.",
+            ),
+            Column("pid", values="integer?", meaning="Its process; null where it does not run."),
+            Column("rss_bytes", values="count?", meaning="Its memory in bytes; null where it is unknown."),
+            Column("log", values="string", meaning="Its log file."),
+        ),
+        meaning="The nodes.",
+    ),
+    Column("zookeeper_pid", values="integer?", meaning="Process of ZooKeeper; null without one."),
+    Column("java", values="string", meaning="The Java that runs it."),
+    Column(
+        "listeners",
+        values="objects",
+        inner=(
+            Column("name", values="string", meaning="Name of the listener."),
+            Column("protocol", values="string", meaning="Security protocol."),
+            Column("bootstrap", values="string", meaning="Brokers to start from."),
+            Column("mechanisms", values="strings", meaning="Mechanisms of SASL."),
+            Column("client_certificate", values="boolean", meaning="Whether clients need a certificate."),
+        ),
+        meaning="The listeners.",
+    ),
+    Column("files", values="texts", meaning="Files of client options, by name."),
 )
 _POLL = 0.2
 

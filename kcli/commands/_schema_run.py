@@ -8,7 +8,11 @@ from kcli.commands.shared.usage import nearest, usage
 from kcli.docgen import kinds as catalogue
 from kcli.output.tables import Column
 
-COLUMNS = (Column("name"), Column("printed_by", "prose"), Column("description", "prose", wide=True))
+COLUMNS = (
+    Column("name", values="string", meaning="Name of the kind."),
+    Column("printed_by", "prose", values="strings", meaning="Commands and options that print it."),
+    Column("description", "prose", wide=True, values="string", meaning="What it is."),
+)
 
 
 def run(inv: Invocation, name: str | None) -> int:

@@ -15,10 +15,70 @@ from kcli.flows.undo import restore_of
 from kcli.output.tables import Column
 
 JOURNALS = (
-    Column("id", "id"),
-    Column("at", "time", spare=1),
-    Column("command"),
-    Column("what", "prose"),
+    Column("id", "id", values="string", meaning="Id that undo takes."),
+    Column("at", "time", spare=1, values="time", meaning="When it was made."),
+    Column("command", values="string", meaning="The command that made it, without kcli."),
+    Column("what", "prose", values="string", meaning="What was deleted, in words."),
+)
+ENTRIES = (
+    Column(
+        "entries",
+        values="objects",
+        inner=(
+            Column(
+                "what",
+                values=("offset", "topic", "acl", "quota", "user"),
+                meaning="A committed offset, a topic without its records, an ACL, a quota, a SCRAM credential "
+                "without its secrets.",
+            ),
+            Column("user", values="string", meaning="Of a credential: the user.", sometimes=True),
+            Column("mechanism", values="string", meaning="Of a credential: its mechanism.", sometimes=True),
+            Column(
+                "iterations", values="integer?", meaning="Of a credential: its iterations.", sometimes=True
+            ),
+            Column("acl", values="string", meaning="The ACL in words.", sometimes=True),
+            Column("entity", values="string", meaning="Whose quota it is.", sometimes=True),
+            Column("key", values="string", meaning="Of a quota: its key.", sometimes=True),
+            Column(
+                "old",
+                values="number?",
+                meaning="Of a quota: the value before; null where there was none.",
+                sometimes=True,
+            ),
+            Column(
+                "new",
+                values="number?",
+                meaning="Of a quota: the value after; null where it was removed.",
+                sometimes=True,
+            ),
+            Column("group", sometimes=True),
+            Column("topic", sometimes=True),
+            Column("topic_id", meaning="Id of the topic; null where it is unknown.", sometimes=True),
+            Column("partition", sometimes=True),
+            Column("committed", sometimes=True),
+            Column("leader_epoch", sometimes=True),
+            Column("metadata", values="string", meaning="Metadata of the commit.", sometimes=True),
+            Column(
+                "partitions",
+                values="integer",
+                meaning="Of a topic: how many partitions it had.",
+                sometimes=True,
+            ),
+            Column(
+                "replication_factor",
+                values="integer",
+                meaning="Of a topic: replicas of a partition.",
+                sometimes=True,
+            ),
+            Column(
+                "configs",
+                values="object?",
+                meaning="Of a topic: what was set on it; null where it could not be read.",
+                sometimes=True,
+            ),
+        ),
+        meaning="What was deleted.",
+    ),
 )
 
 

@@ -1,6 +1,6 @@
 """The kinds that have a schema, and the schema of a kind as one document that refers to no other.
 
-Most schemas are files of ``kcli/schemas``; those of plans and reports are made from the columns of changes.
+The schemas of lists, plans and reports are made from columns; those of what has none are files of ``kcli/schemas``.
 """
 
 import functools
@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from kcli import schemas
 from kcli.docgen.change_schemas import change_schemas
+from kcli.docgen.list_schemas import common_schema, list_schemas
+from kcli.docgen.lists import LISTS
 from kcli.flows.changes import CHANGES, change_class
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -32,13 +34,24 @@ def names() -> list[str]:
     """The names of all kinds, in the order of the alphabet."""
     files = (file.name for file in resources.files(schemas).iterdir())
     stems = {name.removesuffix(_ENDING) for name in files if name.endswith(_ENDING)}
-    return sorted((stems | _made_kinds().keys()) - {COMMON})
+    return sorted(stems | _made_kinds().keys())
 
 
 def kinds() -> list[Kind]:
-    """All kinds."""
-    read = ((name, raw_schema(name)) for name in names())
-    return [Kind(name, tuple(found["x-printed-by"]), found["description"]) for name, found in read]
+    """All kinds; of lists without their columns, which may need many modules."""
+    listed = {}
+    for made in LISTS.values():
+        listed[made.kind] = Kind(made.kind, tuple(made.printed_by.split(", ")), made.meaning)
+        for one in made.items:
+            if one.columns and one.kind not in listed:
+                printed_by = one.printed_by or made.printed_by
+                listed[one.kind] = Kind(one.kind, tuple(printed_by.split(", ")), one.meaning)
+    return [listed.get(name) or _described(name) for name in names()]
+
+
+def _described(name: str) -> Kind:
+    found = raw_schema(name)
+    return Kind(name, tuple(found["x-printed-by"]), found["description"])
 
 
 def schema_of(name: str) -> Schema:
@@ -69,21 +82,26 @@ def _joined(node: Any, within: Schema) -> Any:
 
 
 def raw_schema(name: str) -> Schema:
-    """The schema as it is written, with references to files."""
-    change = _made_kinds().get(name)
-    return _file(name) if change is None else _made(change)[name]
+    """The schema as it is written or made, with references to others."""
+    if name == COMMON:
+        return common_schema()
+    of = _made_kinds().get(name)
+    return _file(name) if of is None else _made(of)[name]
 
 
+@functools.cache
 def _made_kinds() -> dict[str, str]:
-    """The kinds whose schemas are made, each with that of its change."""
-    return {
+    """The kinds whose schemas are made, each with that of its change or of its list."""
+    changes = {
         kind + ending: kind for kind in CHANGES for ending in ("Plan", "PlanItem", "Report", "ReportItem")
     }
+    items = {one.kind: kind for kind, made in LISTS.items() for one in made.items if one.columns}
+    return changes | items | {kind: kind for kind in LISTS}
 
 
 @functools.cache
 def _made(kind: str) -> dict[str, Schema]:
-    return change_schemas(change_class(kind), _file(COMMON)["$defs"])
+    return change_schemas(change_class(kind)) if kind in CHANGES else list_schemas(LISTS[kind])
 
 
 def _file(name: str) -> Schema:

@@ -1,4 +1,4 @@
-"""A list of rows, or a single item, in the chosen format."""
+"""A list of rows in the chosen format."""
 
 from collections.abc import Mapping, Sequence
 
@@ -42,18 +42,3 @@ def list_rows(
 
         return TableRows(out, columns, wide=form == "wide", screen=screen)
     return Aligned(out, columns)
-
-
-def print_item(
-    out: Output,
-    kind: str,
-    values: Mapping[str, object],
-    *,
-    cluster: str | None,
-    warnings: Sequence[str],
-    missing: Sequence[Mapping[str, object]],
-) -> None:
-    """A list whose only item is ``values``."""
-    columns = [Column(key) for key in values]
-    with list_rows(out, kind, kind, columns, cluster=cluster, warnings=warnings, missing=missing) as rows:
-        rows.add(values)

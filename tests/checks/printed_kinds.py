@@ -19,22 +19,22 @@ from kcli.tui.screens.groups import Groups
 from kcli.tui.screens.topics import Topics
 from tests.checks.source_calls import places
 
-PRINTERS = {"list_rows": 3, "print_rows": 2, "print_report": 2, "print_item": 2}
+PRINTERS = {"list_rows": 3, "print_rows": 2, "print_report": 2}
 """The functions, with the place of the columns among their arguments."""
 
 ELSEWHERE = {
     "commands/_cluster_rows.py:_print": ["ClusterDescriptionList ClusterDescription CLUSTER"],
-    "commands/_config_show.py:print_values": ["ClientConfigList ClientConfig (*_COLUMNS,_ORIGIN)"],
-    "commands/configs/describe.py:describe_configs": ["ConfigValueList ConfigValue _COLUMNS+_WITH_ORIGIN"],
-    "commands/produce/report.py:_print": [
-        "ProduceReport ProduceReport KEYS",
-        "ProducePlan ProducePlan ('topic','partitions','lines','failed','bad_input')",
-    ],
+    "commands/_config_show.py:print_values": ["ClientConfigList ClientConfig (*COLUMNS,_ORIGIN)"],
+    "commands/configs/describe.py:describe_configs": ["ConfigValueList ConfigValue _COLUMNS+WITH_ORIGIN"],
     "commands/topics/_rows.py:print_descriptions": ["TopicDescriptionList TopicDescription DESCRIPTION"],
     "commands/topics/_reading.py:list_topics": ["TopicList Topic (*view.LIST,*view.SIZES)"],
     "commands/topics/_reading.py:topic_offsets": ["TopicOffsetList TopicOffset view.ENDS+view.TIMES"],
     "commands/txn/_describing.py:_describe_id": [
         "TransactionDescriptionList TransactionDescription view.TRANSACTION"
+    ],
+    "commands/produce/_documents.py:print_document": [
+        "ProducePlan ProducePlan PLAN",
+        "ProduceReport ProduceReport REPORT",
     ],
     "commands/groups/_describe_run.py:DescribeRun._print_rows": [
         "GroupDescriptionList GroupDescription view.STATES"
@@ -47,14 +47,13 @@ ELSEWHERE = {
     ],
     "commands/groups/_list_run.py:run": ["GroupList Group (*COLUMNS,LAG)"],
     # A document has the keys of the item, which the golden documents have.
-    "commands/perf/result.py:print_result": ["PerfReport PerfReport (*_RATES,*_LATENCIES,*_COUNTS,*_TIMES)"],
+    "commands/perf/result.py:print_result": ["PerfReport PerfReport FIGURES"],
     "commands/perf/result.py:_print_latencies": [],  # a table for people
     "commands/pipeline/_job_run.py:print_report": [],  # its callers have the columns
     "commands/pipeline/_query_rows.py:_print": ["QueryResult QueryRow ()"],  # those of the query
     "commands/shared/changing.py:_Run._show_only": [],  # schemas are made from the columns
     "commands/shared/changing.py:_Run._print_report": [],
     "commands/shared/row_output.py:print_rows": [],
-    "output/listing.py:print_item": [],
     "tui/export.py:rendered": [],
 }
 """``file:function`` below ``kcli/``, and for each kind that it prints: document, item, and columns in the names of the

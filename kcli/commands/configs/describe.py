@@ -18,20 +18,31 @@ from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
 _COLUMNS = (
-    Column("name"),
-    Column("key"),
-    Column("value", "prose"),
-    Column("source"),
-    Column("read_only", spare=1),
+    Column("name", meaning="Name of the resource."),
+    Column("key", values="string", meaning="The key, as Kafka names it."),
+    Column("value", "prose", meaning="The value; null where there is none, and of secrets."),
+    Column("source", meaning="Where it comes from: topic, broker, default, …"),
+    Column("read_only", spare=1, values="boolean", meaning="Whether it cannot be changed while brokers run."),
     Column("sensitive", wide=True),
-    Column("type", wide=True),
+    Column("type", wide=True, meaning="Type of the value, as the broker says."),
 )
-_WITH_ORIGIN = (
+WITH_ORIGIN = (
     *_COLUMNS[:3],
-    Column("source", spare=1),  # the first of the origin
-    Column("read_only", spare=2),
+    replace(_COLUMNS[3], spare=1),  # the first of the origin
+    replace(_COLUMNS[4], spare=2),
     *_COLUMNS[5:],
-    Column("origin", "prose"),
+    Column(
+        "origin",
+        "prose",
+        values="objects",
+        inner=(
+            Column("key", values="string", meaning="The key that was set."),
+            Column("value", meaning="The value; null of secrets."),
+            Column("source", values="string", meaning="Where it comes from."),
+        ),
+        meaning="With --origin: all values that there are, the one in effect first.",
+        sometimes=True,
+    ),
 )
 
 
@@ -66,7 +77,7 @@ def describe_configs(inv: Invocation, kind: str, names: tuple[str, ...], every: 
         cluster = connect(inv, admin)
         found = readable(inv, described(admin, wanted), "the configuration of")
     structured = inv.out.list_kind() in ("json", "ndjson", "yaml")
-    columns = _WITH_ORIGIN if origin else _COLUMNS
+    columns = WITH_ORIGIN if origin else _COLUMNS
     if len(wanted) == 1:
         columns = (replace(columns[0], spare=3), *columns[1:])  # it is the same in all rows
     with list_rows(

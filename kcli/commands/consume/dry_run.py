@@ -13,7 +13,16 @@ from kcli.output.listing import list_rows
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 
-COLUMNS = tuple(map(Column, ("topic", "partition", "from_offset", "to_offset")))
+COLUMNS = (
+    Column("topic"),
+    Column("partition"),
+    Column("from_offset", values="count", meaning="The first offset to be read."),
+    Column(
+        "to_offset",
+        values="count?",
+        meaning="The offset before which reading would stop; null without an end.",
+    ),
+)
 
 
 def dry_run(

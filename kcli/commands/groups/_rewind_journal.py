@@ -11,13 +11,33 @@ from kcli.flows.rewind.journal import Journal, Journals
 from kcli.output.tables import Column
 
 JOURNALS = (
-    Column("id", "id"),
+    Column("id", "id", values="string", meaning="Id for --undo."),
     Column("group"),
-    Column("at", "time", spare=1),
-    Column("partitions", "number", spare=2),
-    Column("to"),
-    Column("status", spare=3),
-    Column("undoes", wide=True),
+    Column("at", "time", spare=1, values="time", meaning="When it was made."),
+    Column("partitions", "number", spare=2, values="count", meaning="How many partitions."),
+    Column("to", values="string", meaning="The target, in words."),
+    Column(
+        "status",
+        spare=3,
+        meaning="What became of it: a status, or how many partitions have which; null where it is unknown.",
+    ),
+    Column("undoes", wide=True, meaning="Id of the rewind that it undoes."),
+)
+OFFSETS = (
+    Column(
+        "offsets",
+        values="objects",
+        inner=(
+            Column("topic"),
+            Column("partition"),
+            Column("committed"),
+            Column("leader_epoch"),
+            Column("metadata", values="string", meaning="Metadata of the commit before."),
+            Column("new", values="count?", meaning="The offset that was to be committed."),
+            Column("status", meaning="The status that was seen last."),
+        ),
+        meaning="The partitions, before and after.",
+    ),
 )
 
 

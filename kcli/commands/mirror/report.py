@@ -16,19 +16,41 @@ from kcli.output.tables import Column
 COLUMNS = (
     Column("topic"),
     Column("partition", "number"),
-    Column("target", spare=2),
-    Column("from_offset", "number"),
-    Column("to_offset", "number"),
-    Column("records", "number"),
-    Column("bytes", "size", spare=1),
-    Column("lag_records", "number"),
-    Column("passed_through_batches", "number", wide=True),
-    Column("reencoded_batches", "number", wide=True),
-    Column("dropped_control_batches", "number", wide=True),
-    Column("gaps", wide=True),
-    Column("digest_source", wide=True),
-    Column("digest_target", wide=True),
+    Column("target", spare=2, meaning="Name of the topic on the target."),
+    Column("from_offset", "number", meaning="Where this run began."),
+    Column("to_offset", "number", meaning="Where it stopped: the next offset to be copied."),
+    Column("records", "number", values="count", meaning="Records that were copied."),
+    Column("bytes", "size", spare=1, values="count", meaning="Bytes of their batches."),
+    Column("lag_records", "number", meaning="Offsets that are left; null where it is unknown."),
+    Column(
+        "passed_through_batches",
+        "number",
+        wide=True,
+        values="count",
+        meaning="Batches that were copied as they are.",
+    ),
+    Column(
+        "reencoded_batches", "number", wide=True, values="count", meaning="Batches that were encoded again."
+    ),
+    Column(
+        "dropped_control_batches",
+        "number",
+        wide=True,
+        values="count",
+        meaning="Ends of transactions, which are not copied.",
+    ),
+    Column("gaps", wide=True, values="spans", meaning="First and last offset of what could not be copied."),
+    Column("digest_source", wide=True, meaning="Digest of the records, with --verify; null without it."),
+    Column("digest_target", wide=True, meaning="Digest of the records, with --verify; null without it."),
     Column("error", "prose"),
+)
+HEAD = (
+    Column("target_cluster", meaning="Id of the target."),
+    Column("job", values="string", meaning="Name of the job."),
+    *COLUMNS[5:7],  # records and bytes: sums
+    Column("seconds", values="amount", meaning="How long it took."),
+    *COLUMNS[8:11],  # batches
+    Column("gaps", values="count", meaning="How many gaps."),
 )
 
 

@@ -14,18 +14,24 @@ from kcli.output.progress import counted
 from kcli.output.tables import Column
 
 COLUMNS = (
-    Column("job"),
+    Column("job", values="string", meaning="Name of the job."),
     Column("topic"),
     Column("partition", "number"),
-    Column("target", spare=3),
-    Column("position", "number"),
-    Column("lag_records", "number"),
-    Column("records", "number", spare=1),
-    Column("state"),
-    Column("updated_at", "time", spare=2),
-    Column("delivery", wide=True),
-    Column("source_cluster", wide=True),
-    Column("host", wide=True),
+    Column("target", spare=3, values="string", meaning="Name of the topic on the target."),
+    Column("position", "number", values="count", meaning="The next offset to be copied."),
+    Column(
+        "lag_records", "number", values="count", meaning="Offsets that were left when the job was last seen."
+    ),
+    Column("records", "number", spare=1, values="count", meaning="Records that were copied."),
+    Column(
+        "state",
+        values=("running", "ended", "unknown"),
+        meaning="unknown: it has not been seen for a while.",
+    ),
+    Column("updated_at", "time", spare=2, values="time", meaning="When it was last seen."),
+    Column("delivery", wide=True, values="string", meaning="exactly once, or at least once."),
+    Column("source_cluster", wide=True, values="string", meaning="Id of the source."),
+    Column("host", wide=True, values="string", meaning="The machine that runs it."),
 )
 
 

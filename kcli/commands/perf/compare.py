@@ -32,15 +32,35 @@ from kcli.output.tables import Column
 
 LIMIT = Word("condition", parse_change_limit)
 PERCENT = Word("percentage", parse_percent)
-_COLUMNS = (
-    Column("metric"),
-    Column("unit"),
-    Column("before", "number"),
-    Column("after", "number"),
-    Column("change_percent", "number"),
-    Column("low_percent", "number"),
-    Column("high_percent", "number"),
-    Column("verdict"),
+COLUMNS = (
+    Column("metric", values="string", meaning="Which figure."),
+    Column("unit", values="string", meaning="Its unit."),
+    Column("before", "number", values="number?", meaning="The first run's; null where it was not measured."),
+    Column("after", "number", values="number?", meaning="The second run's."),
+    Column(
+        "change_percent",
+        "number",
+        values="number?",
+        meaning="Change from the first to the second, in percent.",
+    ),
+    Column("low_percent", "number", values="number?", meaning="The lower end of its confidence interval."),
+    Column("high_percent", "number", values="number?", meaning="The upper end."),
+    Column(
+        "verdict",
+        values="string",
+        meaning="no difference, not measured, or the word for its rise or fall: slower, for example.",
+    ),
+)
+HEAD = (
+    Column(
+        "test",
+        values=("produce", "consume", "e2e"),
+        meaning="Which test.",
+    ),
+    Column("threshold_percent", values="number", meaning="Changes up to this are no difference."),
+    Column("runs_before", values="count", meaning="Runs of the first set."),
+    Column("runs_after", values="count", meaning="Runs of the second set."),
+    Column("unlike", values="objects", meaning="Circumstances in which the runs differ."),
 )
 
 
@@ -114,7 +134,7 @@ def compare(inv: Invocation, before: str, after: str, threshold: float, fail_if:
         "runs_after": len(others),
         "unlike": [row._asdict() for row in others_unlike],
     }
-    print_rows(inv, "PerfComparison", _COLUMNS, map(_row, found), item="PerfDifference", head=head)
+    print_rows(inv, "PerfComparison", COLUMNS, map(_row, found), item="PerfDifference", head=head)
     within = (*_unlike_within(before, ones), *_unlike_within(after, others))
     for line in (*within, *_unlike_lines(others_unlike), *map(sentence, found)):
         inv.talk.note(line)

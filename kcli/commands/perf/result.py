@@ -20,31 +20,112 @@ OUTPUTS = (*(kind for kind in OUTPUT_KINDS if kind != "name"), "kafka")
 
 _FIGURES = ("mean", *PERCENTILES, "max")
 _RATES = (
-    Column("test"),
+    Column("test", values=("produce", "consume", "e2e"), meaning="Which test."),
     Column("topic"),
-    Column("group", wide=True),
-    Column("processes", "number", wide=True),
-    Column("records", "number"),
-    Column("bytes", "size"),
-    Column("seconds", "number"),
+    Column("group", wide=True, meaning="Name of the group; null without one."),
+    Column("processes", "number", wide=True, values="count", meaning="How many processes measured."),
+    Column("records", "number", values="count", meaning="Records that were confirmed or read."),
+    Column("bytes", "size", values="count", meaning="Bytes of their keys and values."),
+    Column("seconds", "number", values="amount", meaning="How long it took."),
     Column("records_per_second", "number"),
     Column("mb_per_second", "number"),
 )
 _LATENCIES = tuple(
-    Column(f"latency_{name}{ending}_us", "number") for ending in ("_corrected", "") for name in _FIGURES
+    Column(
+        f"latency_{name}{ending}_us",
+        "number",
+        values="number?" if name == "mean" else "count?",
+        meaning=f"Latency {since} in microseconds: {name}; null where it was not measured.",
+    )
+    for ending, since in (("_corrected", "from the intended time"), ("", "of requests"))
+    for name in _FIGURES
 )
 _COUNTS = (
-    Column("errors", "number"),
-    Column("unconfirmed", "number", spare=1),
-    Column("checked", "number", wide=True),
-    Column("lost", "number", spare=2),
-    Column("duplicated", "number", spare=2),
-    Column("reordered", "number", spare=2),
-    Column("warmup_records", "number", wide=True),
-    Column("rebalance_seconds", "number", wide=True),
-    Column("fetch_seconds", "number", wide=True),
+    Column("errors", "number", values="count", meaning="Records or requests that failed."),
+    Column(
+        "unconfirmed",
+        "number",
+        spare=1,
+        meaning="Records of unknown outcome; null where there are none by nature.",
+    ),
+    Column(
+        "checked", "number", wide=True, meaning="Records whose integrity was checked; null without a check."
+    ),
+    Column("lost", "number", spare=2, meaning="Records that were confirmed and not found."),
+    Column("duplicated", "number", spare=2, meaning="Records that were found more than once."),
+    Column("reordered", "number", spare=2, meaning="Records out of order."),
+    Column("warmup_records", "number", wide=True, values="count", meaning="Records before the measurement."),
+    Column(
+        "rebalance_seconds",
+        "number",
+        wide=True,
+        values="amount?",
+        meaning="Seconds until the group had its partitions; null without one.",
+    ),
+    Column(
+        "fetch_seconds",
+        "number",
+        wide=True,
+        values="amount?",
+        meaning="Seconds of reading without those of joining; null where nothing was read.",
+    ),
 )
-_TIMES = (Column("began", "time", wide=True), Column("ended", "time", wide=True))
+_TIMES = (
+    Column("began", "time", wide=True, meaning="When it began."),
+    Column("ended", "time", wide=True, meaning="When it ended."),
+)
+FURTHER = (
+    Column("errors_by_kind", values="counts", meaning="The same by kind."),
+    Column("configuration", values="object", meaning="Options of the clients, by Kafka's names."),
+    Column("versions", values="object", meaning="Versions of kcli, Python and Kafka."),
+    Column("host", values="object", meaning="The machine."),
+    Column(
+        "overhead",
+        values="object",
+        inner=(
+            Column("cpu_seconds", values="amount", meaning="CPU that kcli used."),
+            Column("cpu_share", values="amount?", meaning="The same as a share of one CPU."),
+            Column(
+                "generator_records_per_second",
+                values="number?",
+                meaning="Records a second that kcli makes without sending them.",
+            ),
+            Column(
+                "late_p99_us",
+                values="number?",
+                meaning="How late records were handed over, in microseconds: p99.",
+            ),
+        ),
+        meaning="What the measurement itself cost.",
+    ),
+    Column("interval_seconds", values="amount", meaning="Length of an interval."),
+    Column(
+        "intervals",
+        values="objects",
+        inner=(
+            Column("at_seconds", values="amount", meaning="Its beginning."),
+            Column("seconds", values="amount", meaning="Its length."),
+            Column("records", values="count", meaning="Records."),
+            Column("bytes", values="count", meaning="Bytes."),
+            Column("errors", values="count", meaning="Errors."),
+            Column("cpu_seconds", values="amount", meaning="CPU that kcli used."),
+            Column("latency_p50_us", values="count?", meaning="Corrected latency, in microseconds."),
+            Column("latency_p99_us", values="count?", meaning="Corrected latency, in microseconds."),
+            Column("latency_max_us", values="count?", meaning="Corrected latency, in microseconds."),
+            Column("histogram_us", values="pairs", meaning="Corrected latencies: value and count."),
+        ),
+        meaning="The course of the measurement.",
+    ),
+    Column(
+        "histogram_raw_us", values="pairs", meaning="Latencies of requests: value in microseconds, and count."
+    ),
+    Column(
+        "histogram_corrected_us",
+        values="pairs",
+        meaning="Latencies from the intended time: value in microseconds, and count.",
+    ),
+)
+FIGURES = (*_RATES, *_LATENCIES, *_COUNTS, *_TIMES)
 _KINDS = {column.key: column.kind for column in _TIMES}
 _BY_CLOCK = (Column("latency"), *(Column(f"{name}_us", "number") for name in _FIGURES))
 
@@ -59,7 +140,7 @@ def print_result(inv: Invocation, item: Mapping[str, Any], cluster: str | None) 
         columns = [Column(key, _KINDS.get(key, "text")) for key in item]
         print_rows(inv, "PerfReport", columns, [item], cluster, item="PerfReport")
     elif form in ("tsv", "csv"):
-        print_rows(inv, "PerfReport", (*_RATES, *_LATENCIES, *_COUNTS, *_TIMES), [item])
+        print_rows(inv, "PerfReport", FIGURES, [item])
     else:
         print_rows(inv, "PerfReport", (*_RATES, *_COUNTS, *_TIMES), [item])
         _print_latencies(inv, item)

@@ -1,6 +1,6 @@
 """The report of ``kcli produce``: the summary on stderr, the document for ``-o``, the exit status."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from shlex import quote
 from typing import Any, NamedTuple
 
@@ -9,12 +9,6 @@ from kcli.core.errors import PartlyFailedError
 from kcli.flows.produce import ProduceResult
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
-
-KEYS = (
-    "topic", "lines", "confirmed", "failed", "unknown", "bytes", "seconds", "bad_input", "failed_file",
-    "checkpoint", "resumed_at_line", "transactional_id", "transactions",
-)  # fmt: skip
-
 
 _UNREAD = "; the input was not read to its end"
 
@@ -107,13 +101,7 @@ def report_dry_run(
         f"{result.failed:,} of them would fail{_UNREAD if result.unread else ''}; nothing was sent"
     )
     if inv.out.kind in ("json", "ndjson"):
-        values = {
-            "topic": topic,
-            "partitions": partitions,
-            "lines": result.lines,
-            "failed": result.failed,
-            "bad_input": result.bad,
-        }
+        values = (topic, partitions, result.lines, result.failed, result.bad)
         _print(inv, "ProducePlan", values, cluster)
     _errors(inv, topic, result, "would not be stored")
     return inv.finish(done=result.confirmed > 0)
@@ -132,10 +120,10 @@ def _document(
         round(result.seconds, 3), result.bad, files.failed, files.checkpoint, files.resumed_at,
         transactional_id or None, result.transactions if transactional_id else None,
     )  # fmt: skip
-    _print(inv, "ProduceReport", dict(zip(KEYS, values, strict=True)), cluster)
+    _print(inv, "ProduceReport", values, cluster)
 
 
-def _print(inv: Invocation, kind: str, values: Mapping[str, object], cluster: str | None) -> None:
-    from kcli.output.listing import print_item  # only with -o json and ndjson
+def _print(inv: Invocation, kind: str, values: Sequence[object], cluster: str | None) -> None:
+    from kcli.commands.produce._documents import print_document  # only with -o json and ndjson
 
-    print_item(inv.out, kind, values, cluster=cluster, warnings=inv.talk.warnings, missing=inv.missing)
+    print_document(inv, kind, values, cluster)

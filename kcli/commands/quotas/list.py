@@ -9,7 +9,12 @@ from kcli.core.admin.quotas import QuotaEntity
 from kcli.flows.quotas.values import DEFAULT, ENTITY, UNITS, entity_row, shown_number
 from kcli.output.tables import Column
 
-_COLUMNS = (*ENTITY, Column("key"), Column("value", "number"), Column("unit", spare=1))
+COLUMNS = (
+    *ENTITY,
+    Column("key", values="string", meaning="The key, as Kafka names it."),
+    Column("value", "number", values="number", meaning="Its value."),
+    Column("unit", spare=1, meaning="Unit of the value; null where it is unknown."),
+)
 
 
 @command(
@@ -46,7 +51,7 @@ def list_quotas(inv: Invocation, user: str | None, of_client_id: str | None, ip:
         for entity in sorted(found, key=_order)
         for key, value in sorted(found[entity].items())
     )
-    print_rows(inv, "QuotaList", _COLUMNS, rows, cluster, item="Quota")
+    print_rows(inv, "QuotaList", COLUMNS, rows, cluster, item="Quota")
     return inv.finish(done=True)
 
 

@@ -25,13 +25,23 @@ from kcli.output.tables import Column
 COLUMNS = (
     Column("topic"),
     Column("partition", "id"),
-    Column("replicas"),
-    Column("adding"),
-    Column("removing"),
-    Column("bytes", "size", spare=1),
-    Column("bytes_left", "size"),
-    Column("state"),
+    Column(
+        "replicas",
+        values="integers?",
+        meaning="Numbers of the brokers with a replica; null where the partition is unknown.",
+    ),
+    Column("adding", values="integers", meaning="Brokers that get a replica."),
+    Column("removing", values="integers", meaning="Brokers that lose their replica."),
+    Column("bytes", "size", spare=1, meaning="Bytes to be copied; null where it is unknown."),
+    Column("bytes_left", "size", meaning="Bytes that are left; null where it is unknown."),
+    Column(
+        "state",
+        values=("moving", "done", "differs", "missing"),
+        meaning="differs: the partition has other replicas than the file says; missing: there is no such "
+        "partition.",
+    ),
 )
+TARGET = (Column("target", values="integers?", meaning="The replicas that it is to have."),)
 MOVING, DONE, DIFFERS, MISSING = "moving", "done", "differs", "missing"
 
 Replicas = Mapping[TopicPartition, Sequence[int]]

@@ -25,19 +25,33 @@ Row = dict[str, Any]
 
 LIST = (
     Column("transactional_id"),
-    Column("state"),
+    Column(
+        "state",
+        values="string",
+        meaning="State of the transaction, as Kafka names it; Hanging: no coordinator ends it; Unknown.",
+    ),
     Column("producer_id", "id"),
     Column("producer_epoch", "id", wide=True),
     Column("coordinator", "id", spare=2),
     Column("since", "time", wide=True),
     Column("age_seconds", "duration"),
     Column("timeout_seconds", "duration", spare=1),
-    Column("partitions", "prose"),
+    Column(
+        "partitions",
+        "prose",
+        values="strings",
+        meaning="The partitions that it has written to, as topic-number.",
+    ),
 )
 PARTITION = (
     Column("topic"),
     Column("partition", "id"),
-    Column("state"),
+    Column(
+        "state",
+        values="string",
+        meaning="ongoing, hanging or ending, for example; free: there is no open transaction; unknown: the "
+        "partition could not be read.",
+    ),
     Column("transactional_id"),
     Column("producer_id", "id"),
     Column("producer_epoch", "id", wide=True),
@@ -47,12 +61,14 @@ PARTITION = (
     Column("waiting", "number"),
     Column("since", "time", wide=True),
     Column("age_seconds", "duration"),
-    Column("last_write", "time", wide=True),
+    Column(
+        "last_write", "time", wide=True, meaning="Timestamp of its last record; null where it is unknown."
+    ),
     Column("ends_at", "time", spare=2),
 )
 TRANSACTION = (
     Column("transactional_id"),
-    Column("state"),
+    Column("state", values="string", meaning="State of the transaction, as Kafka names it."),
     Column("producer_id", "id"),
     Column("producer_epoch", "id"),
     Column("coordinator", "id"),
@@ -60,7 +76,7 @@ TRANSACTION = (
     Column("age_seconds", "duration"),
     Column("timeout_seconds", "duration"),
     Column("ends_at", "time"),
-    Column("partitions"),
+    Column("partitions", values="objects", inner=PARTITION, meaning="Its partitions."),
 )
 FREE, UNREADABLE, HANGING_STATE = "free", "unknown", "Hanging"
 

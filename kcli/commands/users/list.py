@@ -1,5 +1,7 @@
 """``kcli users list``: list users with SCRAM credentials."""
 
+from dataclasses import replace
+
 import click
 
 from kcli.commands.shared.cluster import connect, open_admin, unique
@@ -10,7 +12,25 @@ from kcli.commands.users._types import NAME, mechanism_option
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.users import mechanism_name
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.flows.users.credentials import CREDENTIAL, Iterations, in_order, mechanisms_of, without_credentials
+from kcli.flows.users.credentials import (
+    ITERATIONS,
+    MECHANISM,
+    USER,
+    Iterations,
+    in_order,
+    mechanisms_of,
+    without_credentials,
+)
+
+COLUMNS = (
+    USER,
+    replace(
+        MECHANISM,
+        values="string",
+        meaning="SCRAM-SHA-256 or SCRAM-SHA-512; unknown (N) for one that this version does not know.",
+    ),
+    ITERATIONS,
+)
 
 
 @command(
@@ -47,7 +67,7 @@ def list_users(inv: Invocation, names: tuple[str, ...], mechanisms: tuple[str, .
         inv.talk.note(
             "no credential is of this mechanism" if found else "the cluster has no SCRAM credentials"
         )
-    print_rows(inv, "UserList", CREDENTIAL, rows, cluster, item="User")
+    print_rows(inv, "UserList", COLUMNS, rows, cluster, item="User")
     return inv.finish(done=bool(found))
 
 

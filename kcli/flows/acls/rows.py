@@ -12,13 +12,13 @@ from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
 
 ACL = (
-    Column("principal", "prose"),
-    Column("permission"),
-    Column("operation"),
-    Column("resource_type"),
-    Column("resource_name", "prose"),
-    Column("pattern"),
-    Column("host", spare=1, meaning="The host from which it applies, or *."),
+    Column("principal", "prose", values="string", meaning="Who it is for, such as User:alice."),
+    Column("permission", values="string", meaning="allow or deny."),
+    Column("operation", values="string", meaning="The operation, such as read."),
+    Column("resource_type", values="string", meaning="The type of the resource, such as topic."),
+    Column("resource_name", "prose", values="string", meaning="Name or prefix of the resource, or *."),
+    Column("pattern", values="string", meaning="literal or prefixed."),
+    Column("host", spare=1, values="string", meaning="The host from which it applies, or *."),
 )
 
 AclItem = Item[AclBinding, None]

@@ -14,7 +14,7 @@ from kcli.flows.read_back import UnknownChangeError, lost_answers, wait_until_em
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 
-USER = Column("user", "prose", meaning="Name of the user.")
+USER = Column("user", "prose", values="string", meaning="Name of the user.")
 MECHANISM = Column(
     "mechanism",
     meaning="SCRAM-SHA-256 or SCRAM-SHA-512; unknown (N) for one that this version does not know; null where the user "

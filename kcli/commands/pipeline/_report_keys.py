@@ -1,0 +1,97 @@
+"""The keys of the documents of jobs, for their schemas: which of them an item has depends on the job, whose columns they
+are. Not beside the jobs, some of which import pyspark or pyarrow, which are extras.
+"""
+
+from kcli.flows.perf.result import PERCENTILES
+from kcli.output.tables import Column
+
+_RATES = (
+    Column("records_per_second", sometimes=True),
+    Column("mb_per_second", sometimes=True),
+    *(
+        Column(
+            f"latency_{name}{ending}_us",
+            values="number?" if name == "mean" else "count?",
+            meaning=f"Latency {since} in microseconds: {name}; null where it was not measured.",
+            sometimes=True,
+        )
+        for ending, since in (("", "of requests"), ("_corrected", "from the intended time"))
+        for name in ("mean", *PERCENTILES, "max")
+    ),
+    Column("errors", values="count", meaning="perf: records that failed.", sometimes=True),
+    Column("unconfirmed", values="count?", meaning="perf: records of unknown outcome.", sometimes=True),
+)
+KEYS = (
+    Column("topic", meaning="Name of the topic.", sometimes=True),
+    Column("partition", values="count", meaning="Number of the partition.", sometimes=True),
+    Column("target_topic", meaning="Name of the topic on the target.", sometimes=True),
+    Column(
+        "target_partition", values="count?", meaning="Number of the partition on the target.", sometimes=True
+    ),
+    Column("task", values="count", meaning="Number of the task.", sometimes=True),
+    Column("start", values="count?", meaning="The first offset.", sometimes=True),
+    Column("end", values="count?", meaning="The offset after the last one.", sometimes=True),
+    Column("records", values="count", meaning="Records.", sometimes=True),
+    Column(
+        "skipped_records", values="count", meaning="Offsets without a record that was wanted.", sometimes=True
+    ),
+    Column("bytes", values="count", meaning="Bytes.", sometimes=True),
+    Column("files", values="strings", meaning="Files, by path.", sometimes=True),
+    Column(
+        "equal",
+        values="boolean?",
+        meaning="verify: whether both are equal; null where it could not be found out.",
+        sometimes=True,
+    ),
+    Column("compared_records", values="count", meaning="verify: records that were compared.", sometimes=True),
+    Column("repaired_records", values="count", meaning="verify: records that were repaired.", sometimes=True),
+    Column(
+        "first_difference",
+        values="object?",
+        inner=(
+            Column("offset", values="integer?", meaning="Offset in the source; null where it has no record."),
+            Column("why", values="string", meaning="What differs."),
+            Column(
+                "target_offset",
+                values="integer?",
+                meaning="Offset in the target, where the source has no record.",
+                sometimes=True,
+            ),
+        ),
+        meaning="verify: the first difference; null where there is none.",
+        sometimes=True,
+    ),
+    Column("null_keys", values="count", meaning="profile: records without a key.", sometimes=True),
+    Column("null_values", values="count", meaning="profile: records without a value.", sometimes=True),
+    Column(
+        "distinct_keys",
+        values="count",
+        meaning="profile: keys; an estimate where there are many.",
+        sometimes=True,
+    ),
+    Column("min_timestamp", values="time?", meaning="profile: the earliest timestamp.", sometimes=True),
+    Column("max_timestamp", values="time?", meaning="profile: the latest timestamp.", sometimes=True),
+    Column("seconds", values="amount", meaning="perf: how long it took.", sometimes=True),
+    *_RATES,
+    Column("error", sometimes=True),
+)
+HEAD = (
+    Column("command", values="string", meaning="Which job."),
+    Column("runner", values="string", meaning="spark, processes or inline."),
+    Column(
+        "totals",
+        values="object",
+        inner=(
+            Column("records", values="count", meaning="Records."),
+            Column("bytes", values="count", meaning="Bytes."),
+            Column("seconds", values="amount", meaning="How long it took."),
+            Column("tasks", values="count", meaning="Tasks."),
+            Column("task_retries", values="count", meaning="Attempts that were repeated."),
+            *_RATES,
+        ),
+        meaning="Sums of the job; rates and latencies of perf.",
+    ),
+    Column("topics", values="objects", sometimes=True, meaning="profile: what was found, by topic."),
+)
+QUERY = (Column("columns", values="strings", meaning="The columns of the query."),)
+QUERY_ROW: tuple[Column, ...] = ()  # those of the query

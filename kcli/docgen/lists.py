@@ -1,0 +1,224 @@
+"""The kinds of lists, and what their items have: a new list needs a row here.
+
+Columns are named by module (below ``kcli``) and name; they are imported when they are needed.
+"""
+
+from typing import NamedTuple
+
+
+class Items(NamedTuple):
+    """Items of a list. ``columns``: ``MODULE:NAME``, or several names with ``+``; empty where the schema is a file.
+    ``printed_by``: commands, where they are not those of the list.
+    """
+
+    kind: str
+    meaning: str = ""
+    columns: str = ""
+    printed_by: str = ""
+
+
+class Listed(NamedTuple):
+    """A list of such items. ``printed_by``: commands, with commas between them. ``head``: columns that are keys of the
+    document itself.
+    """
+
+    kind: str
+    meaning: str
+    printed_by: str
+    items: tuple[Items, ...]
+    head: str = ""
+
+
+def _list(printed_by: str, meaning: str, item: Items, *, kind: str = "", head: str = "") -> Listed:
+    return Listed(kind or f"{item.kind}List", meaning, printed_by, (item,), head)
+
+
+def _screen(name: str, rows: str) -> Listed:
+    return _list("top", f"An export of a screen of kcli top: {rows}.", Items(name))
+
+
+LISTS = {
+    made.kind: made
+    for made in (
+        _list("acls list", "ACLs: who may do what.", Items("Acl", "An ACL.", "flows.acls.rows:ACL")),
+        _list(
+            "cluster describe",
+            "The cluster: the only item.",
+            Items("ClusterDescription", "A cluster.", "commands._cluster_rows:CLUSTER+FURTHER"),
+        ),
+        _list(
+            "config check",
+            "What is wrong with the options of the clients.",
+            Items("ConfigProblem", "A problem.", "commands._config_check:COLUMNS"),
+        ),
+        _list(
+            "config show, profile show",
+            "The options of clients that are set.",
+            Items("ClientConfig", "An option.", "commands._config_show:COLUMNS+FURTHER"),
+            head="commands._config_show:HEAD",
+        ),
+        _list(
+            "configs describe",
+            "Configuration values of topics, brokers or groups.",
+            Items("ConfigValue", "A value.", "commands.configs.describe:WITH_ORIGIN"),
+        ),
+        _list(
+            "consume --dry-run",
+            "Where reading would begin and stop.",
+            Items("ConsumePlan", "", "commands.consume.dry_run:COLUMNS"),
+            kind="ConsumePlan",
+        ),
+        _list("consume -o json", "Records.", Items("Record")),
+        _list(
+            "doctor, pipeline doctor",
+            "What was checked, step by step.",
+            Items("DoctorFinding", "A step.", "commands._doctor_screen:FINDING"),
+            kind="DoctorReport",
+            head="commands._doctor_screen:HEAD",
+        ),
+        _list("groups describe", "Descriptions of groups.", Items("GroupDescription")),
+        Listed(
+            "GroupLagList",
+            "The lag of groups.",
+            "groups lag",
+            (Items("PartitionLag"), Items("TopicLag"), Items("MemberLag"), Items("GroupLag")),
+        ),
+        _list("groups list", "The groups of a cluster.", Items("Group")),
+        _list(
+            "groups rewind --journal",
+            "The rewinds that were made from this machine.",
+            Items(
+                "RewindJournal", "A rewind of a group.", "commands.groups._rewind_journal:JOURNALS+OFFSETS"
+            ),
+        ),
+        _list(
+            "mirror",
+            "What was copied.",
+            Items("MirrorPartition", "A partition.", "commands.mirror.report:COLUMNS"),
+            kind="MirrorReport",
+            head="commands.mirror.report:HEAD",
+        ),
+        _list(
+            "mirror status",
+            "The mirror jobs of a target.",
+            Items("MirrorJob", "A partition of a job.", "commands.mirror.status:COLUMNS"),
+        ),
+        _list(
+            "perf compare",
+            "Two runs, or two sets of runs, compared.",
+            Items("PerfDifference", "A figure.", "commands.perf.compare:COLUMNS"),
+            kind="PerfComparison",
+            head="commands.perf.compare:HEAD",
+        ),
+        _list(
+            "perf produce, perf consume, perf e2e",
+            "The result of a measurement.",
+            Items("PerfReport", "", "commands.perf.result:FIGURES+FURTHER"),
+            kind="PerfReport",
+        ),
+        _list(
+            "pipeline export, pipeline import, pipeline mirror, pipeline replay, "
+            "pipeline verify, pipeline profile, pipeline perf",
+            "The report of a job.",
+            Items(
+                "PipelinePartition",
+                "A partition or a task; which properties it has depends on the job.",
+                "commands.pipeline._report_keys:KEYS",
+            ),
+            kind="PipelineReport",
+            head="commands.pipeline._report_keys:HEAD",
+        ),
+        _list(
+            "pipeline query",
+            "The result of a query.",
+            Items(
+                "QueryRow",
+                "A row: its properties are the columns of the query.",
+                "commands.pipeline._report_keys:QUERY_ROW",
+            ),
+            kind="QueryResult",
+            head="commands.pipeline._report_keys:QUERY",
+        ),
+        _list(
+            "produce --dry-run",
+            "What would be sent.",
+            Items("ProducePlan", "", "commands.produce._documents:PLAN"),
+            kind="ProducePlan",
+        ),
+        _list(
+            "produce -o json",
+            "What was sent.",
+            Items("ProduceReport", "", "commands.produce._documents:REPORT"),
+            kind="ProduceReport",
+        ),
+        _list(
+            "profile list",
+            "The profiles of this user.",
+            Items("Profile", "A profile.", "commands._profile_show:COLUMNS"),
+        ),
+        _list("quotas list", "Quotas.", Items("Quota", "A quota: one key.", "commands.quotas.list:COLUMNS")),
+        _list(
+            "reassign status",
+            "The moves that are in progress, or those of a file.",
+            Items("Reassignment", "A partition.", "commands.reassign._status:COLUMNS+TARGET"),
+        ),
+        _list(
+            "sandbox status, sandbox up",
+            "Sandboxes on this machine.",
+            Items("SandboxStatus", "", "commands._sandbox_run:COLUMNS+FURTHER"),
+            kind="SandboxStatus",
+        ),
+        _list(
+            "schema",
+            "The kinds that have a schema.",
+            Items("Schema", "A kind.", "commands._schema_run:COLUMNS"),
+        ),
+        _screen("TopBroker", "brokers"),
+        _screen("TopConfig", "configuration of a group"),
+        _screen("TopEvent", "events"),
+        _screen("TopGroup", "groups"),
+        _screen("TopMember", "members of a group"),
+        _screen("TopPartition", "partitions of a group"),
+        _screen("TopTopic", "topics"),
+        _list(
+            "topics describe",
+            "Descriptions of topics.",
+            Items("TopicDescription", "A topic with its partitions.", "commands.topics._rows:DESCRIPTION"),
+        ),
+        _list("topics list", "Topics.", Items("Topic", "A topic.", "commands.topics._rows:LIST+SIZES")),
+        _list(
+            "topics offsets",
+            "Offsets of topics: their ends, or with --time those of a time.",
+            Items("TopicOffset", "A partition.", "commands.topics._rows:ENDS+TIMES"),
+        ),
+        _list(
+            "txn describe --topic",
+            "Open transactions of partitions.",
+            Items(
+                "PartitionTransaction",
+                "An open transaction in a partition, or a partition without one.",
+                "commands.txn._rows:PARTITION",
+            ),
+        ),
+        _list(
+            "txn describe TXN_ID",
+            "A transactional id: the only item.",
+            Items(
+                "TransactionDescription",
+                "A transactional id, with the partitions of its transaction.",
+                "commands.txn._rows:TRANSACTION",
+            ),
+        ),
+        _list("txn list", "Transactions.", Items("Transaction", "A transaction.", "commands.txn._rows:LIST")),
+        _list(
+            "undo",
+            "The changes made from this machine that can be undone.",
+            Items("UndoJournal", "A change that can be undone.", "commands.undo:JOURNALS+ENTRIES"),
+        ),
+        _list(
+            "users list",
+            "SCRAM credentials of users.",
+            Items("User", "A credential.", "commands.users.list:COLUMNS"),
+        ),
+    )
+}

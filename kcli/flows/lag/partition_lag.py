@@ -52,6 +52,16 @@ class PartitionLag(NamedTuple):
     at_risk: bool = False
     drained: bool = False
 
+    @property
+    def topic(self) -> str:
+        """The topic's name."""
+        return self.tp.topic
+
+    @property
+    def partition(self) -> int:
+        """The partition's number."""
+        return self.tp.partition
+
 
 RecordTimes = Mapping[tuple[TopicPartition, int], RecordTime]
 Retention = Mapping[str, int]

@@ -58,7 +58,7 @@ class _Reading:
         if isinstance(rows, LagColumns):
             logs = rows.logs
             self.partitions, self.offsets, self.log_ends = logs.partitions, rows.committed, logs.ends
-            self.lag, self.complete = sum(rows.lags), True
+            self.lag, self.complete = sum(rows.lag), True
         else:
             known = [
                 (row.tp, row.committed, row.end, 0 if row.drained else row.lag or 0)

@@ -21,7 +21,7 @@ from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import TopicPartition
 from kcli.exporter.address import Address
 from kcli.exporter.exposition import CLASSIC, OPENMETRICS, Family, Text
-from kcli.exporter.metrics import COMMITTED
+from kcli.exporter.metrics import OF_PARTITIONS
 from kcli.exporter.page import Page
 from kcli.exporter.readiness import READY, notify
 from kcli.exporter.server import Server
@@ -38,6 +38,7 @@ from tests.fake.many_groups import ManyGroups
 from tests.unit.exporter.pages import labels, parsed
 from tests.unit.exporter.test_users import HASH, PASSWORD, basic
 
+(COMMITTED,) = (one for one in OF_PARTITIONS if one.name == "kcli_group_committed_offset")
 OPEN = "application/openmetrics-text;version=1.0.0"
 
 

@@ -1,7 +1,7 @@
-"""What is known of the lag of a group, each field declared once: lists, schemas, ``kcli top`` and metrics are made from these.
+"""What is known of the lag of groups, each field declared once: lists, schemas, ``kcli top`` and metrics are made of these.
 
-A field takes its value from the attribute of a ``PartitionLag``, of ``LagColumns``, where it is a sequence or one value for
-all partitions, or of a ``Summary``, as far as these have it.
+A field takes its value from an attribute: of a ``PartitionLag``, of ``LagColumns``, where it is a sequence or one value of
+all partitions, or of a ``Summary``, which has some of them.
 """
 
 from collections.abc import Callable

@@ -16,6 +16,7 @@ from kcli.flows.groups.description import assigned
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag
 from kcli.flows.lag.sample import GroupSample
+from kcli.output.tables import Field
 
 if TYPE_CHECKING:  # loaded where groups are described
     from kcli.core.admin.group_description import GroupDescription, MemberDescription
@@ -113,6 +114,16 @@ class LagColumns(Collection[PartitionLag]):
 
     def __contains__(self, row: object) -> bool:
         return any(one == row for one in self)
+
+
+def by_partition(field: Field[Any], rows: Collection[PartitionLag]) -> Sequence[Any]:
+    """The values of a field, by partition."""
+    if isinstance(rows, LagColumns):
+        return rows.each(field.of(rows))
+    values = map(field.of, rows)
+    return (
+        [None if one is None else round(one, field.digits) for one in values] if field.digits else [*values]
+    )
 
 
 class ColumnsOf:

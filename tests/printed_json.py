@@ -35,12 +35,12 @@ def check_printed(*streams: str | bytes | None) -> None:
 def check_document(document: Mapping[str, Any]) -> None:
     """An object of the kind that it names, or a record."""
     kind = document.get("kind", "Record")
-    assert kind in names(), f"there is no schema of {kind}: write kcli/schemas/{kind}.json"
+    assert kind in names(), f"there is no schema of {kind}: see kcli/docgen/lists.py"
     if isinstance(items := document.get("items"), list):
         document = {**document, "items": items[:_MOST]}
     for error in strict(kind).iter_errors(document):
         where = "/".join(map(str, error.absolute_path))
-        raise AssertionError(f"{kind}: {where}: {error.message[:500]}: see kcli/schemas/{kind}.json")
+        raise AssertionError(f"{kind}: {where}: {error.message[:500]}: see kcli/docgen/lists.py")
     if folder := os.environ.get("KEEP_JSON"):
         _keep(Path(folder), kind, document)
 

@@ -1,6 +1,6 @@
 """The kinds that have a schema, and the schema of a kind as one document that refers to no other.
 
-Most schemas are files of ``kcli/schemas``; those of plans and reports are made from the columns of changes.
+The schemas of lists, plans and reports are made from columns; those of what has none are files of ``kcli/schemas``.
 """
 
 import functools
@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from kcli import schemas
 from kcli.docgen.change_schemas import change_schemas
+from kcli.docgen.list_schemas import list_schemas
+from kcli.docgen.lists import LISTS
 from kcli.flows.changes import CHANGES, change_class
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -69,21 +71,27 @@ def _joined(node: Any, within: Schema) -> Any:
 
 
 def raw_schema(name: str) -> Schema:
-    """The schema as it is written, with references to files."""
-    change = _made_kinds().get(name)
-    return _file(name) if change is None else _made(change)[name]
+    """The schema as it is written or made, with references to others."""
+    of = _made_kinds().get(name)
+    return _file(name) if of is None else _made(of)[name]
 
 
+@functools.cache
 def _made_kinds() -> dict[str, str]:
-    """The kinds whose schemas are made, each with that of its change."""
-    return {
+    """The kinds whose schemas are made, each with that of its change or of its list."""
+    changes = {
         kind + ending: kind for kind in CHANGES for ending in ("Plan", "PlanItem", "Report", "ReportItem")
     }
+    items = {one.kind: kind for kind, made in LISTS.items() for one in made.items if one.columns}
+    return changes | items | {kind: kind for kind in LISTS}
 
 
 @functools.cache
 def _made(kind: str) -> dict[str, Schema]:
-    return change_schemas(change_class(kind), _file(COMMON)["$defs"])
+    common = _file(COMMON)["$defs"]
+    return (
+        change_schemas(change_class(kind), common) if kind in CHANGES else list_schemas(LISTS[kind], common)
+    )
 
 
 def _file(name: str) -> Schema:

@@ -28,8 +28,10 @@ class Column:
     table it wraps, so that the other columns keep their width).
     ``wide`` ones appear with ``-o wide`` and in the formats for programs, not in table and plain.
     ``spare``: a table that is too wide for the terminal goes without it, the highest first; 0 stays. ``meaning``: a
-    sentence for the schema of the rows. ``values``: in JSON, where the kind does not say: ``boolean``, ``object``, or
-    ``integers``, ``strings`` and ``objects``, which are arrays.
+    sentence for the schema of the rows; without one the key has the same meaning as elsewhere, as in ``common.json``.
+    ``values``: what JSON has, where the kind does not say, as in ``docgen/list_schemas.py``: ``count?`` is a number from
+    0 on, or null; a tuple has all that there are. ``inner``: the keys of an object, or of those in an array.
+    ``sometimes``: JSON has the key only where it was asked for. A ``Column`` may also be a key that JSON alone has.
     """
 
     key: str
@@ -37,7 +39,9 @@ class Column:
     wide: bool = False
     spare: int = 0
     meaning: str = ""
-    values: str = ""
+    values: str | tuple[str | None, ...] = ""
+    inner: "tuple[Column, ...]" = ()
+    sometimes: bool = False
 
     @property
     def heading(self) -> str:

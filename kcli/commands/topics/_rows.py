@@ -25,47 +25,81 @@ if TYPE_CHECKING:
 Ends = dict[TopicPartition, tuple[int | None, int | None]]
 Row = dict[str, Any]
 
+_NAME = Column("name", values="string", meaning="Name of the topic.")
+_FACTOR = Column("replication_factor", "number", meaning="Replicas of a partition; null where it is unknown.")
+_INTERNAL = Column("internal", values="boolean", meaning="Whether it is a topic of Kafka's own.")
+_ID = Column("topic_id", meaning="Id of the topic; null where the broker has none.")
 LIST = (
-    Column("name"),
-    Column("partitions", "number"),
-    Column("replication_factor", "number"),
-    Column("under_replicated", "number"),
-    Column("internal", wide=True),
-    Column("topic_id", wide=True),
+    _NAME,
+    Column("partitions", "number", meaning="How many partitions; null where it is unknown."),
+    _FACTOR,
+    Column("under_replicated", "number", meaning="Partitions with replicas that are not in sync."),
+    replace(_INTERNAL, wide=True),
+    replace(_ID, wide=True),
 )
-SIZES = (Column("size_bytes", "size"), Column("disk_bytes", "size", wide=True))
+SIZES = (
+    Column(
+        "size_bytes",
+        "size",
+        sometimes=True,
+        meaning="Bytes of one replica of each partition; null where it is unknown.",
+    ),
+    Column(
+        "disk_bytes",
+        "size",
+        wide=True,
+        sometimes=True,
+        meaning="Bytes of all replicas; null where it is unknown.",
+    ),
+)
 PARTITIONS = (
     Column("topic"),
     Column("partition", "id"),
-    Column("leader", "id"),
-    Column("leader_epoch", "id", spare=4),
+    Column("leader", "id", meaning="Number of the leader; null without one."),
+    Column("leader_epoch", "id", spare=4, meaning="Its epoch; null where it is unknown."),
     Column("replicas", spare=1),
     Column("isr"),
     Column("log_start", "number", spare=3),
     Column("end", "number", spare=2),
-    Column("offline", wide=True),
+    Column(
+        "offline", wide=True, values="integers", meaning="Numbers of the brokers whose replicas are offline."
+    ),
 )
 DESCRIPTION = (
-    Column("name"),
-    Column("topic_id", spare=1),
-    Column("internal", spare=2),
-    Column("replication_factor", "number"),
-    Column("partitions"),
-    Column("configs"),
+    _NAME,
+    replace(_ID, spare=1),
+    replace(_INTERNAL, spare=2),
+    _FACTOR,
+    Column("partitions", values="objects", inner=PARTITIONS[1:], meaning="The partitions."),
+    Column("configs", values="texts?", meaning="What is set on it; null where it may not be read."),
 )
 ENDS = (
     Column("topic"),
     Column("partition", "id"),
-    Column("log_start", "number"),
-    Column("end", "number"),
-    Column("offsets", "number"),
+    Column("log_start", "number", sometimes=True),
+    Column("end", "number", sometimes=True),
+    Column(
+        "offsets",
+        "number",
+        sometimes=True,
+        meaning="end less log_start: at least as many as there are records; null where it is unknown.",
+    ),
 )
 TIMES = (
-    Column("topic"),
-    Column("partition", "id"),
-    Column("offset", "number"),
-    Column("timestamp", "epoch"),
-    Column("leader_epoch", "id", spare=1),
+    *ENDS[:2],
+    Column(
+        "offset",
+        "number",
+        sometimes=True,
+        meaning="With --time: the first offset at or after the time; null where there is none or where it is unknown.",
+    ),
+    Column(
+        "timestamp",
+        "epoch",
+        sometimes=True,
+        meaning="With --time: the timestamp of that record, in milliseconds since 1970.",
+    ),
+    Column("leader_epoch", "id", spare=1, sometimes=True),
 )
 
 

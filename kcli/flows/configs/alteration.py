@@ -62,7 +62,7 @@ class ConfigAlteration(Change[AlteredKey, Any]):
     """The same changes of several resources of one kind. ``named``: ``--confirm`` was given, which names the only one."""
 
     item_meaning = "A change."
-    plan_keys = report_keys = (Column("sensitive", values="boolean"),)
+    plan_keys = report_keys = (Column("sensitive", values="boolean?"),)
     named_by = "name"
 
     def __init__(

@@ -48,8 +48,8 @@ class QuotaAlteration(Change[str, Quota]):
     columns = (
         *ENTITY,
         Column("key", meaning="The key, as Kafka names it."),
-        Column("old", "number", values="number", meaning="The value before; null where there is none."),
-        Column("new", "number", values="number", meaning="The value after; null where there is none."),
+        Column("old", "number", values="number?", meaning="The value before; null where there is none."),
+        Column("new", "number", values="number?", meaning="The value after; null where there is none."),
         Column("unit", spare=1, meaning="Unit of the values; null where it is unknown."),
     )
     quiet_report = True

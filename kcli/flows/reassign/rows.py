@@ -11,7 +11,7 @@ from kcli.output.progress import size_text
 from kcli.output.tables import Column, indented_table
 
 NEW_REPLICAS = Column(
-    "new_replicas", values="integers", meaning="Numbers of the brokers that are to have a replica."
+    "new_replicas", values="integers?", meaning="Numbers of the brokers that are to have a replica."
 )
 COLUMNS = (
     Column("topic"),
@@ -21,8 +21,8 @@ COLUMNS = (
     Column("bytes", "size", meaning="Bytes to be copied; null where it is unknown."),
 )
 FURTHER = (
-    Column("adding", values="integers", meaning="Brokers that get a replica."),
-    Column("removing", values="integers", meaning="Brokers that lose their replica."),
+    Column("adding", values="integers?", meaning="Brokers that get a replica."),
+    Column("removing", values="integers?", meaning="Brokers that lose their replica."),
 )
 _TEXT = (*COLUMNS[:4], Column("bytes", "id"), Column("note", "prose"))
 _BROKERS = tuple(

@@ -63,7 +63,9 @@ FOUND = Column(
     spare=2,
     meaning="What was read back; null where there is no commit or where it is unknown.",
 )
-CHANGE = Column("change", "number", meaning="new less committed; null where one of them is unknown.")
+CHANGE = Column(
+    "change", "number", values="integer?", meaning="new less committed; null where one of them is unknown."
+)
 ACTION = Column("action", meaning="What is to be done: commit, delete, keep or refused.")
 REASON = Column(
     "reason",
@@ -124,6 +126,7 @@ class OffsetsChange(Change[Place, Offset]):
         Column(
             "span_seconds",
             "duration",
+            values="number?",
             meaning="Time between the records at both offsets, in seconds; null where it is unknown.",
         ),
     )
@@ -137,7 +140,7 @@ class OffsetsChange(Change[Place, Offset]):
         Column("host"),
         Column(
             "commits",
-            values="objects",
+            values="objects?",
             meaning="Of a group with members: the commits that were seen, each with its offset and the seconds after the "
             "release of the group.",
         ),

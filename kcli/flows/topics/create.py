@@ -72,11 +72,11 @@ class TopicCreation(Change[str, NewTopic]):
         Column("partitions", "number", meaning="How many partitions; null where it is unknown."),
         Column("replication_factor", "number", meaning="Replicas of a partition; null where it is unknown."),
         Column("topic_id", spare=1, meaning="Id of the topic; null where the broker has none."),
-        Column("configs", spare=2, meaning="What was set on it; null where it is unknown.", values="object"),
+        Column("configs", spare=2, meaning="What was set on it; null where it is unknown.", values="object?"),
         Column(
             "created",
             meaning="Whether the command has created it; false where it was there already, null where it is unknown.",
-            values="boolean",
+            values="boolean?",
         ),
     )
     quiet_report = True

@@ -34,7 +34,7 @@ class TopicRestore(Change[str, TopicEntry]):
         Column(
             "configs",
             meaning="What was set on it; null where it could not be read.",
-            values="object",
+            values="object?",
             spare=2,
         ),
     )

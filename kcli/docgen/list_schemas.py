@@ -47,7 +47,10 @@ def list_schemas(made: Listed, common: Schema) -> dict[str, Schema]:
     head = {column.key: property_of(column, common) for column in columns_of(made.head)}
     found = {
         one.kind: titled(
-            one.kind, one.meaning, made.printed_by, item(one.kind, columns_of(one.columns), common)
+            one.kind,
+            one.meaning,
+            one.printed_by or made.printed_by,
+            item(one.kind, columns_of(one.columns), common),
         )
         for one in made.items
         if one.columns

@@ -1,6 +1,4 @@
-"""Tables in pages that people write, between ``<!-- docgen:NAME -->`` and ``<!-- docgen:end -->``: the README's of commands,
-and the one of the exporter's metrics. Pure.
-"""
+"""Tables in pages that people write, between ``<!-- docgen:NAME -->`` and ``<!-- docgen:end -->``. Pure."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

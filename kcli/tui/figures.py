@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 
-from kcli.flows.lag.partition_lag import INTERPOLATED
+from kcli.flows.lag.fields import INTERPOLATED
 from kcli.flows.lag.verdicts import Trend
 from kcli.output.progress import duration_text
 
@@ -85,11 +85,6 @@ def moment(at_ms: int, utc_offset: int | None = None) -> datetime:
     """The date and time, here or ``utc_offset`` seconds east of Greenwich."""
     zone = None if utc_offset is None else timezone(timedelta(seconds=utc_offset))
     return datetime.fromtimestamp(at_ms / 1000, zone)
-
-
-def rounded(value: float | None, digits: int = 3) -> float | None:
-    """For programs."""
-    return None if value is None else round(value, digits)
 
 
 def chart(values: Sequence[float | None], width: int, height: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.admin.committed import GroupPartition
@@ -12,6 +13,7 @@ from kcli.core.admin.unknown_group import group_shown
 from kcli.core.types import Node, Record, TopicPartition
 from kcli.flows.groups.description import Described, assigned, owner_fields
 from kcli.flows.groups.offsets import Position
+from kcli.flows.lag import fields as lag
 from kcli.flows.rewind.mark import marked_by, own_metadata
 from kcli.output.progress import counted
 from kcli.output.record_json import rfc3339
@@ -25,59 +27,109 @@ Row = dict[str, Any]
 Times = Mapping[GroupPartition, int]
 Records = Mapping[GroupPartition, "RecordsAround"]
 
-GROUP = Column("group")
+_RECORD = (
+    Column("offset", "id", values="count", meaning="Offset of the record."),
+    Column("timestamp", "epoch", values="integer?", meaning="Milliseconds since 1970; null without one."),
+    Column("time", "time", meaning="The same in UTC."),
+    Column("key", meaning="The key; null is null."),
+    Column("value", meaning="The value; null is null."),
+    Column("key_encoding", values=("base64",), sometimes=True, meaning="Where the key is not UTF-8."),
+    Column("value_encoding", values=("base64",), sometimes=True, meaning="Where the value is not UTF-8."),
+)
+
+
+def _peeked(key: str, meaning: str) -> Column:
+    return Column(key, values="objects?", sometimes=True, inner=_RECORD, meaning=meaning)
+
+
+_PLACE = (Column("topic"), Column("partition", "id"))
 OFFSETS = (
-    GROUP,
-    Column("topic"),
-    Column("partition", "id"),
-    Column("committed", "number", spare=1),
-    Column("end", "number", spare=2),
-    Column("lag_records", "number"),
-    Column("log_start", "number", spare=5),
+    lag.GROUP,
+    *_PLACE,
+    replace(lag.COMMITTED, spare=1),
+    replace(lag.END, spare=2),
+    lag.LAG_RECORDS,
+    replace(lag.LOG_START, wide=False, spare=5),
     Column("leader_epoch", "id", spare=7),
-    Column("metadata", spare=6),
-    Column("member_id", spare=9),
-    Column("client_id", spare=4),
-    Column("host", spare=8),
-    Column("commit_time", "time", wide=True),
+    Column("metadata", spare=6, meaning="Metadata of the commit."),
+    replace(lag.MEMBER_ID, wide=False, spare=9),
+    lag.CLIENT_ID,
+    replace(lag.HOST, wide=False, spare=8),
+    Column("commit_time", "time", wide=True, meaning="When it was committed; null where it is unknown."),
     Column("note", "prose"),
 )
 MEMBERS = (
-    GROUP,
-    Column("member_id"),
-    Column("instance_id", spare=4),
-    Column("client_id", spare=2),
-    Column("host", spare=3),
-    Column("partitions", "number"),
-    Column("assignment"),
-    Column("epoch", "id", spare=5),
-    Column("target_assignment", wide=True),
-    Column("subscription", wide=True),
-    Column("subscription_regex", wide=True),
-    Column("rack", wide=True),
-    Column("protocol", wide=True),
+    lag.GROUP,
+    Column("member_id", values="string", meaning="Id of the member."),
+    Column("instance_id", spare=4, meaning="group.instance.id; null where it has none."),
+    Column("client_id", spare=2, meaning="Client id."),
+    Column("host", spare=3, meaning="Host of the member."),
+    Column("partitions", "number", meaning="How many partitions it has; null where they are unknown."),
+    Column(
+        "assignment",
+        values="objects?",
+        inner=_PLACE,
+        meaning="Partitions that it has; null where they are unknown.",
+    ),
+    Column("epoch", "id", spare=5, values="count?", meaning="Epoch of the member; null where it has none."),
+    Column(
+        "target_assignment",
+        wide=True,
+        values="objects?",
+        inner=_PLACE,
+        meaning="Partitions that it is to have.",
+    ),
+    Column("subscription", wide=True, values="strings", meaning="Topics that it subscribes to."),
+    Column("subscription_regex", wide=True, meaning="Regular expression that it subscribes to."),
+    Column("rack", wide=True, meaning="Rack of the member."),
+    Column("protocol", wide=True, meaning="classic or consumer, or the assignor."),
 )
 STATES = (
-    GROUP,
-    Column("type", spare=2),
-    Column("state"),
+    lag.GROUP,
+    Column("type", spare=2, meaning="classic, consumer, share or streams."),
+    lag.STATE,
     Column("coordinator", "id", spare=1),
-    Column("assignor", spare=3),
-    Column("epoch", "id", spare=4),
-    Column("assignment_epoch", "id", spare=5),
-    Column("member_count", "number"),
-    Column("protocol_type", wide=True),
+    Column("assignor", spare=3, meaning="Name of the assignor; null where there is none."),
+    Column(
+        "epoch",
+        "id",
+        spare=4,
+        values="count?",
+        meaning="Epoch or generation of the group; null where it has none.",
+    ),
+    Column(
+        "assignment_epoch",
+        "id",
+        spare=5,
+        values="count?",
+        meaning="Epoch of the assignment; null where it has none.",
+    ),
+    Column("member_count", "number", meaning="How many members; null where they are unknown."),
+    Column("protocol_type", wide=True, meaning="What the members are: consumer, connect, …"),
     Column("note", "prose"),
 )
-RECORDS = (
-    Column("topic"),
-    Column("partition", "id"),
-    Column("offset", "id"),
-    Column("is"),
-    Column("time", "time"),
-    Column("key"),
-    Column("value"),
+PARTS = (
+    Column(
+        "members",
+        values="objects?",
+        sometimes=True,
+        inner=tuple(one for one in MEMBERS if one.key not in ("group", "partitions")),
+        meaning="The members; null where they are unknown, absent where they were not requested.",
+    ),
+    Column(
+        "partitions",
+        values="objects?",
+        sometimes=True,
+        inner=(
+            *OFFSETS[1:],
+            _peeked("read", "The records before the commit, with --peek."),
+            _peeked("next", "The records after the commit, with --peek."),
+        ),
+        meaning="The partitions; null where they are unknown, absent where they were not requested.",
+    ),
 )
+"""What a description has in JSON besides the columns of its group."""
+RECORDS = (*_PLACE, _RECORD[0], Column("is"), *_RECORD[2:5])
 _SPARSE = ("leader_epoch", "metadata", "member_id", "client_id", "host", "note")
 LONGEST = 200
 """Characters of a value in a pipe; a key has half of it."""

@@ -1,6 +1,7 @@
 """What ``kcli groups lag`` prints: columns and rows, by group, topic, partition or member. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kcli.core.admin.unknown_group import group_argument
@@ -8,11 +9,12 @@ from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.groups.description import owner_fields
 from kcli.flows.lag import fields
+from kcli.flows.lag.fields import TREND
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.measure import Measurement
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.summary import Summary, summaries_by, summary
-from kcli.flows.lag.verdicts import Trend
+from kcli.flows.lag.verdicts import VERDICT, Trend
 from kcli.output.blocks import Block, Frame
 from kcli.output.progress import counted, duration_text
 from kcli.output.tables import Column, row_of
@@ -21,15 +23,20 @@ Row = dict[str, Any]
 _Frames = dict[tuple[object, ...], Frame]
 _ERRORS_AT_MOST = 3  # of groups that exceed a limit; more groups are reported by one error
 
-COLUMNS: dict[str, tuple[Column, ...]] = {
-    "group": (fields.GROUP, Column("state", spare=4), *fields.OF_SUMMARY, *fields.VERDICT),
-    "topic": (fields.GROUP, fields.TOPIC, *fields.OF_SUMMARY, *fields.VERDICT),
-    "partition": (*fields.OF_PARTITION, *fields.VERDICT),
-    "member": (
-        fields.GROUP, Column("member_id", spare=4), Column("client_id"), Column("host", spare=6), *fields.OF_SUMMARY,
-        *fields.VERDICT,
-    ),
-}  # fmt: skip
+_END = (VERDICT, fields.NOTE)
+BY_GROUP = (fields.GROUP, replace(fields.STATE, spare=4), *fields.OF_SUMMARY, *_END)
+BY_TOPIC = (fields.GROUP, fields.TOPIC, *fields.OF_SUMMARY, *_END)
+BY_PARTITION = (*fields.OF_PARTITION, *_END)
+BY_MEMBER = (
+    fields.GROUP,
+    replace(fields.MEMBER_ID, wide=False, spare=4),
+    replace(fields.CLIENT_ID, spare=0),
+    replace(fields.HOST, wide=False, spare=6),
+    *fields.OF_SUMMARY,
+    *_END,
+)
+WATCHED = (Column("at", values="time", sometimes=True, meaning="When it was measured; only with --watch."),)
+COLUMNS = {"group": BY_GROUP, "topic": BY_TOPIC, "partition": BY_PARTITION, "member": BY_MEMBER}
 KINDS = {"group": "GroupLag", "topic": "TopicLag", "partition": "PartitionLag", "member": "MemberLag"}
 
 
@@ -50,7 +57,8 @@ def columns(by: str, *, watched: bool) -> tuple[Column, ...]:
     """Columns for rates are added where groups are watched."""
     if not watched or by != "group":
         return COLUMNS[by]
-    return (*COLUMNS[by][: -len(fields.VERDICT)], *fields.TREND, *fields.VERDICT)
+    index = COLUMNS[by].index(VERDICT)
+    return (*COLUMNS[by][:index], *TREND, *COLUMNS[by][index:])
 
 
 def lag_rows(
@@ -123,7 +131,7 @@ def _rows_of(
         return (
             {"group": group, **owner_fields(member), **_sum(one, verdict)} for member, one in members.items()
         )
-    trend = {} if verdict.trend is None else row_of(fields.TREND, verdict.trend)
+    trend = {} if verdict.trend is None else row_of(TREND, verdict.trend)
     return [{"group": group, "state": state or None, **_sum(summary(rows), verdict), **trend}]
 
 

@@ -1,6 +1,7 @@
 """What ``kcli groups list`` does."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from kcli.account.survey import Missing
@@ -11,16 +12,25 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import ListedGroup
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.flows.groups.nearest import topics_without_groups
+from kcli.flows.lag import fields as lag
 from kcli.output.tables import Column
 
 COLUMNS = (
-    Column("group"),
-    Column("type", spare=1),
-    Column("state"),
-    Column("protocol_type", spare=3),
+    lag.GROUP,
+    Column(
+        "type",
+        spare=1,
+        meaning="classic, consumer, share or streams; null or empty where the broker does not say.",
+    ),
+    lag.STATE,
+    Column(
+        "protocol_type",
+        spare=3,
+        meaning="What the members are: consumer, connect, …; null where it is unknown.",
+    ),
     Column("coordinator", "id", spare=2),
 )
-LAG = Column("lag_records", "number")
+LAG = (replace(lag.LAG_RECORDS, sometimes=True),)
 
 
 def run(
@@ -46,8 +56,10 @@ def run(
             found = _reading(inv, admin, found, topic)
             unknown_topic = not found and not _exists(inv, admin, topic)
         lags = _lags(inv, admin, found) if with_lag or sort == "lag" else None
-    columns = COLUMNS if lags is None else (*COLUMNS, LAG)
-    rows = [_row(one) | ({} if lags is None else {LAG.key: lags.get(one.group_id)}) for one in found]
+    columns = COLUMNS if lags is None else (*COLUMNS, *LAG)
+    rows = [
+        _row(one) | ({} if lags is None else {lag.LAG_RECORDS.key: lags.get(one.group_id)}) for one in found
+    ]
     rows.sort(key=lambda row: _order(row, sort))
     print_rows(inv, "GroupList", columns, rows, cluster, item="Group")
     return inv.finish(done=not unknown_topic)
@@ -111,8 +123,8 @@ def _lags(inv: Invocation, admin: Admin, found: Sequence[ListedGroup]) -> dict[s
 def _order(row: dict[str, Any], sort: str) -> tuple[Any, ...]:
     if sort != "lag":
         return (row[sort], row["group"])
-    lag = row[LAG.key]
-    return (lag is None, -(lag or 0), row["group"])
+    records = row[lag.LAG_RECORDS.key]
+    return (records is None, -(records or 0), row["group"])
 
 
 def _row(group: ListedGroup) -> dict[str, Any]:

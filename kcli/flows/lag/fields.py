@@ -1,14 +1,18 @@
-"""What is known of the lag of groups, each field declared once: lists, schemas, ``kcli top`` and metrics are made of these.
+"""What is known of the lag of groups. Each field is declared once: lists, schemas, top and metrics are made of it.
 
-A field takes its value from an attribute: of a ``PartitionLag``, of ``LagColumns``, where it is a sequence or one value of
-all partitions, or of a ``Summary``, which has some of them.
+A field takes its value from an attribute: of a ``PartitionLag``, of ``LagColumns``, where it is a sequence or one value
+for all partitions, or of a ``Summary``, which has some of them.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
 from kcli.output.tables import Column, Field
+
+READ, INTERPOLATED, UNKNOWN = "read", "interpolated", "unknown"
+"""How a lag in time is known."""
 
 
 def _of_member(name: str) -> Callable[[Any], Any]:
@@ -64,7 +68,13 @@ LAG_SECONDS = Field(
     meaning="Age of the first unread record; 0 where nothing is unread, null where it is unknown.",
     metric="kcli_group_lag_seconds",
 )
-LAG_METHOD = Field("lag_method", wide=True, of=attrgetter("method"))
+LAG_METHOD = Field(
+    "lag_method",
+    wide=True,
+    of=attrgetter("method"),
+    values=(READ, INTERPOLATED, UNKNOWN),
+    meaning="How lag_seconds was found: from the record itself, or between records with known times.",
+)
 MARGIN = Field(
     "retention_margin_seconds",
     "duration",
@@ -82,16 +92,28 @@ LOST = Field(
     meaning="Offsets between the commit and the start of the log; null where it is unknown.",
     metric="kcli_group_lost_records",
 )
-MEMBER_ID = Field("member_id", wide=True, of=_of_member("member_id"))
-CLIENT_ID = Field("client_id", spare=4, of=_of_member("client_id"))
-HOST = Field("host", wide=True, of=_of_member("host"))
+MEMBER_ID = Field(
+    "member_id",
+    wide=True,
+    of=_of_member("member_id"),
+    meaning="Id of the member to which the partition is assigned; null where there is none.",
+)
+CLIENT_ID = Field(
+    "client_id",
+    spare=4,
+    of=_of_member("client_id"),
+    meaning="Client id of the member; null where there is none.",
+)
+HOST = Field(
+    "host", wide=True, of=_of_member("host"), meaning="Host of the member; null where there is none."
+)
 CONSUMED = Field(
     "consumed_per_second",
     "number",
     spare=2,
     of=attrgetter("consumed"),
     digits=1,
-    values="number",
+    values="number?",
     meaning="Records a second that the group has read; null where it is unknown.",
 )
 PRODUCED = Field(
@@ -100,7 +122,7 @@ PRODUCED = Field(
     spare=3,
     of=attrgetter("produced"),
     digits=1,
-    values="number",
+    values="number?",
     meaning="Records a second that were written; null where it is unknown.",
 )
 NET = Field(
@@ -108,7 +130,7 @@ NET = Field(
     "number",
     of=attrgetter("net"),
     digits=1,
-    values="number",
+    values="number?",
     meaning="Growth of the lag in records a second; negative while it shrinks, null where it is unknown.",
 )
 ETA = Field(
@@ -118,10 +140,10 @@ ETA = Field(
     digits=0,
     meaning="Seconds until nothing is unread at this rate; null where it is unknown, or never.",
 )
-TREND = (CONSUMED, PRODUCED, NET, ETA)
 LAG = (LAG_RECORDS, LAG_SECONDS, LAG_METHOD, MARGIN, LOST)
 MEASURED = tuple(field for field in (*LAG, COMMITTED, END) if field.metric)
 """Those of a partition that are metrics, in the order of pages."""
+
 OF_PARTITION = (
     GROUP,
     TOPIC,
@@ -134,8 +156,17 @@ OF_PARTITION = (
     CLIENT_ID,
     HOST,
 )
-PARTITIONS = Field(
-    "partitions", "number", spare=5, of=attrgetter("partitions"), meaning="How many partitions."
+OF_SUMMARY = (
+    Field(
+        "partitions",
+        "number",
+        spare=5,
+        of=attrgetter("partitions"),
+        values="count",
+        meaning="How many partitions.",
+    ),
+    *LAG,
 )
-OF_SUMMARY = (PARTITIONS, *LAG)
-VERDICT = (Column("verdict"), Column("note", "prose"))
+TREND = tuple(replace(field, sometimes=True) for field in (CONSUMED, PRODUCED, NET, ETA))
+STATE = Column("state", meaning="State of the group, as Kafka names it; null where it is unknown.")
+NOTE = Column("note", "prose")

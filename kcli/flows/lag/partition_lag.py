@@ -12,6 +12,7 @@ from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.description import assigned
 from kcli.flows.groups.offsets import LogEnds
+from kcli.flows.lag.fields import READ, UNKNOWN
 from kcli.flows.lag.sample import GroupSample, LagSample
 from kcli.output.progress import counted
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:  # loaded where groups are described
     from kcli.core.admin.group_description import MemberDescription
 
 _RISKY = 0.1  # of the retention: records read that late may be deleted during the next outage
-READ, INTERPOLATED, UNKNOWN = "read", "interpolated", "unknown"
 
 
 class RecordTime(NamedTuple):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import NamedTuple, TypeVar
 
+from kcli.flows.lag.fields import READ, UNKNOWN
 from kcli.flows.lag.lag_columns import LagColumns
-from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag
+from kcli.flows.lag.partition_lag import PartitionLag
 
 K = TypeVar("K", bound=Hashable)
 

@@ -73,7 +73,7 @@ COLUMNS: tuple[Column[BrokerLine], ...] = (
         data=(
             Field(
                 "state", of=lambda one: one.broker.state, values="string",
-                meaning="Online, fenced, or missing: only replica lists name it.",
+                meaning="online, fenced, or missing: only replica lists name it.",
             ),
             Field(
                 "controller", of=lambda one: one.controller, values="boolean",

@@ -38,7 +38,7 @@ COLUMNS: tuple[Column[EventRow], ...] = (
         data=(
             Field(
                 "event", of=lambda one: one.event.kind, values="string",
-                meaning="Rebalance, joined, left, verdict, rewind, new group or group gone.",
+                meaning="rebalance, joined, left, verdict, rewind, new group or group gone.",
             ),
         ),
     ),

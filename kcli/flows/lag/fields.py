@@ -89,7 +89,7 @@ LOST = Field(
     "number",
     wide=True,
     of=attrgetter("lost"),
-    meaning="Offsets between the commit and the start of the log; null where it is unknown.",
+    meaning="Offsets between the commit and the start of the log; their records are deleted, null where it is unknown.",
     metric="kcli_group_lost_records",
 )
 MEMBER_ID = Field(

@@ -19,7 +19,6 @@ from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
 from kcli.exporter.address import Address, parse_address
 from kcli.exporter.loop import Loop
-from kcli.exporter.readiness import READY, STOPPING, notify
 from kcli.exporter.tls import ServerTls
 from kcli.exporter.users import Users
 from kcli.flows.lag.measure import EXACT
@@ -44,7 +43,7 @@ def run(inv: Invocation, flags: dict[str, Any]) -> int:
         accepts_topic=_pattern("--topics", flags["topics"]),
     )
     try:
-        from kcli.exporter.server import Server  # an optional extra
+        from kcli.exporter.server import READY, STOPPING, Server, notify
     except ImportError as error:
         if not (error.name or "").startswith("prometheus_client"):
             raise

@@ -8,8 +8,8 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from kcli.flows.lag.fields import LAG_SECONDS, MARGIN, MEASURED
 from kcli.flows.lag.lag_columns import by_partition
+from kcli.flows.lag.partition_lag import LAG_SECONDS, MARGIN, MEASURED
 from kcli.output.tables import Field
 
 GAUGE, COUNTER, SUMMARY, STATESET, INFO = "gauge", "counter", "summary", "stateset", "info"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 
-from kcli.flows.lag.fields import INTERPOLATED
+from kcli.flows.lag.partition_lag import INTERPOLATED
 from kcli.flows.lag.verdicts import Trend
 from kcli.output.progress import duration_text
 

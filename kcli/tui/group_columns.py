@@ -2,7 +2,7 @@
 
 from operator import attrgetter
 
-from kcli.flows.lag import fields
+from kcli.flows.lag import partition_lag as fields
 from kcli.flows.lag.verdicts import (
     EMPTY,
     LOSS_RISK,
@@ -78,7 +78,7 @@ COLUMNS: tuple[Column[GroupLine], ...] = (
     Column(
         "STATE", 11, lambda one: Cell(one.state or figures.UNKNOWN), lambda one: one.state, drop=4, grows=True,
         about="what the coordinator says: Stable, Empty, PreparingRebalance, …",
-        data=(Field("state", of=lambda one: one.state or None, meaning=fields.STATE.meaning),),
+        data=(fields.STATE,),
     ),
     Column(
         "MEMB", 5, _members, lambda one: one.members, drop=5, right=True, falling=True,

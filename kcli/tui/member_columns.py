@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcli.flows.lag import fields
+from kcli.flows.lag import partition_lag as fields
 from kcli.flows.lag.summary import Summary
 from kcli.output.tables import Field
 from kcli.tui import figures

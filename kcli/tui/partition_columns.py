@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from kcli.flows.lag import fields
+from kcli.flows.lag import partition_lag as fields
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.output.progress import duration_text
 from kcli.output.tables import Field

@@ -23,8 +23,7 @@ from kcli.exporter.address import Address
 from kcli.exporter.exposition import CLASSIC, OPENMETRICS, Family, Text
 from kcli.exporter.metrics import OF_PARTITIONS
 from kcli.exporter.page import Page
-from kcli.exporter.readiness import READY, notify
-from kcli.exporter.server import Server
+from kcli.exporter.server import READY, Server, notify
 from kcli.exporter.state import State
 from kcli.exporter.tls import ServerTls
 from kcli.exporter.users import Users

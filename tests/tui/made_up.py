@@ -14,8 +14,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
-from kcli.flows.lag.fields import INTERPOLATED
-from kcli.flows.lag.partition_lag import RecordTime
+from kcli.flows.lag.partition_lag import INTERPOLATED, RecordTime
 from kcli.flows.lag.sample import GroupSample, LagSample
 from kcli.flows.monitor.reading import ClusterFacts, Latency, Reading
 from kcli.flows.monitor.recording import document_of

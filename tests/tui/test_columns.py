@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kcli.flows.lag.fields import INTERPOLATED, READ
+from kcli.flows.lag.partition_lag import INTERPOLATED, READ
 from kcli.flows.lag.verdicts import Trend
 from kcli.tui import figures, group_columns, partition_columns, topic_columns
 from kcli.tui.cells import Cell

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.admin.committed import GroupPartition
@@ -13,7 +12,6 @@ from kcli.core.admin.unknown_group import group_shown
 from kcli.core.types import Node, Record, TopicPartition
 from kcli.flows.groups.description import Described, assigned, owner_fields
 from kcli.flows.groups.offsets import Position
-from kcli.flows.lag import fields as lag
 from kcli.flows.rewind.mark import marked_by, own_metadata
 from kcli.output.progress import counted
 from kcli.output.record_json import rfc3339
@@ -43,23 +41,24 @@ def _peeked(key: str, meaning: str) -> Column:
 
 
 _PLACE = (Column("topic"), Column("partition", "id"))
+GROUP = Column("group")
 OFFSETS = (
-    lag.GROUP,
+    GROUP,
     *_PLACE,
-    replace(lag.COMMITTED, spare=1),
-    replace(lag.END, spare=2),
-    lag.LAG_RECORDS,
-    replace(lag.LOG_START, wide=False, spare=5),
+    Column("committed", "number", spare=1),
+    Column("end", "number", spare=2),
+    Column("lag_records", "number"),
+    Column("log_start", "number", spare=5),
     Column("leader_epoch", "id", spare=7),
     Column("metadata", spare=6, meaning="Metadata of the commit."),
-    replace(lag.MEMBER_ID, wide=False, spare=9),
-    lag.CLIENT_ID,
-    replace(lag.HOST, wide=False, spare=8),
+    Column("member_id", spare=9),
+    Column("client_id", spare=4),
+    Column("host", spare=8),
     Column("commit_time", "time", wide=True, meaning="When it was committed; null where it is unknown."),
     Column("note", "prose"),
 )
 MEMBERS = (
-    lag.GROUP,
+    GROUP,
     Column("member_id", values="string", meaning="Id of the member."),
     Column("instance_id", spare=4, meaning="group.instance.id; null where it has none."),
     Column("client_id", spare=2, meaning="Client id."),
@@ -85,9 +84,9 @@ MEMBERS = (
     Column("protocol", wide=True, meaning="classic or consumer, or the assignor."),
 )
 STATES = (
-    lag.GROUP,
+    GROUP,
     Column("type", spare=2, meaning="classic, consumer, share or streams."),
-    lag.STATE,
+    Column("state", meaning="State of the group, as Kafka names it; null where it is unknown."),
     Column("coordinator", "id", spare=1),
     Column("assignor", spare=3, meaning="Name of the assignor; null where there is none."),
     Column(

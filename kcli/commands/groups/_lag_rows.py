@@ -8,11 +8,10 @@ from kcli.core.admin.unknown_group import group_argument
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.groups.description import owner_fields
-from kcli.flows.lag import fields
-from kcli.flows.lag.fields import TREND
+from kcli.flows.lag import partition_lag as fields
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.measure import Measurement
-from kcli.flows.lag.partition_lag import PartitionLag
+from kcli.flows.lag.partition_lag import TREND, PartitionLag
 from kcli.flows.lag.summary import Summary, summaries_by, summary
 from kcli.flows.lag.verdicts import VERDICT, Trend
 from kcli.output.blocks import Block, Frame
@@ -23,8 +22,8 @@ Row = dict[str, Any]
 _Frames = dict[tuple[object, ...], Frame]
 _ERRORS_AT_MOST = 3  # of groups that exceed a limit; more groups are reported by one error
 
-_END = (VERDICT, fields.NOTE)
-BY_GROUP = (fields.GROUP, replace(fields.STATE, spare=4), *fields.OF_SUMMARY, *_END)
+_END = (VERDICT, Column("note", "prose"))
+BY_GROUP = (fields.GROUP, fields.STATE, *fields.OF_SUMMARY, *_END)
 BY_TOPIC = (fields.GROUP, fields.TOPIC, *fields.OF_SUMMARY, *_END)
 BY_PARTITION = (*fields.OF_PARTITION, *_END)
 BY_MEMBER = (

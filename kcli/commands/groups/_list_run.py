@@ -1,7 +1,6 @@
 """What ``kcli groups list`` does."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from kcli.account.survey import Missing
@@ -12,17 +11,16 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import ListedGroup
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.flows.groups.nearest import topics_without_groups
-from kcli.flows.lag import fields as lag
 from kcli.output.tables import Column
 
 COLUMNS = (
-    lag.GROUP,
+    Column("group"),
     Column(
         "type",
         spare=1,
         meaning="classic, consumer, share or streams; null or empty where the broker does not say.",
     ),
-    lag.STATE,
+    Column("state", meaning="State of the group, as Kafka names it; null where it is unknown."),
     Column(
         "protocol_type",
         spare=3,
@@ -30,7 +28,7 @@ COLUMNS = (
     ),
     Column("coordinator", "id", spare=2),
 )
-LAG = (replace(lag.LAG_RECORDS, sometimes=True),)
+LAG = (Column("lag_records", "number", sometimes=True),)
 
 
 def run(
@@ -57,9 +55,7 @@ def run(
             unknown_topic = not found and not _exists(inv, admin, topic)
         lags = _lags(inv, admin, found) if with_lag or sort == "lag" else None
     columns = COLUMNS if lags is None else (*COLUMNS, *LAG)
-    rows = [
-        _row(one) | ({} if lags is None else {lag.LAG_RECORDS.key: lags.get(one.group_id)}) for one in found
-    ]
+    rows = [_row(one) | ({} if lags is None else {LAG[0].key: lags.get(one.group_id)}) for one in found]
     rows.sort(key=lambda row: _order(row, sort))
     print_rows(inv, "GroupList", columns, rows, cluster, item="Group")
     return inv.finish(done=not unknown_topic)
@@ -123,8 +119,8 @@ def _lags(inv: Invocation, admin: Admin, found: Sequence[ListedGroup]) -> dict[s
 def _order(row: dict[str, Any], sort: str) -> tuple[Any, ...]:
     if sort != "lag":
         return (row[sort], row["group"])
-    records = row[lag.LAG_RECORDS.key]
-    return (records is None, -(records or 0), row["group"])
+    lag = row[LAG[0].key]
+    return (lag is None, -(lag or 0), row["group"])
 
 
 def _row(group: ListedGroup) -> dict[str, Any]:

@@ -14,8 +14,7 @@ from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.description import assigned
 from kcli.flows.groups.offsets import LogEnds
-from kcli.flows.lag.fields import READ, UNKNOWN
-from kcli.flows.lag.partition_lag import PartitionLag
+from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag
 from kcli.flows.lag.sample import GroupSample
 from kcli.output.tables import Field
 

@@ -11,8 +11,7 @@ from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.first_records import PartitionOffset, first_unread_records
-from kcli.flows.lag.fields import INTERPOLATED, READ, UNKNOWN
-from kcli.flows.lag.partition_lag import RecordTime, unread_from
+from kcli.flows.lag.partition_lag import INTERPOLATED, READ, UNKNOWN, RecordTime, unread_from
 from kcli.flows.lag.sample import GroupSample, LagSample
 
 _ROUNDS = 60

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import NamedTuple, TypeVar
 
-from kcli.flows.lag.fields import READ, UNKNOWN
 from kcli.flows.lag.lag_columns import LagColumns
-from kcli.flows.lag.partition_lag import PartitionLag
+from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag
 
 K = TypeVar("K", bound=Hashable)
 

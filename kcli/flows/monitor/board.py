@@ -10,10 +10,9 @@ from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import broker_states
 from kcli.flows.groups.offsets import LogEnds
-from kcli.flows.lag.fields import INTERPOLATED
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.measure import lags_of
-from kcli.flows.lag.partition_lag import PartitionLag
+from kcli.flows.lag.partition_lag import INTERPOLATED, PartitionLag
 from kcli.flows.lag.sample import GroupSample
 from kcli.flows.lag.summary import Summary, summary
 from kcli.flows.lag.verdicts import LOSS_RISK, SLOW, STALLED, STOPPED, History, Trend

@@ -13,8 +13,7 @@ from kcli.exporter.exposition import CLASSIC, FORMATS, OPENMETRICS, document, gz
 from kcli.exporter.metrics import METRICS, OF_HEALTH, STATES
 from kcli.exporter.page import Pages
 from kcli.flows.groups.offsets import LogEnds
-from kcli.flows.lag.fields import READ
-from kcli.flows.lag.partition_lag import RecordTime
+from kcli.flows.lag.partition_lag import READ, RecordTime
 from kcli.flows.lag.sample import GroupSample
 from kcli.flows.lag.verdicts import WORDS
 from kcli.flows.monitor.board import Board

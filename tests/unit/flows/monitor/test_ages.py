@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from kcli.core.types import TopicPartition
-from kcli.flows.lag.fields import INTERPOLATED
-from kcli.flows.lag.partition_lag import RecordTime
+from kcli.flows.lag.partition_lag import INTERPOLATED, RecordTime
 from kcli.flows.monitor import ages
 from kcli.flows.monitor.ages import Ages, Lookups
 from kcli.flows.monitor.reading import View

@@ -4,8 +4,7 @@ from kcli.core.admin.brokers import ClusterDescription
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.types import TopicPartition
-from kcli.flows.lag.fields import INTERPOLATED, READ
-from kcli.flows.lag.partition_lag import RecordTime
+from kcli.flows.lag.partition_lag import INTERPOLATED, READ, RecordTime
 from kcli.flows.lag.sample import GroupSample
 from kcli.flows.monitor.board import RECENT_MS, Board
 from kcli.flows.monitor.reading import ClusterFacts, Latency, Reading

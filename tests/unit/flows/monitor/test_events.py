@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from kcli.core.errors import KcliError
-from kcli.flows.lag.fields import READ
-from kcli.flows.lag.partition_lag import RecordTime
+from kcli.flows.lag.partition_lag import READ, RecordTime
 from kcli.flows.lag.sample import GroupSample
 from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.events import GONE, JOINED, KINDS, LEFT, NEW, REBALANCE, REWIND, VERDICT

@@ -10,8 +10,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.lag.fields import READ
-from kcli.flows.lag.partition_lag import RecordTime
+from kcli.flows.lag.partition_lag import READ, RecordTime
 from kcli.flows.lag.recording import append_sample
 from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.reading import ClusterFacts, Latency, Reading

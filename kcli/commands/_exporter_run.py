@@ -43,7 +43,7 @@ def run(inv: Invocation, flags: dict[str, Any]) -> int:
         accepts_topic=_pattern("--topics", flags["topics"]),
     )
     try:
-        from kcli.exporter.server import READY, STOPPING, Server, notify
+        from kcli.exporter.server import READY, STOPPING, Server, notify  # an optional extra
     except ImportError as error:
         if not (error.name or "").startswith("prometheus_client"):
             raise

@@ -250,8 +250,9 @@ def _cannot(address: Address, error: OSError) -> KcliError:
 
 
 def notify(text: str) -> None:
-    """Reports to systemd that the service is ready, or stops (sd_notify(3)): a datagram to ``$NOTIFY_SOCKET``, if there is
-    one. Errors are ignored, as sd_notify's callers do.
+    """Reports to systemd that the service is ready, or stops (sd_notify(3)): a datagram to ``$NOTIFY_SOCKET``.
+
+    Errors are ignored, as sd_notify's callers do.
     """
     path = os.environ.get("NOTIFY_SOCKET", "")
     if not path.startswith(("/", "@")):

@@ -81,11 +81,15 @@ def _of_member(name: str) -> Callable[[Any], Any]:
     return of
 
 
+def _state(group: Any) -> str | None:
+    return group.state or None
+
+
 GROUP = Field("group", of=attrgetter("group"))
 STATE = Field(
     "state",
     spare=4,
-    of=lambda group: group.state or None,
+    of=_state,
     meaning="State of the group, as Kafka names it; null where it is unknown.",
 )
 TOPIC = Field("topic", of=attrgetter("topic"))

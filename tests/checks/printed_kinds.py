@@ -41,10 +41,10 @@ ELSEWHERE = {
         "GroupDescriptionList GroupDescription view.STATES"
     ],
     "commands/groups/_lag_output.py:LagOutput._rows": [
-        "GroupLagList GroupLag (*rows.COLUMNS['group'],*rows.TREND)",
-        "GroupLagList TopicLag rows.COLUMNS['topic']",
-        "GroupLagList PartitionLag rows.COLUMNS['partition']",
-        "GroupLagList MemberLag rows.COLUMNS['member']",
+        "GroupLagList GroupLag (*rows.COLUMNS['group'],*rows.TREND,*rows.WATCHED)",
+        "GroupLagList TopicLag (*rows.COLUMNS['topic'],*rows.WATCHED)",
+        "GroupLagList PartitionLag (*rows.COLUMNS['partition'],*rows.WATCHED)",
+        "GroupLagList MemberLag (*rows.COLUMNS['member'],*rows.WATCHED)",
     ],
     "commands/groups/_list_run.py:run": ["GroupList Group (*COLUMNS,*LAG)"],
     # A document has the keys of the item, which the golden documents have.

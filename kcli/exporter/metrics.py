@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from kcli.flows.lag.lag_columns import by_partition
 from kcli.flows.lag.partition_lag import LAG_SECONDS, MARGIN, MEASURED
-from kcli.output.tables import Field
 
 GAUGE, COUNTER, SUMMARY, STATESET, INFO = "gauge", "counter", "summary", "stateset", "info"
 
@@ -47,13 +46,9 @@ class Metric(NamedTuple):
         return last if last in ("seconds", "bytes") else ""
 
 
-def gauge(field: Field[Any], labels: tuple[str, ...], of: Callable[[Any], Any]) -> Metric:
-    """The metric of a field."""
-    return Metric(field.metric, GAUGE, labels, field.sentence, of)
-
-
 OF_PARTITIONS = tuple(
-    gauge(field, ("group", "topic", "partition"), partial(by_partition, field)) for field in MEASURED
+    Metric(one.metric, GAUGE, ("group", "topic", "partition"), one.sentence, partial(by_partition, one))
+    for one in MEASURED
 )
 
 _SUMMARY = attrgetter("summary")

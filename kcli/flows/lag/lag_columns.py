@@ -46,6 +46,7 @@ class LagColumns(Collection[PartitionLag]):
     committed: Sequence[int]
     lag: list[int]
     description: GroupDescription | None
+    _owners: Mapping[TopicPartition, MemberDescription] | None = None
     margin = None
     lost = 0
     note = ""
@@ -79,8 +80,11 @@ class LagColumns(Collection[PartitionLag]):
     @property
     def member(self) -> list[MemberDescription | None] | None:
         """The member of each partition. Most groups of a cluster are never asked for them."""
-        owners = {} if self.description is None else assigned(self.description)
-        return [owners.get(tp) for tp in self.logs.partitions] if owners else None
+        if self.description is None:
+            return None
+        if self._owners is None:
+            self._owners = assigned(self.description)
+        return [self._owners.get(tp) for tp in self.logs.partitions] if self._owners else None
 
     @property
     def seconds(self) -> list[float | None] | float | None:
@@ -120,10 +124,9 @@ def by_partition(field: Field[Any], rows: Collection[PartitionLag]) -> Sequence[
     """The values of a field, by partition."""
     if isinstance(rows, LagColumns):
         return rows.each(field.of(rows))
-    values = map(field.of, rows)
-    return (
-        [None if one is None else round(one, field.digits) for one in values] if field.digits else [*values]
-    )
+    if field.digits is None:
+        return list(map(field.of, rows))
+    return list(map(field.value, rows))
 
 
 class ColumnsOf:

@@ -31,7 +31,7 @@ from kcli.core.options import ClientOptions
 from kcli.exporter.address import Address
 from kcli.exporter.exposition import CLASSIC, OPENMETRICS, document
 from kcli.exporter.last_sample import LastSample
-from kcli.exporter.metrics import COMMITTED
+from kcli.exporter.metrics import OF_PARTITIONS
 from kcli.exporter.page import Pages
 from kcli.exporter.server import Server
 from kcli.flows.lag.sample import Wanted
@@ -43,6 +43,7 @@ from kcli.flows.monitor.monitor import Monitor
 from tests.fake.cluster import FakeCluster
 from tests.fake.many_groups import ManyGroups
 
+(COMMITTED,) = (one for one in OF_PARTITIONS if one.name == "kcli_group_committed_offset")
 GROUPS = int(os.environ.get("KCLI_BENCH_GROUPS", "2_000"))
 SAMPLES = int(os.environ.get("KCLI_BENCH_SAMPLES", "1_000"))
 PARTITIONS, FEW, ROUNDS = 20, 50, 5

@@ -86,9 +86,10 @@ def _is_kind(kind: object) -> bool:
 
 
 def _keep(folder: Path, kind: str, document: Mapping[str, Any]) -> None:
-    """A line of its own, unless there is one of the same shape."""
+    """A line of its own, unless there is one of the same shape. Lines that the schema does not accept any more go."""
     file = folder / f"{kind}.ndjson"
-    known = file.read_text().splitlines() if file.exists() else []
+    lines = file.read_text().splitlines() if file.exists() else []
+    known = [line for line in lines if strict(kind).is_valid(json.loads(line))]
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     if len(text) < 8000 and all(_shape(json.loads(line)) != _shape(document) for line in known):
         file.write_text("\n".join([*known, text, ""]))

@@ -1,4 +1,4 @@
-"""``python -m kcli.docgen [--check]``: writes man/, completions/ and the README's blocks, or fails on drift.
+"""``python -m kcli.docgen [--check]``: writes man/, completions/ and tables of pages, or fails on drift.
 
 ``--site FOLDER`` writes the reference of the documentation site there, and its navigation. The only part of this package
 that imports kcli's own command tree.
@@ -49,7 +49,7 @@ def render() -> dict[Path, str]:
     made[ROOT / "completions" / "kcli.bash"] = bash.script(known)
     made[ROOT / "completions" / "_kcli"] = zsh.script(known)
     made[ROOT / "completions" / "kcli.fish"] = fish.script(known)
-    return made | _readme(docs)
+    return made | _filled(docs)
 
 
 def write_site(folder: Path) -> int:
@@ -77,10 +77,9 @@ def examples() -> dict[str, str]:
     return {kind: min(text.splitlines(), key=len) for kind, text in files.items()}
 
 
-def _readme(docs: list[CommandDoc]) -> dict[Path, str]:
-    path = ROOT / "README.md"
-    text = _read(path)
-    return {} if text is None else {path: readme.filled(text, docs)}
+def _filled(docs: list[CommandDoc]) -> dict[Path, str]:
+    texts = {path: _read(path) for path in (ROOT / page for page in readme.PAGES)}
+    return {path: readme.filled(text, docs) for path, text in texts.items() if text is not None}
 
 
 def _generated() -> list[Path]:

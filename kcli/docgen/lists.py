@@ -33,8 +33,9 @@ def _list(printed_by: str, meaning: str, item: Items, *, kind: str = "", head: s
     return Listed(kind or f"{item.kind}List", meaning, printed_by, (item,), head)
 
 
-def _screen(name: str, rows: str) -> Listed:
-    return _list("top", f"An export of a screen of kcli top: {rows}.", Items(name))
+def _screen(name: str, rows: str, module: str) -> Listed:
+    items = Items(name, f"A row of a screen of kcli top: {rows}.", f"tui.{module}:FIELDS")
+    return _list("top", f"An export of a screen of kcli top: {rows}.", items)
 
 
 LISTS = {
@@ -76,14 +77,51 @@ LISTS = {
             kind="DoctorReport",
             head="commands._doctor_screen:HEAD",
         ),
-        _list("groups describe", "Descriptions of groups.", Items("GroupDescription")),
+        _list(
+            "groups describe",
+            "Descriptions of groups.",
+            Items(
+                "GroupDescription",
+                "A group with its members and its partitions.",
+                "commands.groups._description_rows:STATES+PARTS",
+            ),
+        ),
         Listed(
             "GroupLagList",
             "The lag of groups.",
             "groups lag",
-            (Items("PartitionLag"), Items("TopicLag"), Items("MemberLag"), Items("GroupLag")),
+            (
+                Items(
+                    "PartitionLag",
+                    "The lag of a group in a partition.",
+                    "commands.groups._lag_rows:BY_PARTITION+WATCHED",
+                    "groups lag GROUP, groups lag --by partition",
+                ),
+                Items(
+                    "TopicLag",
+                    "The lag of a group in a topic.",
+                    "commands.groups._lag_rows:BY_TOPIC+WATCHED",
+                    "groups lag --by topic",
+                ),
+                Items(
+                    "MemberLag",
+                    "The lag of a member of a group.",
+                    "commands.groups._lag_rows:BY_MEMBER+WATCHED",
+                    "groups lag --by member",
+                ),
+                Items(
+                    "GroupLag",
+                    "The lag of a group: the sum of its partitions in records, the worst of them in time.",
+                    "commands.groups._lag_rows:BY_GROUP+TREND+WATCHED",
+                    "groups lag, groups lag --by group",
+                ),
+            ),
         ),
-        _list("groups list", "The groups of a cluster.", Items("Group")),
+        _list(
+            "groups list",
+            "The groups of a cluster.",
+            Items("Group", "A group.", "commands.groups._list_run:COLUMNS+LAG"),
+        ),
         _list(
             "groups rewind --journal",
             "The rewinds that were made from this machine.",
@@ -173,13 +211,13 @@ LISTS = {
             "The kinds that have a schema.",
             Items("Schema", "A kind.", "commands._schema_run:COLUMNS"),
         ),
-        _screen("TopBroker", "brokers"),
-        _screen("TopConfig", "configuration of a group"),
-        _screen("TopEvent", "events"),
-        _screen("TopGroup", "groups"),
-        _screen("TopMember", "members of a group"),
-        _screen("TopPartition", "partitions of a group"),
-        _screen("TopTopic", "topics"),
+        _screen("TopBroker", "brokers", "broker_columns"),
+        _screen("TopConfig", "configuration of a group", "config_columns"),
+        _screen("TopEvent", "events", "event_columns"),
+        _screen("TopGroup", "groups", "group_columns"),
+        _screen("TopMember", "members of a group", "member_columns"),
+        _screen("TopPartition", "partitions of a group", "partition_columns"),
+        _screen("TopTopic", "topics", "topic_columns"),
         _list(
             "topics describe",
             "Descriptions of topics.",

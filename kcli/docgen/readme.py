@@ -1,18 +1,31 @@
-"""Blocks of the README between ``<!-- docgen:commands -->`` and ``<!-- docgen:end -->``. Pure."""
+"""Tables in pages that people write, between ``<!-- docgen:NAME -->`` and ``<!-- docgen:end -->``. Pure."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kcli.docgen.describe import CommandDoc
+from kcli.exporter.metrics import METRICS
 
-_BLOCK = re.compile(r"(<!-- docgen:commands -->\n).*?(<!-- docgen:end -->)", re.DOTALL)
+PAGES = ("README.md", "docs/exporter.md")
+_BLOCK = re.compile(r"(<!-- docgen:(\w+) -->\n).*?(<!-- docgen:end -->)", re.DOTALL)
 
 
 def filled(text: str, docs: Sequence[CommandDoc]) -> str:
-    """The README with its blocks replaced; unchanged if it has no marker."""
-    return _BLOCK.sub(lambda match: match[1] + _table(docs) + match[2], text)
+    """The page with its tables replaced; unchanged if it has no marker."""
+    return _BLOCK.sub(lambda match: match[1] + _TABLES[match[2]](docs) + match[3], text)
 
 
-def _table(docs: Sequence[CommandDoc]) -> str:
+def _commands(docs: Sequence[CommandDoc]) -> str:
     rows = [f"| `{' '.join(doc.path)}` | {doc.summary} |" for doc in docs if not doc.is_group]
     return "\n".join(("| command | |", "|---|---|", *rows)) + "\n"
+
+
+def _metrics(_docs: Sequence[CommandDoc]) -> str:
+    rows = [
+        f"| `{one.name}` | {one.kind} | {', '.join(f'`{label}`' for label in one.labels)} | {one.text} |"
+        for one in METRICS
+    ]
+    return "\n".join(("| name | type | labels | meaning |", "| --- | --- | --- | --- |", *rows)) + "\n"
+
+
+_TABLES: Mapping[str, Callable[[Sequence[CommandDoc]], str]] = {"commands": _commands, "metrics": _metrics}

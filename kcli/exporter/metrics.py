@@ -1,6 +1,15 @@
-"""The metrics that are exported: names, types, labels and what they mean. Pure; docs/exporter.md has the same table."""
+"""The metrics that are exported: names, types, labels, what they mean, and where their values are. Pure.
 
-from typing import NamedTuple
+``make docs`` writes the table in docs/exporter.md.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from kcli.flows.lag.lag_columns import by_partition
+from kcli.flows.lag.partition_lag import LAG_SECONDS, MARGIN, MEASURED
 
 GAUGE, COUNTER, SUMMARY, STATESET, INFO = "gauge", "counter", "summary", "stateset", "info"
 
@@ -19,12 +28,16 @@ STATES = (
 
 
 class Metric(NamedTuple):
-    """``name`` without the suffixes that a type adds (``_total``, ``_info``); ``labels`` in the order of the page."""
+    """``name`` without the suffixes that a type adds (``_total``, ``_info``); ``labels`` in the order of the page.
+
+    ``of`` takes the value, or those by partition, from what a page shows; the others are filled in where they are known.
+    """
 
     name: str
     kind: str
     labels: tuple[str, ...]
     text: str
+    of: Callable[[Any], Any] = lambda _shown: None
 
     @property
     def unit(self) -> str:
@@ -33,42 +46,35 @@ class Metric(NamedTuple):
         return last if last in ("seconds", "bytes") else ""
 
 
-_PARTITION = ("group", "topic", "partition")
-_GROUP = ("group",)
+OF_PARTITIONS = tuple(
+    Metric(one.metric, GAUGE, ("group", "topic", "partition"), one.sentence, partial(by_partition, one))
+    for one in MEASURED
+)
 
-LAG_RECORDS = Metric(
-    "kcli_group_lag_records",
-    GAUGE,
-    _PARTITION,
-    "Records between the committed offset and the end of the log.",
+_SUMMARY = attrgetter("summary")
+OF_GROUPS = tuple(
+    Metric(f"kcli_group_{name}", GAUGE, ("group",), text, of)
+    for name, text, of in (
+        ("sum_lag_records", "Lag in records of all partitions where it is known.", attrgetter("summary.lag")),
+        (
+            "max_lag_seconds",
+            "The longest lag in time of a partition.",
+            LAG_SECONDS.within(_SUMMARY).value,
+        ),
+        (
+            "min_retention_margin_seconds",
+            "The shortest retention margin of a partition.",
+            MARGIN.within(_SUMMARY).value,
+        ),
+        ("sum_lost_records", "Lost records of all partitions.", attrgetter("summary.lost")),
+        (
+            "partitions",
+            "Partitions with a commit, or read by a member without one.",
+            attrgetter("summary.partitions"),
+        ),
+        ("members", "Members of the group.", attrgetter("members")),
+    )
 )
-LAG_SECONDS = Metric("kcli_group_lag_seconds", GAUGE, _PARTITION, "Age of the first unread record.")
-MARGIN = Metric(
-    "kcli_group_retention_margin_seconds",
-    GAUGE,
-    _PARTITION,
-    "How long the first unread record is kept at least.",
-)
-LOST = Metric(
-    "kcli_group_lost_records", GAUGE, _PARTITION, "Offsets between the commit and the start of the log."
-)
-COMMITTED = Metric("kcli_group_committed_offset", GAUGE, _PARTITION, "The committed offset.")
-END = Metric("kcli_group_log_end_offset", GAUGE, _PARTITION, "The end of the log.")
-OF_PARTITIONS = (LAG_RECORDS, LAG_SECONDS, MARGIN, LOST, COMMITTED, END)
-
-SUM_LAG = Metric(
-    "kcli_group_sum_lag_records", GAUGE, _GROUP, "Lag in records of all partitions where it is known."
-)
-MAX_SECONDS = Metric("kcli_group_max_lag_seconds", GAUGE, _GROUP, "The longest lag in time of a partition.")
-MIN_MARGIN = Metric(
-    "kcli_group_min_retention_margin_seconds", GAUGE, _GROUP, "The shortest retention margin of a partition."
-)
-SUM_LOST = Metric("kcli_group_sum_lost_records", GAUGE, _GROUP, "Lost records of all partitions.")
-PARTITIONS = Metric(
-    "kcli_group_partitions", GAUGE, _GROUP, "Partitions with a commit, or read by a member without one."
-)
-MEMBERS = Metric("kcli_group_members", GAUGE, _GROUP, "Members of the group.")
-OF_GROUPS = (SUM_LAG, MAX_SECONDS, MIN_MARGIN, SUM_LOST, PARTITIONS, MEMBERS)
 STATE = Metric(
     "kcli_group_state", STATESET, ("group", "kcli_group_state"), "State of the group, as Kafka calls it."
 )
@@ -79,16 +85,19 @@ VERDICT = Metric(
     "The verdict of kcli groups lag; absent while it is not known.",
 )
 
-TOPIC_PARTITIONS = Metric("kcli_topic_partitions", GAUGE, ("topic",), "Partitions of the topic.")
-UNDER_REPLICATED = Metric(
-    "kcli_topic_under_replicated_partitions",
-    GAUGE,
-    ("topic",),
-    "Partitions with replicas that are not in sync.",
+OF_TOPICS = tuple(
+    Metric(f"kcli_topic_{name}", GAUGE, ("topic",), text, of)
+    for name, text, of in (
+        ("partitions", "Partitions of the topic.", attrgetter("partitions")),
+        (
+            "under_replicated_partitions",
+            "Partitions with replicas that are not in sync.",
+            attrgetter("under_replicated"),
+        ),
+        ("offline_partitions", "Partitions without a leader.", attrgetter("offline")),
+        ("size_bytes", "Bytes of the logs of the leaders.", attrgetter("size")),
+    )
 )
-OFFLINE = Metric("kcli_topic_offline_partitions", GAUGE, ("topic",), "Partitions without a leader.")
-SIZE = Metric("kcli_topic_size_bytes", GAUGE, ("topic",), "Bytes of the logs of the leaders.")
-OF_TOPICS = (TOPIC_PARTITIONS, UNDER_REPLICATED, OFFLINE, SIZE)
 TOPIC_START = Metric(
     "kcli_topic_log_start_offset", GAUGE, ("topic", "partition"), "The first offset of the log."
 )

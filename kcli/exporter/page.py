@@ -78,35 +78,14 @@ class Pages:
                 _add(found, metrics.SLOWEST, labels, round(latencies[broker].max_ms / 1000, 6))
 
     def _add_partitions(self, found: _Samples, groups: Mapping[str, Collection[PartitionLag]]) -> None:
-        lag, seconds, margin, lost, committed, end = (found[one] for one in metrics.OF_PARTITIONS)
-        names = [one.name for one in metrics.OF_PARTITIONS]
         kept: dict[str, tuple[Sequence[TopicPartition], list[str]]] = {}
         for group, rows in groups.items():
             partitions = rows.logs.partitions if isinstance(rows, LagColumns) else [row.tp for row in rows]
             labels = self._labels_of(group, partitions)
             kept[group] = partitions, labels
-            if isinstance(rows, LagColumns):
-                lag += [f"{names[0]}{at}{value}\n" for at, value in zip(labels, rows.lags, strict=True)]
-                seconds += [
-                    f"{names[1]}{at}0.0\n" for at, value in zip(labels, rows.lags, strict=True) if not value
-                ]
-                lost += [f"{names[3]}{at}0\n" for at in labels]
-                committed += [f"{names[4]}{at}{v}\n" for at, v in zip(labels, rows.committed, strict=True)]
-                end += [f"{names[5]}{at}{value}\n" for at, value in zip(labels, rows.logs.ends, strict=True)]
-                continue
-            for at, row in zip(labels, rows, strict=True):
-                if row.lag is not None:
-                    lag.append(f"{names[0]}{at}{row.lag}\n")
-                if row.seconds is not None:
-                    seconds.append(f"{names[1]}{at}{round(row.seconds, 3)}\n")
-                if row.margin is not None:
-                    margin.append(f"{names[2]}{at}{round(row.margin, 3)}\n")
-                if row.lost is not None:
-                    lost.append(f"{names[3]}{at}{row.lost}\n")
-                if row.committed is not None:
-                    committed.append(f"{names[4]}{at}{row.committed}\n")
-                if row.end is not None:
-                    end.append(f"{names[5]}{at}{row.end}\n")
+            for metric in metrics.OF_PARTITIONS:
+                values = zip(labels, metric.of(rows), strict=True)
+                found[metric] += [f"{metric.name}{at}{one}\n" for at, one in values if one is not None]
         self._labels = kept
 
     def _labels_of(self, group: str, partitions: Sequence[TopicPartition]) -> list[str]:
@@ -114,7 +93,7 @@ class Pages:
         known = self._labels.get(group)
         if known is not None and known[0] == partitions:
             return known[1]
-        names = metrics.LAG_RECORDS.labels
+        names = metrics.OF_PARTITIONS[0].labels
         return [labels_of(names, (group, *tp)) for tp in partitions]
 
 
@@ -161,17 +140,9 @@ def _add_cluster(found: _Samples, snapshot: Snapshot) -> None:
 
 
 def _add_group(found: _Samples, line: GroupLine) -> None:
-    labels, total = labels_of(("group",), (line.group,)), line.summary
-    values = (
-        total.lag,
-        _rounded(total.seconds),
-        _rounded(total.margin),
-        total.lost,
-        total.partitions,
-        line.members,
-    )
-    for metric, value in zip(metrics.OF_GROUPS, values, strict=True):
-        _add(found, metric, labels, value)
+    labels = labels_of(("group",), (line.group,))
+    for metric in metrics.OF_GROUPS:
+        _add(found, metric, labels, metric.of(line))
     if line.state:
         _add_states(found, metrics.STATE, line.group, metrics.STATES, line.state)
     if line.verdict is not None:
@@ -187,15 +158,10 @@ def _add_topics(found: _Samples, snapshot: Snapshot, chosen: Collection[str]) ->
     lines: dict[str, TopicLine] = {line.topic: line for line in snapshot.topics if line.topic in chosen}
     for name, line in lines.items():
         labels = labels_of(("topic",), (name,))
-        values = (line.partitions, line.under_replicated, line.offline, line.size)
-        for metric, value in zip(metrics.OF_TOPICS, values, strict=True):
-            _add(found, metric, labels, value)
+        for metric in metrics.OF_TOPICS:
+            _add(found, metric, labels, metric.of(line))
     for tp, log in snapshot.reading.ends.items():
         if tp.topic in lines:
             labels = labels_of(metrics.TOPIC_END.labels, tp)
             _add(found, metrics.TOPIC_START, labels, log.start)
             _add(found, metrics.TOPIC_END, labels, log.end)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)

@@ -28,6 +28,7 @@ from kcli.exporter.negotiation import accepts_gzip, chosen_format
 from kcli.exporter.tls import ServerTls
 from kcli.exporter.users import Users
 
+READY, STOPPING = "READY=1", "STOPPING=1"
 _CONNECTIONS = 64
 _PATIENCE = 10.0  # seconds for a handshake, a line of the request, or a piece of the page
 _PIECE = 1 << 18
@@ -246,3 +247,20 @@ def _cannot(address: Address, error: OSError) -> KcliError:
     why = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
     do = "choose a port from 1024 on" if error.errno == errno.EACCES else "give an address of this machine"
     return ConfigError(f"cannot listen on {address}", why=(why or str(error)).lower(), do=do)
+
+
+def notify(text: str) -> None:
+    """Reports to systemd that the service is ready, or stops (sd_notify(3)): a datagram to ``$NOTIFY_SOCKET``.
+
+    Errors are ignored, as sd_notify's callers do.
+    """
+    path = os.environ.get("NOTIFY_SOCKET", "")
+    if not path.startswith(("/", "@")):
+        return
+    address = "\0" + path[1:] if path[0] == "@" else path
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
+            sender.connect(address)
+            sender.sendall(text.encode())
+    except OSError:
+        return

@@ -4,10 +4,10 @@ A row is a dict of JSON-ready values by column key; further keys appear in JSON 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from kcli.output.sanitise import visible_line
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from kcli.output.stdout import Output
 
 Row = Mapping[str, Any]
+R = TypeVar("R")
+S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,37 @@ class Column:
     def right(self) -> bool:
         """Whether cells are right-aligned."""
         return self.kind in ("number", "id", "duration", "size")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field(Column, Generic[R]):
+    """A column that knows where its value is: ``of`` takes it from what a row is made from. ``digits`` are those of a
+    fraction. ``metric`` is its name in OpenMetrics.
+    """
+
+    of: Callable[[R], Any]
+    digits: int | None = None
+    metric: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The meaning without what it says of null, after a semicolon: tables and metrics leave such a value out."""
+        return self.meaning.partition(";")[0].removesuffix(".") + "."
+
+    def value(self, one: R) -> Any:
+        """The value, rounded."""
+        found = self.of(one)
+        return found if found is None or self.digits is None else round(found, self.digits)
+
+    def within(self, inner: Callable[[S], R]) -> "Field[S]":
+        """The same field, of something that contains what has it."""
+        of = self.of
+        return replace(cast("Field[S]", self), of=lambda outer: of(inner(outer)))
+
+
+def row_of(fields: Sequence[Field[R]], one: R) -> dict[str, Any]:
+    """The values of the fields by their keys."""
+    return {field.key: field.value(one) for field in fields}
 
 
 class Screen(NamedTuple):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
+from kcli.output.tables import Field
 from kcli.tui.cells import Cell, Line, fitted, width_of
 
 R = TypeVar("R")
@@ -23,7 +24,8 @@ class Column(Generic[R]):
     ``stretch`` is what it shows in more columns than ``width``: it takes what texts leave over, up to ``WIDEST``.
 
     ``drop``: narrow terminals drop the column with the largest number first; 0 is never dropped, but becomes as narrow
-    as ``least``, where ``narrow`` is what it shows. ``about`` is what it means, ``data`` its values for programs by key.
+    as ``least``, where ``narrow`` is what it shows. ``data`` are its values for programs, ``about`` is what it means,
+    where it does not mean the same as the first of them.
     """
 
     title: str
@@ -39,7 +41,15 @@ class Column(Generic[R]):
     narrow: Callable[[R], Cell] | None = None
     stretch: Callable[[R, int], Cell] | None = None
     about: str = ""
-    data: Mapping[str, Callable[[R], Any]] = field(default_factory=dict)
+    data: Sequence[Field[R]] = ()
+
+    @property
+    def meaning(self) -> str:
+        """What it means, for help."""
+        if self.about or not self.data:
+            return self.about
+        sentence = self.data[0].sentence
+        return sentence[0].lower() + sentence[1:].removesuffix(".")
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,11 @@ class Layout(Generic[R]):
                 cell = (column.cell if width >= column.width else column.narrow or column.cell)(row)
             found.append(Cell(fitted(cell.text, width, right=column.right) + " " * GAP, cell.style))
         return tuple(found)
+
+
+def fields_of(columns: Sequence[Column[R]]) -> tuple[Field[R], ...]:
+    """The values for programs."""
+    return tuple(field for column in columns for field in column.data)
 
 
 def layout(columns: Sequence[Column[R]], width: int, needs: Mapping[str, int] = _NONE) -> Layout[R]:

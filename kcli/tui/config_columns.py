@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcli.output.tables import Field
 from kcli.tui import figures
 from kcli.tui.cells import Cell
-from kcli.tui.columns import Column
+from kcli.tui.columns import Column, fields_of
 
 if TYPE_CHECKING:
     from kcli.core.admin.configs import ConfigEntry
@@ -32,8 +33,14 @@ COLUMNS: tuple[Column[ConfigRow], ...] = (
         lambda one: one.order,
         grows=True,
         least=16,
-        about="a fact about the group, or a key of its configuration",
-        data={"name": lambda one: one.name},
+        data=(
+            Field(
+                "name",
+                of=lambda one: one.name,
+                values="string",
+                meaning="A fact about the group, or a key of its configuration.",
+            ),
+        ),
     ),
     Column(
         "VALUE",
@@ -42,7 +49,7 @@ COLUMNS: tuple[Column[ConfigRow], ...] = (
         lambda one: one.value,
         grows=True,
         about="the value in use; coloured where it is set for this group",
-        data={"value": lambda one: one.value},
+        data=(Field("value", of=lambda one: one.value, meaning="The value in use."),),
     ),
     Column(
         "FROM",
@@ -51,10 +58,10 @@ COLUMNS: tuple[Column[ConfigRow], ...] = (
         lambda one: one.source,
         drop=1,
         grows=True,
-        about="who says so, or where the key is set",
-        data={"source": lambda one: one.source},
+        data=(Field("source", of=lambda one: one.source, meaning="Who says so, or where the key is set."),),
     ),
 )
+FIELDS = fields_of(COLUMNS)
 
 
 def fact_rows(group: GroupDescription) -> list[ConfigRow]:

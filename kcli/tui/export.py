@@ -11,10 +11,9 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.files.atomic import FileError, replace_file
 from kcli.output.listing import list_rows
 from kcli.output.stdout import Output
-from kcli.output.tables import Column as Field
-from kcli.output.tables import time_text
+from kcli.output.tables import row_of, time_text
 from kcli.tui import figures
-from kcli.tui.columns import Column
+from kcli.tui.columns import Column, fields_of
 
 FORMATS = ("csv", "tsv", "json", "ndjson", "txt")
 
@@ -56,8 +55,8 @@ def rendered(form: str, contents: Contents) -> bytes:
     """The bytes of the file. Rows have the values of the columns for programs, by key."""
     if form == "txt":
         return ("\n".join(line.rstrip() for line in contents.text) + "\n").encode("utf-8", "backslashreplace")
-    rows = [row_of(contents.columns, row) for row in contents.rows]
-    fields = [Field(key) for column in contents.columns for key in column.data]
+    fields = fields_of(contents.columns)
+    rows = [row_of(fields, row) for row in contents.rows]
     file = io.BytesIO()
     out = Output(file, kind=form, isatty=False)
     head = {"at": time_text(contents.at_ms)}
@@ -67,11 +66,6 @@ def rendered(form: str, contents: Contents) -> bytes:
         for row in rows:
             lines.add(row)
     return file.getvalue()
-
-
-def row_of(columns: Sequence[Column[Any]], row: Any) -> dict[str, Any]:
-    """The values of the columns."""
-    return {key: value_of(row) for column in columns for key, value_of in column.data.items()}
 
 
 def _failed(path: str, error: OSError | ValueError) -> KcliError:

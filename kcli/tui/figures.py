@@ -87,11 +87,6 @@ def moment(at_ms: int, utc_offset: int | None = None) -> datetime:
     return datetime.fromtimestamp(at_ms / 1000, zone)
 
 
-def rounded(value: float | None, digits: int = 3) -> float | None:
-    """For programs."""
-    return None if value is None else round(value, digits)
-
-
 def chart(values: Sequence[float | None], width: int, height: int) -> list[str]:
     """Bars from the bottom up, as many rows as ``height``, from 0 to the largest value; the latest at the right."""
     shown = _sampled(values, max(0, width))

@@ -1,10 +1,24 @@
 """The table of groups."""
 
-from kcli.flows.lag.verdicts import EMPTY, LOSS_RISK, OK, REBALANCING, REWOUND, SLOW, STALLED, STOPPED
+from operator import attrgetter
+
+from kcli.flows.lag import partition_lag as fields
+from kcli.flows.lag.verdicts import (
+    EMPTY,
+    LOSS_RISK,
+    OK,
+    REBALANCING,
+    REWOUND,
+    SLOW,
+    STALLED,
+    STOPPED,
+    VERDICT,
+)
 from kcli.flows.monitor.snapshot import GroupLine
+from kcli.output.tables import Field
 from kcli.tui import figures
 from kcli.tui.cells import Cell
-from kcli.tui.columns import Column
+from kcli.tui.columns import Column, fields_of
 
 TREND = 8
 VERDICT_STYLES = {
@@ -53,66 +67,76 @@ def _severity(line: GroupLine) -> int | None:
     return None if line.verdict is None else -_SEVERITY.index(line.verdict)
 
 
+_summary, _trend = attrgetter("summary"), attrgetter("trend")
+
 COLUMNS: tuple[Column[GroupLine], ...] = (
     Column(
         "GROUP", 14, lambda one: Cell(one.group), lambda one: one.group, grows=True, least=4,
         about="the group's name",
-        data={"group": lambda one: one.group},
+        data=(fields.GROUP,),
     ),
     Column(
         "STATE", 11, lambda one: Cell(one.state or figures.UNKNOWN), lambda one: one.state, drop=4, grows=True,
         about="what the coordinator says: Stable, Empty, PreparingRebalance, …",
-        data={"state": lambda one: one.state or None},
+        data=(fields.STATE,),
     ),
     Column(
         "MEMB", 5, _members, lambda one: one.members, drop=5, right=True, falling=True,
         about="members; 4/6: four of six have partitions",
-        data={"members": lambda one: one.members, "members_with_partitions": lambda one: one.reading},
+        data=(
+            Field("members", "number", of=lambda one: one.members, meaning="Members; null where they are unknown."),
+            Field(
+                "members_with_partitions", "number", of=lambda one: one.reading,
+                meaning="Members that have partitions; null where it is unknown.",
+            ),
+        ),
     ),
     Column(
         "TOPICS", 6, lambda one: Cell(str(one.topics)), lambda one: one.topics, drop=7, right=True,
         falling=True,
-        about="topics with a committed offset, or read by a member",
-        data={"topics": lambda one: one.topics},
+        data=(
+            Field(
+                "topics", "number", of=lambda one: one.topics, values="count",
+                meaning="Topics with a committed offset, or read by a member.",
+            ),
+        ),
     ),
     Column(
         "LAG", 11, lambda one: Cell(figures.count(one.summary.lag)), lambda one: one.summary.lag, right=True,
         falling=True, least=6, narrow=lambda one: Cell(figures.short(one.summary.lag)),
         about="records between the committed offsets and the ends of the partitions",
-        data={"lag_records": lambda one: one.summary.lag},
+        data=(fields.LAG_RECORDS.within(_summary),),
     ),
     Column(
         "TIME", 9, lambda one: Cell(figures.age(one.summary.seconds, one.summary.method)),
         lambda one: one.summary.seconds, drop=1, right=True, falling=True,
         about="age of the first unread record of the worst partition; ≈: estimated",
-        data={
-            "lag_seconds": lambda one: figures.rounded(one.summary.seconds),
-            "lag_method": lambda one: one.summary.method,
-        },
+        data=(fields.LAG_SECONDS.within(_summary), fields.LAG_METHOD.within(_summary)),
     ),
     Column(
         "RATE", 9, lambda one: Cell(figures.rate(one.trend.consumed)), lambda one: one.trend.consumed,
         drop=2, right=True, falling=True,
         about="records read per second, over the last minute",
-        data={"consumed_per_second": lambda one: figures.rounded(one.trend.consumed, 1)},
+        data=(fields.CONSUMED.within(_trend),),
     ),
     Column(
         "ETA", 8, lambda one: Cell(figures.time_to_drain(one.trend)), lambda one: one.trend.eta, drop=3,
         right=True, falling=True,
         about="time until nothing is unread at this rate; growing: never",
-        data={"eta_seconds": lambda one: figures.rounded(one.trend.eta, 0)},
+        data=(fields.ETA.within(_trend),),
     ),
     Column(
         "TREND(5m)", 9, lambda one: Cell(figures.course(one.recent, TREND), "accent"),
         lambda one: one.trend.net, drop=6, falling=True,
         stretch=lambda one, width: Cell(figures.course(one.recent, width), "accent"),
         about="the lag of the last five minutes; sorts by how fast it grows",
-        data={"net_per_second": lambda one: figures.rounded(one.trend.net, 1)},
+        data=(fields.NET.within(_trend),),
     ),
     Column(
         "HEALTH", 11, _verdict, _severity, falling=True, least=7,
         narrow=_short_verdict,
         about="the verdict; in capitals where it needs attention",
-        data={"verdict": lambda one: one.verdict},
+        data=(Field("verdict", of=lambda one: one.verdict, values=VERDICT.values, meaning=VERDICT.meaning),),
     ),
 )  # fmt: skip
+FIELDS = fields_of(COLUMNS)

@@ -40,7 +40,7 @@ def keys_section(title: str, classes: Iterable[type[Any]], wanted: Callable[[str
 
 def columns_section(title: str, columns: Sequence[Column[Any]]) -> Section:
     """What the columns mean."""
-    return Section(title, [(Cell(column.title, "head"), column.about) for column in columns])
+    return Section(title, [(Cell(column.title, "head"), column.meaning) for column in columns])
 
 
 def meaning_sections() -> list[Section]:

@@ -1,13 +1,16 @@
 """The table of a group's partitions."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
+from kcli.flows.lag import partition_lag as fields
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.output.progress import duration_text
+from kcli.output.tables import Field
 from kcli.tui import figures
 from kcli.tui.cells import Cell
-from kcli.tui.columns import Column
+from kcli.tui.columns import Column, fields_of
 from kcli.tui.group_columns import TREND
 
 
@@ -30,68 +33,63 @@ def _member(row: PartitionRow) -> str:
     return "" if member is None else f"{member.client_id} {member.host}"
 
 
+_lag = attrgetter("lag")
+
 COLUMNS: tuple[Column[PartitionRow], ...] = (
     Column(
         "TOPIC", 12, lambda one: Cell(one.lag.tp.topic), lambda one: one.lag.tp, grows=True, least=6,
         about="the topic",
-        data={"topic": lambda one: one.lag.tp.topic},
+        data=(fields.TOPIC.within(_lag),),
     ),
     Column(
         "PART", 5, lambda one: Cell(str(one.lag.tp.partition)), lambda one: one.lag.tp.partition, right=True,
         about="the partition",
-        data={"partition": lambda one: one.lag.tp.partition},
+        data=(fields.PARTITION.within(_lag),),
     ),
     Column(
         "COMMITTED", 12, lambda one: Cell(figures.offset(one.lag.committed)), lambda one: one.lag.committed,
         drop=4, right=True, falling=True,
         about="the committed offset: the next record that the group reads",
-        data={"committed": lambda one: one.lag.committed},
+        data=(fields.COMMITTED.within(_lag),),
     ),
     Column(
         "END", 12, lambda one: Cell(figures.offset(one.lag.end)), lambda one: one.lag.end, drop=5,
         right=True, falling=True,
         about="the offset after the last record",
-        data={"end": lambda one: one.lag.end},
+        data=(fields.END.within(_lag),),
     ),
     Column(
         "LAG", 11, lambda one: Cell(figures.count(one.lag.lag)), lambda one: one.lag.lag, right=True,
         falling=True, least=6, narrow=lambda one: Cell(figures.short(one.lag.lag)),
         about="end minus committed offset",
-        data={"lag_records": lambda one: one.lag.lag},
+        data=(fields.LAG_RECORDS.within(_lag),),
     ),
     Column(
         "TIME", 9, lambda one: Cell(figures.age(one.lag.seconds, one.lag.method)),
         lambda one: one.lag.seconds, drop=1, right=True, falling=True,
         about="age of the first unread record; ≈: estimated",
-        data={"lag_seconds": lambda one: figures.rounded(one.lag.seconds), "lag_method": lambda one: one.lag.method},
+        data=(fields.LAG_SECONDS.within(_lag), fields.LAG_METHOD.within(_lag)),
     ),
     Column(
         "MARGIN", 7, _margin, lambda one: one.lag.margin, drop=3, right=True,
         about="how long that record is still kept, by the topic's retention",
-        data={
-            "retention_margin_seconds": lambda one: figures.rounded(one.lag.margin),
-            "lost_records": lambda one: one.lag.lost,
-        },
+        data=(fields.MARGIN.within(_lag), fields.LOST.within(_lag)),
     ),
     Column(
         "TREND(5m)", 9, lambda one: Cell(figures.course(one.recent, TREND), "accent"),
         lambda one: one.lag.lag, drop=6,
         stretch=lambda one, width: Cell(figures.course(one.recent, width), "accent"),
         about="the lag of the last five minutes, from when the screen was opened",
-        data={},
     ),
     Column(
         "MEMBER", 12, lambda one: Cell(_member(one)), _member, drop=2, grows=True,
         about="the member that reads it, and its host",
-        data={
-            "member_id": lambda one: one.lag.member and one.lag.member.member_id,
-            "client_id": lambda one: one.lag.member and one.lag.member.client_id,
-            "host": lambda one: one.lag.member and one.lag.member.host,
-        },
+        data=tuple(one.within(_lag) for one in (fields.MEMBER_ID, fields.CLIENT_ID, fields.HOST)),
     ),
     Column(
         "NOTE", 8, lambda one: Cell(one.lag.note, "warn"), lambda one: one.lag.note, drop=7, grows=True,
         about="why something is not known, and what is lost",
-        data={"note": lambda one: one.lag.note or None},
+        data=(Field("note", of=lambda one: one.lag.note or None),),
     ),
 )  # fmt: skip
+FIELDS = fields_of(COLUMNS)

@@ -2,9 +2,10 @@
 
 from kcli.flows.monitor.snapshot import TopicLine
 from kcli.output.progress import size_text
+from kcli.output.tables import Field
 from kcli.tui import figures
 from kcli.tui.cells import Cell
-from kcli.tui.columns import Column
+from kcli.tui.columns import Column, fields_of
 
 
 def _size(line: TopicLine) -> Cell:
@@ -23,52 +24,80 @@ COLUMNS: tuple[Column[TopicLine], ...] = (
     Column(
         "TOPIC", 16, lambda one: Cell(one.topic), lambda one: one.topic, grows=True, least=6,
         about="the topic's name",
-        data={"topic": lambda one: one.topic},
+        data=(Field("topic", of=lambda one: one.topic),),
     ),
     Column(
         "PARTS", 6, lambda one: Cell(f"{one.partitions:,}"), lambda one: one.partitions, drop=4, right=True,
         falling=True,
-        about="partitions",
-        data={"partitions": lambda one: one.partitions},
+        data=(
+            Field("partitions", "number", of=lambda one: one.partitions, values="count", meaning="Partitions."),
+        ),
     ),
     Column(
         "RECORDS", 11, lambda one: Cell(figures.count(one.records)), lambda one: one.records, drop=3,
         right=True, falling=True,
-        about="offsets that are kept: compaction and markers make the number of records smaller",
-        data={"records": lambda one: one.records},
+        data=(
+            Field(
+                "records", "number", of=lambda one: one.records,
+                meaning="Offsets that are kept: compaction and markers make the number of records smaller; "
+                "null where it is unknown.",
+            ),
+        ),
     ),
     Column(
         "SIZE", 9, _size, lambda one: one.size, drop=1, right=True, falling=True,
-        about="bytes of the leaders' logs",
-        data={"size_bytes": lambda one: one.size},
+        data=(
+            Field(
+                "size_bytes", "size", of=lambda one: one.size,
+                meaning="Bytes of the leaders' logs; null where it is unknown.",
+            ),
+        ),
     ),
     Column(
         "IN", 9, lambda one: Cell(figures.rate(one.produced)), lambda one: one.produced, right=True,
         falling=True, least=6,
-        about="records written per second, since the reading before",
-        data={"produced_per_second": lambda one: figures.rounded(one.produced, 1)},
+        data=(
+            Field(
+                "produced_per_second", "number", of=lambda one: one.produced, digits=1, values="number?",
+                meaning="Records written per second, since the reading before; null where it is unknown.",
+            ),
+        ),
     ),
     Column(
         "GROUPS", 7, lambda one: Cell(str(one.groups)), lambda one: one.groups, drop=2, right=True,
         falling=True,
-        about="groups that read it",
-        data={"groups": lambda one: one.groups},
+        data=(
+            Field("groups", "number", of=lambda one: one.groups, values="count", meaning="Groups that read it."),
+        ),
     ),
     Column(
         "WORST LAG", 11, lambda one: Cell(figures.count(one.lag)), lambda one: one.lag, right=True,
         falling=True, least=6, narrow=lambda one: Cell(figures.short(one.lag)),
-        about="lag of the group with the most lag there",
-        data={"worst_lag_records": lambda one: one.lag},
+        data=(
+            Field(
+                "worst_lag_records", "number", of=lambda one: one.lag,
+                meaning="Lag of the group with the most lag there; null where it is unknown.",
+            ),
+        ),
     ),
     Column(
         "OF GROUP", 14, lambda one: Cell(one.worst or ""), lambda one: one.worst, drop=5, grows=True,
-        about="that group",
-        data={"worst_group": lambda one: one.worst},
+        data=(Field("worst_group", of=lambda one: one.worst, meaning="That group; null where there is none."),),
     ),
     Column(
         "HEALTH", 19, _health, lambda one: (one.offline or 0, one.under_replicated or 0), drop=6,
         falling=True,
         about="partitions without a leader, or with replicas that are not in sync",
-        data={"offline": lambda one: one.offline, "under_replicated": lambda one: one.under_replicated},
+        data=(
+            Field(
+                "offline", "number", of=lambda one: one.offline,
+                meaning="Partitions without a leader; null where it is unknown.",
+            ),
+            Field(
+                "under_replicated", "number", of=lambda one: one.under_replicated,
+                meaning="Partitions with replicas that are not in sync; null where it is unknown.",
+            ),
+        ),
     ),
 )  # fmt: skip
+FIELDS = fields_of(COLUMNS)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kcli.output.tables import Column
+from kcli.tui.columns import fields_of
 from kcli.tui.screens.brokers import Brokers
 from kcli.tui.screens.events import Events
 from kcli.tui.screens.group_config import GroupConfig
@@ -40,12 +41,12 @@ ELSEWHERE = {
         "GroupDescriptionList GroupDescription view.STATES"
     ],
     "commands/groups/_lag_output.py:LagOutput._rows": [
-        "GroupLagList GroupLag (*rows.COLUMNS['group'],*rows._TREND)",
-        "GroupLagList TopicLag rows.COLUMNS['topic']",
-        "GroupLagList PartitionLag rows.COLUMNS['partition']",
-        "GroupLagList MemberLag rows.COLUMNS['member']",
+        "GroupLagList GroupLag (*rows.COLUMNS['group'],*rows.TREND,*rows.WATCHED)",
+        "GroupLagList TopicLag (*rows.COLUMNS['topic'],*rows.WATCHED)",
+        "GroupLagList PartitionLag (*rows.COLUMNS['partition'],*rows.WATCHED)",
+        "GroupLagList MemberLag (*rows.COLUMNS['member'],*rows.WATCHED)",
     ],
-    "commands/groups/_list_run.py:run": ["GroupList Group (*COLUMNS,LAG)"],
+    "commands/groups/_list_run.py:run": ["GroupList Group (*COLUMNS,*LAG)"],
     # A document has the keys of the item, which the golden documents have.
     "commands/perf/result.py:print_result": ["PerfReport PerfReport FIGURES"],
     "commands/perf/result.py:_print_latencies": [],  # a table for people
@@ -84,7 +85,7 @@ def printed_kinds() -> Iterator[tuple[str, Printed]]:
         for call in found:
             yield place, _printed(place, call, names)
     for screen in _SCREENS:
-        keys = frozenset(key for column in screen.COLUMNS for key in column.data)
+        keys = _keys(fields_of(screen.COLUMNS))
         yield "tui/export.py:rendered", Printed(f"{screen.ITEM}List", screen.ITEM, keys)
 
 

@@ -22,12 +22,12 @@ from kcli.core.types import TopicPartition
 from kcli.exporter.address import Address
 from kcli.exporter.exposition import CLASSIC, OPENMETRICS, Family, Text
 from kcli.exporter.last_sample import LastSample
-from kcli.exporter.metrics import COMMITTED
+from kcli.exporter.metrics import OF_GROUPS, OF_PARTITIONS, STATES
 from kcli.exporter.page import Page
-from kcli.exporter.readiness import READY, notify
-from kcli.exporter.server import Server
+from kcli.exporter.server import READY, Server, notify
 from kcli.exporter.tls import ServerTls
 from kcli.exporter.users import Users
+from kcli.flows.lag.verdicts import WORDS
 from tests import in_process
 from tests.certificates import Authority
 from tests.command import kcli, start
@@ -38,6 +38,7 @@ from tests.fake.many_groups import ManyGroups
 from tests.unit.exporter.pages import labels, parsed
 from tests.unit.exporter.test_users import HASH, PASSWORD, basic
 
+(COMMITTED,) = (one for one in OF_PARTITIONS if one.name == "kcli_group_committed_offset")
 OPEN = "application/openmetrics-text;version=1.0.0"
 
 
@@ -238,7 +239,8 @@ def test_too_many_connections_are_closed_and_later_ones_served(cluster: FakeClus
 
 
 def test_a_warning_names_what_the_limit_leaves_out_once(cluster: FakeCluster, groups: ManyGroups) -> None:
-    with exporting(cluster.bootstrap, most=3 * 23) as running:
+    of_group = len(OF_GROUPS) + len(STATES) + len(WORDS)
+    with exporting(cluster.bootstrap, most=3 * of_group) as running:
         running.sampled(3)
         found = parsed(get(running.url).text)
         assert len(found["kcli_group_sum_lag_records"]) == len(groups.names)

@@ -13,7 +13,6 @@ from kcli.core.errors import ConfigError, ConnectError, NotKafkaError, TimedOutE
 from kcli.core.extras import installation
 from kcli.exporter.address import Address, parse_address
 from kcli.exporter.loop import Loop, open_monitor
-from kcli.exporter.readiness import READY, STOPPING, notify
 from kcli.exporter.tls import ServerTls
 from kcli.exporter.users import Users
 from kcli.flows.lag.measure import EXACT
@@ -33,7 +32,7 @@ def run(inv: Invocation, asked: ExporterOptions) -> int:
         accepts_topic=_pattern("--topics", asked.topics),
     )
     try:
-        from kcli.exporter.server import Server  # an optional extra
+        from kcli.exporter.server import READY, STOPPING, Server, notify  # an optional extra
     except ImportError as error:
         if not (error.name or "").startswith("prometheus_client"):
             raise

@@ -25,59 +25,110 @@ Row = dict[str, Any]
 Times = Mapping[GroupPartition, int]
 Records = Mapping[GroupPartition, "RecordsAround"]
 
+_RECORD = (
+    Column("offset", "id", values="count", meaning="Offset of the record."),
+    Column("timestamp", "epoch", values="integer?", meaning="Milliseconds since 1970; null without one."),
+    Column("time", "time", meaning="The same in UTC."),
+    Column("key", meaning="The key; null is null."),
+    Column("value", meaning="The value; null is null."),
+    Column("key_encoding", values=("base64",), sometimes=True, meaning="Where the key is not UTF-8."),
+    Column("value_encoding", values=("base64",), sometimes=True, meaning="Where the value is not UTF-8."),
+)
+
+
+def _peeked(key: str, meaning: str) -> Column:
+    return Column(key, values="objects?", sometimes=True, inner=_RECORD, meaning=meaning)
+
+
+_PLACE = (Column("topic"), Column("partition", "id"))
 GROUP = Column("group")
 OFFSETS = (
     GROUP,
-    Column("topic"),
-    Column("partition", "id"),
+    *_PLACE,
     Column("committed", "number", spare=1),
     Column("end", "number", spare=2),
     Column("lag_records", "number"),
     Column("log_start", "number", spare=5),
     Column("leader_epoch", "id", spare=7),
-    Column("metadata", spare=6),
+    Column("metadata", spare=6, meaning="Metadata of the commit."),
     Column("member_id", spare=9),
     Column("client_id", spare=4),
     Column("host", spare=8),
-    Column("commit_time", "time", wide=True),
+    Column("commit_time", "time", wide=True, meaning="When it was committed; null where it is unknown."),
     Column("note", "prose"),
 )
 MEMBERS = (
     GROUP,
-    Column("member_id"),
-    Column("instance_id", spare=4),
-    Column("client_id", spare=2),
-    Column("host", spare=3),
-    Column("partitions", "number"),
-    Column("assignment"),
-    Column("epoch", "id", spare=5),
-    Column("target_assignment", wide=True),
-    Column("subscription", wide=True),
-    Column("subscription_regex", wide=True),
-    Column("rack", wide=True),
-    Column("protocol", wide=True),
+    Column("member_id", values="string", meaning="Id of the member."),
+    Column("instance_id", spare=4, meaning="group.instance.id; null where it has none."),
+    Column("client_id", spare=2, meaning="Client id."),
+    Column("host", spare=3, meaning="Host of the member."),
+    Column("partitions", "number", meaning="How many partitions it has; null where they are unknown."),
+    Column(
+        "assignment",
+        values="objects?",
+        inner=_PLACE,
+        meaning="Partitions that it has; null where they are unknown.",
+    ),
+    Column("epoch", "id", spare=5, values="count?", meaning="Epoch of the member; null where it has none."),
+    Column(
+        "target_assignment",
+        wide=True,
+        values="objects?",
+        inner=_PLACE,
+        meaning="Partitions that it is to have.",
+    ),
+    Column("subscription", wide=True, values="strings", meaning="Topics that it subscribes to."),
+    Column("subscription_regex", wide=True, meaning="Regular expression that it subscribes to."),
+    Column("rack", wide=True, meaning="Rack of the member."),
+    Column("protocol", wide=True, meaning="classic or consumer, or the assignor."),
 )
 STATES = (
     GROUP,
-    Column("type", spare=2),
-    Column("state"),
+    Column("type", spare=2, meaning="classic, consumer, share or streams."),
+    Column("state", meaning="State of the group, as Kafka names it; null where it is unknown."),
     Column("coordinator", "id", spare=1),
-    Column("assignor", spare=3),
-    Column("epoch", "id", spare=4),
-    Column("assignment_epoch", "id", spare=5),
-    Column("member_count", "number"),
-    Column("protocol_type", wide=True),
+    Column("assignor", spare=3, meaning="Name of the assignor; null where there is none."),
+    Column(
+        "epoch",
+        "id",
+        spare=4,
+        values="count?",
+        meaning="Epoch or generation of the group; null where it has none.",
+    ),
+    Column(
+        "assignment_epoch",
+        "id",
+        spare=5,
+        values="count?",
+        meaning="Epoch of the assignment; null where it has none.",
+    ),
+    Column("member_count", "number", meaning="How many members; null where they are unknown."),
+    Column("protocol_type", wide=True, meaning="What the members are: consumer, connect, …"),
     Column("note", "prose"),
 )
-RECORDS = (
-    Column("topic"),
-    Column("partition", "id"),
-    Column("offset", "id"),
-    Column("is"),
-    Column("time", "time"),
-    Column("key"),
-    Column("value"),
+PARTS = (
+    Column(
+        "members",
+        values="objects?",
+        sometimes=True,
+        inner=tuple(one for one in MEMBERS if one.key not in ("group", "partitions")),
+        meaning="The members; null where they are unknown, absent where they were not requested.",
+    ),
+    Column(
+        "partitions",
+        values="objects?",
+        sometimes=True,
+        inner=(
+            *OFFSETS[1:],
+            _peeked("read", "The records before the commit, with --peek."),
+            _peeked("next", "The records after the commit, with --peek."),
+        ),
+        meaning="The partitions; null where they are unknown, absent where they were not requested.",
+    ),
 )
+"""What a description has in JSON besides the columns of its group."""
+RECORDS = (*_PLACE, _RECORD[0], Column("is"), *_RECORD[2:5])
 _SPARSE = ("leader_epoch", "metadata", "member_id", "client_id", "host", "note")
 LONGEST = 200
 """Characters of a value in a pipe; a key has half of it."""

@@ -7,11 +7,11 @@ from contextlib import ExitStack
 from itertools import chain
 from typing import Any
 
-from kcli.commands.groups._lag_rows import KINDS, columns
+from kcli.commands.groups._lag_rows import KINDS, WATCHED, columns
 from kcli.commands.shared.context import Invocation
 from kcli.output.blocks import Block
 from kcli.output.listing import list_rows
-from kcli.output.tables import Column, Rows, Screen, time_text
+from kcli.output.tables import Rows, Screen, time_text
 
 _HOME_AND_CLEAR = "\x1b[H\x1b[J"
 _OTHER_LINES = 2
@@ -66,7 +66,7 @@ class LagOutput(ExitStack):
         self._out.text("" if self._out.isatty else "\n")
 
     def _rows(self, screen: Screen | None = None) -> Rows:
-        at = (Column("at"),) if self._watched and self._out.list_kind() in ("tsv", "csv") else ()
+        at = WATCHED if self._watched and self._out.list_kind() in ("tsv", "csv") else ()
         printed = list_rows(
             self._out,
             "GroupLagList",

@@ -1,54 +1,41 @@
 """What ``kcli groups lag`` prints: columns and rows, by group, topic, partition or member. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kcli.core.admin.unknown_group import group_argument
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.groups.description import owner_fields
+from kcli.flows.lag import partition_lag as fields
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.measure import Measurement
-from kcli.flows.lag.partition_lag import PartitionLag
+from kcli.flows.lag.partition_lag import TREND, PartitionLag
 from kcli.flows.lag.summary import Summary, summaries_by, summary
-from kcli.flows.lag.verdicts import Trend
+from kcli.flows.lag.verdicts import VERDICT, Trend
 from kcli.output.blocks import Block, Frame
 from kcli.output.progress import counted, duration_text
-from kcli.output.tables import Column
+from kcli.output.tables import Column, row_of
 
 Row = dict[str, Any]
-
-_LAG = (
-    Column("lag_records", "number"),
-    Column("lag_seconds", "duration", spare=1),
-    Column("lag_method", wide=True),
-    Column("retention_margin_seconds", "duration", wide=True),
-    Column("lost_records", "number", wide=True),
-)
-_MEMBER = (Column("member_id", wide=True), Column("client_id", spare=4), Column("host", wide=True))
-_NO_MEMBER = owner_fields(None)
-_VERDICT = (Column("verdict"), Column("note", "prose"))
-_TREND = (
-    Column("consumed_per_second", "number", spare=2),
-    Column("produced_per_second", "number", spare=3),
-    Column("net_per_second", "number"),
-    Column("eta_seconds", "duration"),
-)
+_Frames = dict[tuple[object, ...], Frame]
 _ERRORS_AT_MOST = 3  # of groups that exceed a limit; more groups are reported by one error
-_PARTITIONS = Column("partitions", "number", spare=5)
 
-COLUMNS: dict[str, tuple[Column, ...]] = {
-    "group": (Column("group"), Column("state", spare=4), _PARTITIONS, *_LAG, *_VERDICT),
-    "topic": (Column("group"), Column("topic"), _PARTITIONS, *_LAG, *_VERDICT),
-    "partition": (
-        Column("group"), Column("topic"), Column("partition", "id"), Column("committed", "number", spare=2),
-        Column("end", "number", spare=3), Column("log_start", "number", wide=True), *_LAG, *_MEMBER, *_VERDICT,
-    ),
-    "member": (
-        Column("group"), Column("member_id", spare=4), Column("client_id"), Column("host", spare=6), _PARTITIONS,
-        *_LAG, *_VERDICT,
-    ),
-}  # fmt: skip
+_END = (VERDICT, Column("note", "prose"))
+BY_GROUP = (fields.GROUP, fields.STATE, *fields.OF_SUMMARY, *_END)
+BY_TOPIC = (fields.GROUP, fields.TOPIC, *fields.OF_SUMMARY, *_END)
+BY_PARTITION = (*fields.OF_PARTITION, *_END)
+BY_MEMBER = (
+    fields.GROUP,
+    replace(fields.MEMBER_ID, wide=False, spare=4),
+    replace(fields.CLIENT_ID, spare=0),
+    replace(fields.HOST, wide=False, spare=6),
+    *fields.OF_SUMMARY,
+    *_END,
+)
+WATCHED = (Column("at", values="time", sometimes=True, meaning="When it was measured; only with --watch."),)
+COLUMNS = {"group": BY_GROUP, "topic": BY_TOPIC, "partition": BY_PARTITION, "member": BY_MEMBER}
 KINDS = {"group": "GroupLag", "topic": "TopicLag", "partition": "PartitionLag", "member": "MemberLag"}
 
 
@@ -69,15 +56,15 @@ def columns(by: str, *, watched: bool) -> tuple[Column, ...]:
     """Columns for rates are added where groups are watched."""
     if not watched or by != "group":
         return COLUMNS[by]
-    index = COLUMNS[by].index(_VERDICT[0])
-    return (*COLUMNS[by][:index], *_TREND, *COLUMNS[by][index:])
+    index = COLUMNS[by].index(VERDICT)
+    return (*COLUMNS[by][:index], *TREND, *COLUMNS[by][index:])
 
 
 def lag_rows(
     found: Measurement, verdicts: dict[str, GroupVerdict], by: str, *, only_lagging: bool
 ) -> Iterator[Iterable[Mapping[str, Any]]]:
     """The rows of each group; as a Block where that is possible."""
-    frames: dict[tuple[int, str | None, bool | None], Frame] = {}
+    frames: _Frames = {}
     for one in found.sample.groups:
         rows, verdict = found.rows[one.group], verdicts[one.group]
         if by == "partition" and not only_lagging and isinstance(rows, LagColumns):
@@ -143,75 +130,33 @@ def _rows_of(
         return (
             {"group": group, **owner_fields(member), **_sum(one, verdict)} for member, one in members.items()
         )
-    return [{"group": group, "state": state or None, **_sum(summary(rows), verdict), **_trend(verdict.trend)}]
+    trend = {} if verdict.trend is None else row_of(TREND, verdict.trend)
+    return [{"group": group, "state": state or None, **_sum(summary(rows), verdict), **trend}]
 
 
 def _sum(one: Summary, verdict: GroupVerdict) -> Row:
-    return {
-        "partitions": one.partitions,
-        "lag_records": one.lag,
-        "lag_seconds": _rounded(one.seconds),
-        "lag_method": one.method,
-        "retention_margin_seconds": _rounded(one.margin),
-        "lost_records": one.lost,
-        "verdict": verdict.verdict,
-        "note": one.note or None,
-    }
-
-
-def _block(
-    lags: LagColumns, verdict: GroupVerdict, frames: dict[tuple[int, str | None, bool | None], Frame]
-) -> Block:
-    """Rows by partition of a group without notes. Groups with the same logs share a frame, which ``frames`` keeps."""
-    logs = lags.logs
-    alike = True if all(lags.lags) else None if any(lags.lags) else False
-    columns: dict[str, Sequence[Any]] = {"committed": lags.committed, "lag_records": lags.lags}
-    if alike is None:
-        columns |= {"lag_seconds": lags.seconds, "lag_method": lags.methods}
-    if owners := lags.owners:
-        members = [owner_fields(owners.get(tp)) for tp in logs.partitions]
-        columns |= {key: [member[key] for member in members] for key in _NO_MEMBER}
-    key = (id(logs), verdict.verdict, alike)
-    if key not in frames:
-        shared = {**_NO_MEMBER, "retention_margin_seconds": None, "lost_records": 0}
-        shared |= {"verdict": verdict.verdict, "note": None}
-        if alike is not None:
-            shared |= {"lag_seconds": lags.seconds[0], "lag_method": lags.methods[0]}
-        of_logs: dict[str, Sequence[Any]] = {"topic": logs.topics, "partition": logs.numbers}
-        of_logs |= {"end": logs.ends, "log_start": logs.starts}
-        frames[key] = Frame(len(lags), shared, of_logs)
-    return Block(frames[key], {"group": lags.group}, columns)
+    return {**row_of(fields.OF_SUMMARY, one), "verdict": verdict.verdict, "note": one.note or None}
 
 
 def _partition(row: PartitionLag, verdict: GroupVerdict) -> Row:
-    return {
-        "group": row.group,
-        "topic": row.tp.topic,
-        "partition": row.tp.partition,
-        "committed": row.committed,
-        "end": row.end,
-        "log_start": row.log_start,
-        "lag_records": row.lag,
-        "lag_seconds": _rounded(row.seconds),
-        "lag_method": row.method,
-        "retention_margin_seconds": _rounded(row.margin),
-        "lost_records": row.lost,
-        **owner_fields(row.member),
-        "verdict": verdict.verdict,
-        "note": row.note or None,
-    }
+    return {**row_of(fields.OF_PARTITION, row), "verdict": verdict.verdict, "note": row.note or None}
 
 
-def _trend(trend: Trend | None) -> Row:
-    if trend is None:
-        return {}
-    return {
-        "consumed_per_second": _rounded(trend.consumed, 1),
-        "produced_per_second": _rounded(trend.produced, 1),
-        "net_per_second": _rounded(trend.net, 1),
-        "eta_seconds": _rounded(trend.eta, 0),
-    }
-
-
-def _rounded(value: float | None, digits: int = 3) -> float | None:
-    return None if value is None else round(value, digits)
+def _block(lags: LagColumns, verdict: GroupVerdict, frames: _Frames) -> Block:
+    """Rows by partition of a group without notes. Groups with the same logs share a frame, which ``frames`` keeps."""
+    shared: dict[str, Any] = {"verdict": verdict.verdict, "note": None}
+    columns: dict[str, Sequence[Any]] = {}
+    of_logs: dict[str, Sequence[Any]] = {}
+    for field in fields.OF_PARTITION:
+        value = field.of(lags)
+        if not isinstance(value, list | tuple):
+            shared[field.key] = value
+        elif any(value is one for one in lags.logs):
+            of_logs[field.key] = value
+        else:
+            columns[field.key] = value
+    group = {fields.GROUP.key: shared.pop(fields.GROUP.key)}
+    key = (id(lags.logs), *shared.items())
+    if key not in frames:
+        frames[key] = Frame(len(lags), shared, of_logs)
+    return Block(frames[key], group, columns)

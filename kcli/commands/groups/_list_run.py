@@ -15,12 +15,20 @@ from kcli.output.tables import Column
 
 COLUMNS = (
     Column("group"),
-    Column("type", spare=1),
-    Column("state"),
-    Column("protocol_type", spare=3),
+    Column(
+        "type",
+        spare=1,
+        meaning="classic, consumer, share or streams; null or empty where the broker does not say.",
+    ),
+    Column("state", meaning="State of the group, as Kafka names it; null where it is unknown."),
+    Column(
+        "protocol_type",
+        spare=3,
+        meaning="What the members are: consumer, connect, …; null where it is unknown.",
+    ),
     Column("coordinator", "id", spare=2),
 )
-LAG = Column("lag_records", "number")
+LAG = (Column("lag_records", "number", sometimes=True),)
 
 
 def run(
@@ -46,8 +54,8 @@ def run(
             found = _reading(inv, admin, found, topic)
             unknown_topic = not found and not _exists(inv, admin, topic)
         lags = _lags(inv, admin, found) if with_lag or sort == "lag" else None
-    columns = COLUMNS if lags is None else (*COLUMNS, LAG)
-    rows = [_row(one) | ({} if lags is None else {LAG.key: lags.get(one.group_id)}) for one in found]
+    columns = COLUMNS if lags is None else (*COLUMNS, *LAG)
+    rows = [_row(one) | ({} if lags is None else {LAG[0].key: lags.get(one.group_id)}) for one in found]
     rows.sort(key=lambda row: _order(row, sort))
     print_rows(inv, "GroupList", columns, rows, cluster, item="Group")
     return inv.finish(done=not unknown_topic)
@@ -111,7 +119,7 @@ def _lags(inv: Invocation, admin: Admin, found: Sequence[ListedGroup]) -> dict[s
 def _order(row: dict[str, Any], sort: str) -> tuple[Any, ...]:
     if sort != "lag":
         return (row[sort], row["group"])
-    lag = row[LAG.key]
+    lag = row[LAG[0].key]
     return (lag is None, -(lag or 0), row["group"])
 
 

@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kcli.flows.lag.partition_lag import MEASURED
+
 _LABELS = ("group", "state", "topic", "partition", "member_id", "client_id", "host")
-_GAUGES = {
-    "lag_records": ("kcli_group_lag_records", "Records between the committed offset and the end of the log."),
-    "lag_seconds": ("kcli_group_lag_seconds", "Age of the first unread record."),
-    "retention_margin_seconds": (
-        "kcli_group_retention_margin_seconds",
-        "How long the first unread record is kept at least.",
-    ),
-    "lost_records": ("kcli_group_lost_records", "Offsets between the commit and the start of the log."),
-    "committed": ("kcli_group_committed_offset", "The committed offset."),
-    "end": ("kcli_group_log_end_offset", "The end of the log."),
-}
 
 
 _MISSING = "kcli_lag_missing_parts"
@@ -27,13 +18,14 @@ def openmetrics(rows: Iterable[Mapping[str, Any]], missing: int) -> Iterator[str
     asked for could not be read.
     """
     kept = list(rows)
-    for key, (name, text) in _GAUGES.items():
-        samples = [(row, row[key]) for row in kept if row.get(key) is not None]
+    for field in MEASURED:
+        name = field.metric
+        samples = [(row, row[field.key]) for row in kept if row.get(field.key) is not None]
         if not samples:
             continue
-        yield f"# HELP {name} {text}\n"
+        yield f"# HELP {name} {field.sentence}\n"
         yield f"# TYPE {name} gauge\n"
-        if key.endswith("_seconds"):
+        if name.endswith("_seconds"):
             yield f"# UNIT {name} seconds\n"
         for row, value in samples:
             yield f"{name}{{{_labels(row)}}} {value}\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import sub
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
 from kcli.core.types import TopicPartition
@@ -16,9 +16,12 @@ from kcli.flows.groups.description import assigned
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag
 from kcli.flows.lag.sample import GroupSample
+from kcli.output.tables import Field
 
 if TYPE_CHECKING:  # loaded where groups are described
     from kcli.core.admin.group_description import GroupDescription, MemberDescription
+
+T = TypeVar("T")
 
 
 class Logs(NamedTuple):
@@ -34,51 +37,96 @@ class Logs(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class LagColumns(Collection[PartitionLag]):
-    """A group's rows. ``committed`` and ``lags`` (records) are in the order of ``logs``."""
+    """A group's rows. Each attribute of a ``PartitionLag`` is a sequence in the order of ``logs`` here, or one value that
+    all rows have.
+    """
 
     group: str
     logs: Logs
     committed: Sequence[int]
-    lags: list[int]
+    lag: list[int]
     description: GroupDescription | None
+    _owners: Mapping[TopicPartition, MemberDescription] | None = None
+    margin = None
+    lost = 0
+    note = ""
+    at_risk = False
 
     @property
-    def owners(self) -> Mapping[TopicPartition, MemberDescription]:
+    def tp(self) -> TopicPartitions:
+        """The partitions."""
+        return self.logs.partitions
+
+    @property
+    def topic(self) -> list[str]:
+        """Their topics."""
+        return self.logs.topics
+
+    @property
+    def partition(self) -> list[int]:
+        """Their numbers."""
+        return self.logs.numbers
+
+    @property
+    def end(self) -> list[int]:
+        """The ends of the logs."""
+        return self.logs.ends
+
+    @property
+    def log_start(self) -> list[int]:
+        """The starts of the logs."""
+        return self.logs.starts
+
+    @property
+    def member(self) -> list[MemberDescription | None] | None:
         """The member of each partition. Most groups of a cluster are never asked for them."""
-        return {} if self.description is None else assigned(self.description)
+        if self.description is None:
+            return None
+        if self._owners is None:
+            self._owners = assigned(self.description)
+        return [self._owners.get(tp) for tp in self.logs.partitions] if self._owners else None
 
     @property
-    def seconds(self) -> list[float | None]:
+    def seconds(self) -> list[float | None] | float | None:
         """Lag in time: known where nothing is unread."""
-        return [None if lag else 0.0 for lag in self.lags]
+        return self._by_drained(0.0, None)
 
     @property
-    def methods(self) -> list[str]:
+    def method(self) -> list[str] | str:
         """How the lag in time is known."""
-        return [UNKNOWN if lag else READ for lag in self.lags]
+        return self._by_drained(READ, UNKNOWN)
+
+    @property
+    def drained(self) -> list[bool] | bool:
+        """Whether nothing is unread."""
+        return self._by_drained(True, False)
+
+    def _by_drained(self, read: T, unread: T) -> list[T] | T:
+        if all(self.lag):
+            return unread
+        return [unread if lag else read for lag in self.lag] if any(self.lag) else read
+
+    def each(self, value: Any) -> Sequence[Any]:
+        """An attribute as a sequence: with one value for each row."""
+        return value if isinstance(value, list | tuple) else [value] * len(self.lag)
 
     def __len__(self) -> int:
-        return len(self.lags)
+        return len(self.lag)
 
     def __iter__(self) -> Iterator[PartitionLag]:
-        logs, owners = self.logs, self.owners
-        columns = (
-            logs.partitions,
-            self.committed,
-            logs.ends,
-            logs.starts,
-            self.lags,
-            self.seconds,
-            self.methods,
-        )
-        for tp, at, end, start, lag, seconds, method in zip(*columns, strict=True):
-            yield PartitionLag(
-                self.group, tp, at, end, start, lag, seconds, method, margin=None, lost=0,
-                member=owners.get(tp), note="", drained=not lag,
-            )  # fmt: skip
+        return map(PartitionLag, *(self.each(getattr(self, name)) for name in PartitionLag._fields))
 
     def __contains__(self, row: object) -> bool:
         return any(one == row for one in self)
+
+
+def by_partition(field: Field[Any], rows: Collection[PartitionLag]) -> Sequence[Any]:
+    """The values of a field, by partition."""
+    if isinstance(rows, LagColumns):
+        return rows.each(field.of(rows))
+    if field.digits is None:
+        return list(map(field.of, rows))
+    return list(map(field.value, rows))
 
 
 class ColumnsOf:

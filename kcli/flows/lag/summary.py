@@ -34,7 +34,7 @@ def summaries_by(rows: Iterable[PartitionLag], key: Callable[[PartitionLag], K])
 def summary(rows: Collection[PartitionLag]) -> Summary:
     """The summary of any number of rows, including none."""
     if isinstance(rows, LagColumns):
-        lag = sum(rows.lags)
+        lag = sum(rows.lag)
         seconds, method = (None, UNKNOWN) if lag else (0.0, READ)
         return Summary(len(rows), lag, seconds, method, margin=None, lost=0, note="")
     lags = [row.lag for row in rows if row.lag is not None]

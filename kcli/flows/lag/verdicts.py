@@ -14,10 +14,14 @@ from typing import Any, NamedTuple
 from kcli.core.types import TopicPartition
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.partition_lag import PartitionLag
+from kcli.output.tables import Column
 
 OK, SLOW, STALLED, STOPPED, EMPTY = "ok", "slow", "stalled", "stopped", "empty"
 REBALANCING, REWOUND, LOSS_RISK = "rebalancing", "rewound", "loss risk"
 WORDS = (OK, SLOW, STALLED, STOPPED, EMPTY, REBALANCING, REWOUND, LOSS_RISK)
+VERDICT = Column(
+    "verdict", values=(*WORDS, None), meaning="The state of the group in a word; null where it is unknown."
+)
 
 _MOVING = frozenset(("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"))
 _WITHOUT_MEMBERS = frozenset(("Empty", "Dead"))
@@ -58,7 +62,7 @@ class _Reading:
         if isinstance(rows, LagColumns):
             logs = rows.logs
             self.partitions, self.offsets, self.log_ends = logs.partitions, rows.committed, logs.ends
-            self.lag, self.complete = sum(rows.lags), True
+            self.lag, self.complete = sum(rows.lag), True
         else:
             known = [
                 (row.tp, row.committed, row.end, 0 if row.drained else row.lag or 0)

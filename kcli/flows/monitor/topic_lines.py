@@ -56,7 +56,7 @@ def _readers(rows: Mapping[str, Collection[PartitionLag]]) -> dict[str, dict[str
     found: dict[str, dict[str, int]] = {}
     for name, some in rows.items():
         if isinstance(some, LagColumns):
-            pairs = zip(some.logs.topics, some.lags, strict=True)
+            pairs = zip(some.logs.topics, some.lag, strict=True)
         else:
             pairs = zip((row.tp.topic for row in some), (row.lag or 0 for row in some), strict=True)
         for topic, lag in pairs:

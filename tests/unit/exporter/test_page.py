@@ -10,7 +10,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.types import TopicPartition
 from kcli.exporter.exposition import CLASSIC, FORMATS, OPENMETRICS, document, gzipped, labels_of
-from kcli.exporter.metrics import METRICS, OF_HEALTH, STATES
+from kcli.exporter.metrics import METRICS, OF_GROUPS, OF_HEALTH, OF_PARTITIONS, STATES
 from kcli.exporter.page import Pages
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.partition_lag import READ, RecordTime
@@ -181,15 +181,16 @@ def test_the_limit_leaves_out_partitions_first_and_whole_groups_by_name() -> Non
     read = reading(0, *groups, ends={P0: 10, P1: 5})
     whole = page_of(read)
     assert whole.dropped == 0
-    of_group = 6 + len(STATES) + len(WORDS)
-    page = page_of(read, most=3 * of_group + 2 * 12)
-    assert page.dropped == 12
+    of_group = len(OF_GROUPS) + len(STATES) + len(WORDS)
+    of_partitions = 2 * len(OF_PARTITIONS)
+    page = page_of(read, most=3 * of_group + 2 * of_partitions)
+    assert page.dropped == of_partitions
     found = parsed(text_of(page))
     assert {dict(one)["group"] for one in found["kcli_group_sum_lag_records"]} == {"a", "b", "c"}
     assert {dict(one)["group"] for one in found["kcli_group_lag_records"]} == {"a", "b"}
     least = page_of(read, most=2 * of_group)
     assert {dict(one)["group"] for one in parsed(text_of(least))["kcli_group_sum_lag_records"]} == {"a", "b"}
-    assert least.dropped == of_group + 3 * 12
+    assert least.dropped == of_group + 3 * of_partitions
     assert parsed(text_of(page_of(read, most=1))).keys() == {"kcli_cluster_info", "kcli_cluster_brokers"}
 
 

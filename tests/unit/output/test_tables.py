@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from kcli.output import envelope, style
 from kcli.output.listing import list_rows
 from kcli.output.stdout import Output
-from kcli.output.tables import Column, Screen
+from kcli.output.tables import Column, Field, Screen, row_of
 
 COLUMNS = (
     Column("name"),
@@ -336,3 +336,12 @@ def test_an_empty_value_is_a_dash_in_plain_output_like_a_missing_one() -> None:
 
 def test_a_name_that_several_rows_have_is_one_line() -> None:
     assert printed("name", [{"name": "a"}, {"name": "b"}, {"name": "a"}]) == "a\nb\n"
+
+
+def test_a_field_takes_its_value_from_what_a_row_is_made_from() -> None:
+    width = Field("width", "number", of=abs, digits=1, meaning="How wide; null where it is unknown.")
+    name = Field("name", of=lambda one: one or None, meaning="Its name")
+    assert row_of((width,), -2.345) == {"width": 2.3}
+    assert name.value("") is None
+    assert row_of((name, width.within(len)), "abc") == {"name": "abc", "width": 3}
+    assert (width.sentence, name.sentence) == ("How wide.", "Its name.")

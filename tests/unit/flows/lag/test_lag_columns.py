@@ -6,9 +6,9 @@ from kcli.core.admin.commit_columns import CommitColumns
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds
-from kcli.flows.lag.lag_columns import ColumnsOf, LagColumns
+from kcli.flows.lag.lag_columns import ColumnsOf, LagColumns, by_partition
 from kcli.flows.lag.measure import lags_of
-from kcli.flows.lag.partition_lag import partition_lags
+from kcli.flows.lag.partition_lag import OF_PARTITION, partition_lags
 from kcli.flows.lag.sample import GroupSample, LagSample
 from kcli.flows.lag.summary import summary
 from kcli.flows.lag.verdicts import History
@@ -33,6 +33,8 @@ def test_columns_are_rows(offsets: tuple[int, int], *, owned: bool) -> None:
     assert list(columns) == rows
     assert len(columns) == len(rows)
     assert summary(columns) == summary(rows)
+    for field in OF_PARTITION:
+        assert list(by_partition(field, columns)) == [field.value(row) for row in rows], field.key
     by_column, by_row = History(), History()
     for at, rows_then in ((NOW, columns), (NOW + 10_000, columns)):
         by_column.add_rows(at, "g", rows_then, "Stable")

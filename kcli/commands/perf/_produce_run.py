@@ -136,8 +136,8 @@ def _read_back(inv: Invocation, reader: ReadBack, measured: Measurement, stop: S
 def _checked(flags: Mapping[str, Any]) -> Values:
     if flags["num_records"] is None and flags["duration"] is None:
         raise usage(
-            "kcli perf produce: how much is to be sent?",
-            why="neither --num-records nor --duration is given",
+            "kcli perf produce: missing --num-records or --duration",
+            why="one of them limits how much is sent",
             do="--num-records 1M, or --duration 30s",
         )
     values = values_of(flags, "produce")

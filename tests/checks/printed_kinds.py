@@ -36,16 +36,16 @@ ELSEWHERE = {
     "commands/txn/_describing.py:_describe_id": [
         "TransactionDescriptionList TransactionDescription view.TRANSACTION"
     ],
-    "commands/groups/_describe_run.py:DescribeRun._print_rows": [
+    "commands/groups/_describing.py:Describing._print_rows": [
         "GroupDescriptionList GroupDescription view.STATES"
     ],
-    "commands/groups/_lag_output.py:LagOutput._rows": [
+    "commands/groups/lag_output.py:LagOutput._rows": [
         "GroupLagList GroupLag (*rows.COLUMNS['group'],*rows._TREND)",
         "GroupLagList TopicLag rows.COLUMNS['topic']",
         "GroupLagList PartitionLag rows.COLUMNS['partition']",
         "GroupLagList MemberLag rows.COLUMNS['member']",
     ],
-    "commands/groups/_list_run.py:run": ["GroupList Group (*COLUMNS,LAG)"],
+    "commands/groups/_listing.py:list_groups": ["GroupList Group (*COLUMNS,LAG)"],
     # A document has the keys of the item, which the golden documents have.
     "commands/perf/_output.py:print_result": ["PerfReport PerfReport (*_RATES,*_LATENCIES,*_COUNTS,*_TIMES)"],
     "commands/perf/_output.py:_print_latencies": [],  # a table for people

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kcli.commands.groups._rewind_target import spec_target
+from kcli.commands.groups.rewind.options import spec_target
 
 
 @pytest.fixture

@@ -467,7 +467,7 @@ def test_what_a_broker_refuses_is_reported(
     assert world.stable(number) == 3
 
 
-@pytest.mark.parametrize(("line", "status"), [("--dry-run", "planned"), ("--confirm t", "done")])
+@pytest.mark.parametrize(("line", "status"), [("--dry-run", "planned"), ("--yes", "done")])
 def test_a_partition_that_cannot_be_read_is_refused_while_another_is_ended(
     world: World, line: str, status: str
 ) -> None:

@@ -28,10 +28,10 @@ from kcli.flows.rewind.live import LiveResult
 from kcli.flows.rewind.offsets_log import OffsetsLog
 from kcli.flows.rewind.outcomes import GroupReport
 from kcli.flows.rewind.plan import GroupPlan, Remedies, RewindPlan
+from kcli.flows.rewind.preparing import Wait, survey_when_ready, wait_until_empty
 from kcli.flows.rewind.remarks import outcome_errors, plan_remarks
 from kcli.flows.rewind.requests import request_of_group, request_of_undo
 from kcli.flows.rewind.survey import RewindRequest
-from kcli.flows.rewind.waiting import Wait, survey_when_ready, wait_until_empty
 from kcli.flows.rewind.watching import WATCH_SECONDS, OpenPartition, Watcher
 from kcli.tui.actions import TO_GROUP, UNDO, Actions, CancelledError, Proposal, Result, Trouble, Voice, Wish
 

@@ -1,12 +1,12 @@
 """What ``kcli groups describe`` shows. The rows are made in ``_description_rows.py``."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kcli.account.survey import Missing
 from kcli.commands.groups import _description_rows as view
 from kcli.commands.shared.cluster import connect, listed_groups, open_admin, unique
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.record_consumer import record_consumer
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import GroupPartition
@@ -15,8 +15,10 @@ from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import Node
 from kcli.flows.groups.description import Described, commits_of, describe_groups, missing_in
 from kcli.flows.groups.nearest import name_nearest
-from kcli.flows.groups.readers import of_consumers
 from kcli.output.tables import Column
+
+if TYPE_CHECKING:
+    from kcli.core.consumer.consumer import Consumer
 
 DOCUMENTS = ("json", "ndjson", "yaml")
 FOR_PROGRAMS = (*DOCUMENTS, "tsv", "csv")
@@ -61,8 +63,8 @@ class Describing:
 
     def _listed(self, admin: Admin, match: str | None, *, internal: bool) -> list[ListedGroup]:
         """The groups that are described without being named. Kafka's script lists consumer groups only."""
-        rows = listed_groups(self.inv, admin, match, internal=internal)
-        return of_consumers(rows) if self.form == "kafka" else rows
+        of_consumers = self.form == "kafka"
+        return listed_groups(self.inv, admin, match, internal=internal, of_consumers=of_consumers)
 
     def _existing(self, described: Mapping[str, Described | KcliError]) -> list[Described]:
         """The groups that exist. A missing group is an error if it was named, else it has been deleted meanwhile."""
@@ -80,15 +82,19 @@ class Describing:
                 found.append(group)
         return found
 
+    def _consumer(self) -> "Consumer":
+        # Only where records are read.
+        from kcli.commands.shared.record_consumer import record_consumer
+
+        return record_consumer(self.inv)
+
     def _read_times(self, admin: Admin, commits: Mapping[GroupPartition, int]) -> view.Times:
         """When each commit was made, in ms since the epoch, where that can be found."""
         # Loads the consumer.
         from kcli.flows.groups.commit_times import read_commit_times
 
         try:
-            return read_commit_times(
-                admin, lambda: record_consumer(self.inv), commits, timeout=self.inv.timeout
-            )
+            return read_commit_times(admin, self._consumer, commits, timeout=self.inv.timeout)
         except KcliError as error:
             self.inv.talk.warn(f"commit times are not known: {error}")
             return {}
@@ -98,7 +104,7 @@ class Describing:
         # Loads the consumer.
         from kcli.flows.groups.records_around import read_around_commits
 
-        with record_consumer(self.inv) as consumer:
+        with self._consumer() as consumer:
             return read_around_commits(
                 consumer, groups, count, timeout=self.inv.timeout, warn=self.inv.talk.warn
             )

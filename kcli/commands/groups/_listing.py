@@ -10,7 +10,6 @@ from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import ListedGroup
 from kcli.flows.groups.nearest import topics_without_groups
-from kcli.flows.groups.readers import readers_of
 from kcli.output.tables import Column
 
 COLUMNS = (
@@ -58,6 +57,8 @@ def _words(text: str | None) -> list[str]:
 
 def _reading(inv: Invocation, admin: Admin, found: Sequence[ListedGroup], topic: str) -> list[ListedGroup]:
     """The groups that read ``topic``; those of which that is not known are missing."""
+    from kcli.flows.groups.readers import readers_of  # only with --topic
+
     readers = readers_of(admin, found, topic)
     for part in readers.missing:
         inv.talk.warn(f"{part.what} is not known: {part.error}")

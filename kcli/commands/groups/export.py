@@ -22,7 +22,6 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import TopicPartitions
 from kcli.commands.shared.types import GROUP
 from kcli.commands.shared.usage import usage
-from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.errors import NotFoundError
 from kcli.output.progress import counted
@@ -96,8 +95,7 @@ def export_groups(
         )
     form = _form(inv, form, timed=timed, zookeeper=zookeeper is not None)
     # Clients and formats are loaded when the command runs.
-    from kcli.flows.transfer.exporting import file_text, representable, with_times
-    from kcli.flows.transfer.file import write_file
+    from kcli.flows.transfer import exporting, file
 
     groups, warning = None if every else unique(names), ""
     if zookeeper is not None:
@@ -108,50 +106,37 @@ def export_groups(
         offsets = export.offsets
     else:
         with open_admin(inv) as admin:
-            export, warning = _read(inv, admin, groups, scopes, ids=form == "ndjson", internal=internal)
-            offsets = with_times(admin, export.offsets, inv.lacks) if timed else export.offsets
-    offsets = representable(form, offsets, inv.lacks)
+            export = exporting.export_offsets(
+                admin,
+                connect(inv, admin),
+                groups,
+                selected(scopes),
+                at_ms=wall_ms(),
+                with_topic_ids=form == "ndjson",
+                internal=internal,
+            )
+            _report_missing(inv, export, groups, scopes)
+            if every:
+                warning = warn_of_hidden(inv, admin, "groups", unsure=export.unsure)
+            offsets = exporting.with_times(admin, export.offsets, inv.lacks) if timed else export.offsets
+    offsets = exporting.representable(form, offsets, inv.lacks)
     done = bool(offsets) or (not export.offsets and export.groups > 0 and not scopes)
     if done:
-        text = file_text(form, offsets, inv.missing, warning, with_group=groups is None or len(groups) > 1)
+        text = exporting.file_text(
+            form, offsets, inv.missing, warning, with_group=groups is None or len(groups) > 1
+        )
         if path is None:
             inv.out.shown(text)
             inv.out.flush()
         else:
             if not inv.dry_run:
-                write_file(path, text)
+                file.write_file(path, text)
             of = counted(len({saved.group for saved in offsets}), "group")
             verb = "would write" if inv.dry_run else "wrote"
             inv.talk.note(f"{verb} {counted(len(offsets), 'committed offset')} of {of} to {path}")
     elif groups is None and not export.groups:
         inv.talk.note(no_groups(None, partial=bool(export.missing)))
     return inv.finish(done=done)
-
-
-def _read(
-    inv: Invocation,
-    admin: Admin,
-    names: Sequence[str] | None,
-    scopes: Sequence[TopicPartitions],
-    *,
-    ids: bool,
-    internal: bool,
-) -> tuple[Export, str]:
-    """The commits of the cluster, and the warning that there may be more groups."""
-    # Clients are loaded when the command runs.
-    from kcli.flows.transfer.exporting import export_offsets
-
-    export = export_offsets(
-        admin,
-        connect(inv, admin),
-        names,
-        selected(scopes),
-        at_ms=wall_ms(),
-        with_topic_ids=ids,
-        internal=internal,
-    )
-    _report_missing(inv, export, names, scopes)
-    return export, "" if names is not None else warn_of_hidden(inv, admin, "groups", unsure=export.unsure)
 
 
 def _report_missing(

@@ -1,5 +1,8 @@
 """``kcli groups lag``: show how far groups are behind. Its options; what it shows: ``_measuring.py``."""
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -9,7 +12,6 @@ from kcli.commands.groups.lag_options import LagOptions
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.garbage import uncollected
 from kcli.commands.shared.options import LIKE_A_DURATION, OUTPUT_KINDS, AttachedOption
 from kcli.commands.shared.types import DURATION, GROUP, TOPIC, CountType
 
@@ -98,7 +100,7 @@ def lag(inv: Invocation, /, **given: Any) -> int:
     if asked.watch is None:
         inv.page()
     with (
-        uncollected(wanted=asked.watch is None and asked.method == "off"),
+        _uncollected(wanted=asked.watch is None and asked.method == "off"),
         open_admin(inv) as admin,
     ):
         cluster = connect(inv, admin)
@@ -107,3 +109,21 @@ def lag(inv: Invocation, /, **given: Any) -> int:
 
         measuring = Measuring(inv, admin, cluster, asked)
         return measuring.once() if asked.watch is None else measuring.watch(asked.watch)
+
+
+@contextmanager
+def _uncollected(*, wanted: bool = True) -> Iterator[None]:
+    """Suspends the collector of cyclic garbage, which would search the description of a whole cluster over and over.
+
+    Not for large buffers: what is in a cycle when the block ends remains until the process ends.
+    """
+    was_on = gc.isenabled()
+    if wanted:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if wanted:
+            gc.freeze()  # else the first collection after the block would search it all
+        if was_on:
+            gc.enable()

@@ -1,20 +1,11 @@
-"""Which of the groups that were listed are groups of consumers, and which of them read a topic."""
+"""Which groups read a topic."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from kcli.account.survey import Missing, Survey
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import ListedGroup
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
-
-
-def of_consumers(listed: Iterable[ListedGroup]) -> list[ListedGroup]:
-    """Those that Kafka's script for consumer groups lists."""
-    return [
-        row
-        for row in listed
-        if row.type in ("", "classic", "consumer") and row.protocol_type in ("", "consumer")
-    ]
 
 
 def readers_of(admin: Admin, listed: Sequence[ListedGroup], topic: str) -> Survey[list[ListedGroup]]:

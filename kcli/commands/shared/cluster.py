@@ -75,8 +75,8 @@ def listed_groups(
 ) -> list[ListedGroup]:
     """The groups of all brokers, by shell pattern; it is reported where a broker does not respond, or there are none.
 
-    Groups that kcli uses for itself are included only with ``internal``, or if the pattern asks for them. ``of_consumers``
-    leaves out those that Kafka's script for consumer groups does not list.
+    Groups that kcli uses for itself are included only with ``internal``, or if the pattern asks for them.
+    ``of_consumers`` leaves out those that Kafka's script for consumer groups does not list.
     """
     listing = admin.list_groups(states=states, types=types)
     for error in listing.missing:

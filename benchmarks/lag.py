@@ -32,8 +32,8 @@ CPU_TARGET, SCRIPT_TARGET, AFTER_IMPORTS_TARGET = 5.0, 50.0, 10.0
 _IMPORTED = (
     "kcli.cli",
     "kcli.commands.groups.lag",
-    "kcli.commands.groups._lag_output",
-    "kcli.commands.groups._lag_run",
+    "kcli.commands.groups._measuring",
+    "kcli.commands.groups.lag_output",
     "kcli.core.admin.admin",
     "kcli.core.admin.committed",
     "kcli.core.admin.groups",

@@ -41,7 +41,7 @@ def use(inv: Invocation, name: str) -> int:
             raise no_profile(name, names)
         change(lambda text: with_current(text, name), f"{name} is the current profile")
     if os.environ.get("KCLI_PROFILE") not in (None, "", name):
-        inv.talk.warn(f"KCLI_PROFILE={os.environ['KCLI_PROFILE']} is set, and is stronger")
+        inv.talk.warn(f"KCLI_PROFILE={os.environ['KCLI_PROFILE']} is set, and overrides the current profile")
     return 0
 
 

@@ -120,14 +120,12 @@ LISTS = {
         _list(
             "groups list",
             "The groups of a cluster.",
-            Items("Group", "A group.", "commands.groups._list_run:COLUMNS+LAG"),
+            Items("Group", "A group.", "commands.groups._listing:COLUMNS+LAG"),
         ),
         _list(
             "groups rewind --journal",
             "The rewinds that were made from this machine.",
-            Items(
-                "RewindJournal", "A rewind of a group.", "commands.groups._rewind_journal:JOURNALS+OFFSETS"
-            ),
+            Items("RewindJournal", "A rewind of a group.", "commands.groups.rewind.journal:JOURNALS+OFFSETS"),
         ),
         _list(
             "mirror",

@@ -98,7 +98,7 @@ class LeaderElection(Change[TopicPartition, Election]):
         state = "has a leader" if self.unclean else "is led by its preferred replica"
         self.nothing = f"every partition {state}: {counted(len(every), 'partition')} checked"
         if not every:
-            self.nothing = "nothing is to be elected"
+            self.nothing = "there are no partitions to elect leaders of"
         return [*missing, *(_permitted(item, denied) for item in elections)]
 
     def _topics(self, admin: Admin) -> tuple[list[TopicInfo], list[ElectionItem]]:
@@ -117,11 +117,8 @@ class LeaderElection(Change[TopicPartition, Election]):
         """The plan for people."""
         shown = [item for item in plan if not self.whole(item)]
         if not shown:
-            return (
-                ""
-                if plan
-                else f"Nothing is to be elected: {counted(len(self._checked), 'partition')} checked."
-            )
+            checked = counted(len(self._checked), "partition")
+            return "" if plan else f"No leader has to be elected: {checked} checked."
         columns = [column for column in self.columns if column.key not in ("replicas", "isr")]
         rows = [self.row(item) | {"note": item.facts.note or None} for item in shown[:_MOST_LINES]]
         table = indented_table((*columns, Column("note", "prose")), rows)

@@ -65,6 +65,23 @@ def denied_topics(admin: Admin, names: Sequence[str], operation: str, doing: str
     return found
 
 
+def denied_creations(admin: Admin, names: Sequence[str]) -> dict[str, KcliError]:
+    """An error for each topic that may not be created: CREATE is needed on the cluster, or on the topic's name."""
+    if not names or denied_on_cluster(admin, "CREATE", "creating topics") is None:
+        return {}
+    refused = {
+        name: refusal(operations, on_topic("CREATE", name), creation_failed(name))
+        for name, operations in admin.topic_operations(names, missing_too=True).items()
+        if not isinstance(operations, KcliError)  # hidden: only the creation shows what is allowed
+    }
+    return {name: error for name, error in refused.items() if error is not None}
+
+
+def creation_failed(name: str) -> str:
+    """What is said of a topic that could not be created."""
+    return f"could not create topic {name}"
+
+
 def denied_groups(groups: Mapping[str, GroupDescription], operation: str, doing: str) -> dict[str, KcliError]:
     """The same of groups, which were described with their operations."""
     refused = {

@@ -37,16 +37,16 @@ ELSEWHERE = {
         "ProducePlan ProducePlan PLAN",
         "ProduceReport ProduceReport REPORT",
     ],
-    "commands/groups/_describe_run.py:DescribeRun._print_rows": [
+    "commands/groups/_describing.py:Describing._print_rows": [
         "GroupDescriptionList GroupDescription view.STATES"
     ],
-    "commands/groups/_lag_output.py:LagOutput._rows": [
+    "commands/groups/lag_output.py:LagOutput._rows": [
         "GroupLagList GroupLag (*rows.COLUMNS['group'],*rows.TREND,*rows.WATCHED)",
         "GroupLagList TopicLag (*rows.COLUMNS['topic'],*rows.WATCHED)",
         "GroupLagList PartitionLag (*rows.COLUMNS['partition'],*rows.WATCHED)",
         "GroupLagList MemberLag (*rows.COLUMNS['member'],*rows.WATCHED)",
     ],
-    "commands/groups/_list_run.py:run": ["GroupList Group (*COLUMNS,*LAG)"],
+    "commands/groups/_listing.py:list_groups": ["GroupList Group (*COLUMNS,*LAG)"],
     # A document has the keys of the item, which the golden documents have.
     "commands/perf/result.py:print_result": ["PerfReport PerfReport FIGURES"],
     "commands/perf/result.py:_print_latencies": [],  # a table for people

@@ -19,7 +19,7 @@ SANITISED = (
     "commands/shared/exit.py:print_error", "commands/shared/exit.py:print_traceback",
     "commands/shared/confirm.py:_answer", "commands/shared/confirm.py:_answered",
     "commands/_cluster_rows.py:print_state", "commands/topics/_rows.py:print_descriptions",
-    "commands/_doctor_screen.py:Screen._line", "commands/groups/_describe_run.py:DescribeRun._print",
+    "commands/_doctor_screen.py:Screen._line", "commands/groups/_describing.py:Describing._print",
     "commands/_sandbox_run.py:_log_line", "commands/txn/_describing.py:_describe_id",
 )  # fmt: skip
 """They pass their text, or have passed each name in it, through `kcli/output/sanitise.py`."""
@@ -35,8 +35,8 @@ OWN = (
     "commands/_completion_run.py:run", "commands/_schema_run.py:run", "commands/demo/run.py:show_all",
     "commands/demo/run.py:_throw_away_kafka",
     "commands/demo/stage.py:Stage.command", "commands/demo/stage.py:Stage.line",
-    "commands/groups/_describe_run.py:DescribeRun._print_records",
-    "commands/groups/_lag_output.py:LagOutput._show_table",
+    "commands/groups/_describing.py:Describing._print_records",
+    "commands/groups/lag_output.py:LagOutput._show_table",
     "commands/shared/options.py:VersionOption.handle_parse_result", "output/pager.py:page", "flows/stop.py:Stop._now",
     "commands/pipeline/_pack_run.py:write", "commands/exporter/run.py:run",
     "commands/perf/result.py:print_result", "commands/perf/result.py:_print_latencies",

@@ -49,7 +49,7 @@ def test_all_partitions_get_their_preferred_leader(elect: Command) -> None:
     again = elect("--yes -o json")
     assert (again.items, elections(elect)) == ([], 1)
     assert "every partition is led by its preferred replica: 4 partitions checked" in again.err
-    assert "Nothing is to be elected: 3 partitions checked.\n" in elect("--topic t --dry-run").out
+    assert "No leader has to be elected: 3 partitions checked.\n" in elect("--topic t --dry-run").out
     assert "2 partitions checked" in elect("--topic t:1-2").err
 
 

@@ -467,6 +467,27 @@ def test_what_a_broker_refuses_is_reported(
     assert world.stable(number) == 3
 
 
+@pytest.mark.parametrize(("line", "status"), [("--dry-run", "planned"), ("--yes", "done")])
+def test_a_partition_that_cannot_be_read_is_refused_while_another_is_ended(
+    world: World, line: str, status: str
+) -> None:
+    world.open("pay")
+    world.hang("ghost")
+    other = world.cluster.leader("t", 1)
+    assert world.cluster.leader("t", 0) != other
+    world.cluster.fail(DescribeProducersRequest, Code.TOPIC_AUTHORIZATION_FAILED, node=other, times=FOREVER)
+    done = world(f"abort --topic t {line} -o json", 6)
+    assert [(row["partition"], row["status"], row["producer_id"] is None) for row in done.items] == [
+        (0, status, False),
+        (1, "refused", True),
+    ]
+    assert "t-1 could not be checked" in done.err
+    assert json.loads(done.out)["missing"] == []
+    done = world(f"abort --topic t -p 1 {line}", 4)
+    assert "nothing is to be aborted" not in done.err
+    assert world.stable(1) == 3
+
+
 def test_one_of_two_that_cannot_be_ended_makes_it_partly(world: World) -> None:
     world.open("pay")
     world.hang("ghost")

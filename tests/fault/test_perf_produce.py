@@ -355,7 +355,7 @@ def test_progress_has_rate_and_latency(cluster: FakeCluster) -> None:
 @pytest.mark.parametrize(
     ("flags", "text"),
     [
-        ((), "how much is to be sent"),
+        ((), "missing --num-records or --duration"),
         (("--num-records", "1", "--record-size", "0"), "at least one byte"),
         (("--num-records", "1", "--record-size", "2MB"), "max.request.size"),
         (("--num-records", "1", "--record-size", "9..3"), "ends before it starts"),

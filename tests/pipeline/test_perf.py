@@ -137,7 +137,7 @@ def test_an_error_of_the_brokers_ends_the_load_and_is_reported(cluster: FakeClus
 @pytest.mark.parametrize(
     ("flags", "code", "text"),
     [
-        ((), 2, "how much is to be sent"),
+        ((), 2, "missing --num-records or --duration"),
         (("--num-records", "1", "--record-size", "0"), 2, "at least one byte"),
         (("--num-records", "1", "--record-size", "2MB"), 2, "max.request.size"),
         (("--num-records", "1", "--record-size", "9..3"), 2, "ends before it starts"),

@@ -64,10 +64,16 @@ _TRANSACTIONAL_ID = Word("transactional id", _not_empty)
 
 
 def acl_options(
-    verb: str, *, patterns: tuple[str, ...], topic: str, pattern: str, host: str, deny: str
+    verb: str,
+    *,
+    patterns: tuple[str, ...] = ("literal", "prefixed"),
+    topic: str = "ACLs for this topic; '*' is those for all",
+    pattern: str = "only this kind of name",
+    host: str = "only ACLs for this address; '*' is those for any",
+    deny: str = "only ACLs that deny",
 ) -> Callable[[Callable[[Selection], Any]], Callable[..., Any]]:
     """The options that name ACLs; the command gets the ``Selection``. ``topic``, ``pattern``, ``host``, ``deny``: what
-    they mean for the verb.
+    they mean for the verb; by default they select ACLs that exist.
     """
     who = (
         click.option("--principal", "principals", multiple=True, metavar="TYPE:NAME", help="as in User:alice"),

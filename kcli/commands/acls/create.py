@@ -26,7 +26,6 @@ from kcli.flows.acls.selection import Selection
 )
 @acl_options(
     "create",
-    patterns=("literal", "prefixed"),
     topic="a topic; '*' is all topics",
     pattern="prefixed: for all names that begin with the given ones (default: literal)",
     host="only from this IP address (default: '*', any); Kafka compares no host names",

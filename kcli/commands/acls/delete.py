@@ -16,14 +16,7 @@ from kcli.flows.acls.selection import Selection
         ("kcli acls delete --topic orders --dry-run", "only show what would be deleted"),
     ),
 )
-@acl_options(
-    "delete",
-    patterns=("literal", "prefixed"),
-    topic="ACLs for this topic; '*' is those for all",
-    pattern="only this kind of name",
-    host="only ACLs for this address; '*' is those for any",
-    deny="only ACLs that deny",
-)
+@acl_options("delete")
 @pass_invocation
 def delete_acls(inv: Invocation, selected: Selection) -> int:
     """Delete ACLs: those that are selected and shown in the plan, and no others.

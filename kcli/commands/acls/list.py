@@ -26,10 +26,7 @@ from kcli.flows.acls.selection import Selection, nothing_selected, selected_acls
 @acl_options(
     "list",
     patterns=("literal", "prefixed", "match"),
-    topic="ACLs for this topic; '*' is those for all",
     pattern="only this kind of name; match: all ACLs that apply to the given names",
-    host="only ACLs for this address; '*' is those for any",
-    deny="only ACLs that deny",
 )
 @pass_invocation
 def list_acls(inv: Invocation, selected: Selection) -> int:

@@ -3,8 +3,8 @@
 from functools import partial
 
 from kcli.commands.demo.stage import GROUP, TOPIC, Stage
-from kcli.commands.groups._lag_output import LagOutput
 from kcli.commands.groups._lag_rows import GroupVerdict, lag_rows
+from kcli.commands.groups.lag_output import LagOutput
 from kcli.commands.shared.context import ClusterName
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer

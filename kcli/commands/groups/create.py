@@ -3,7 +3,7 @@
 import click
 
 from kcli.commands.groups._options import topics_option
-from kcli.commands.groups._rewind_target import spec_target
+from kcli.commands.groups.rewind.options import spec_target
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation

@@ -1,4 +1,4 @@
-"""``kcli groups describe``: the options. What the command does is in ``_describe_run.py``."""
+"""``kcli groups describe``: show members, assignments and offsets of groups."""
 
 import click
 
@@ -40,12 +40,14 @@ def describe_groups(
     inv: Invocation,
     /,
     names: tuple[str, ...],
+    members: bool,
+    offsets: bool,
+    state: bool,
     match: str | None,
     every: bool,
-    internal: bool,
     empty_group: bool,
+    internal: bool,
     peek: int | None,
-    **sections: bool,
 ) -> int:
     """Show members, assignments and offsets of groups.
 
@@ -53,7 +55,8 @@ def describe_groups(
     and with -v in the formats for programs; a time is unknown where finding it takes more than 5 seconds or 16 MiB.
     """
     names = with_empty_group(names, empty_group)
-    chosen = [name for name, wanted in sections.items() if wanted]
+    sections = (("members", members), ("offsets", offsets), ("state", state))
+    chosen = [name for name, wanted in sections if wanted]
     section = chosen[0] if chosen else None
     if len(chosen) > 1:
         raise usage(
@@ -85,6 +88,6 @@ def describe_groups(
             why="that format has one kind of line, and cannot contain records",
             do="use -o table, plain or json",
         )
-    from kcli.commands.groups._describe_run import DescribeRun  # clients are loaded when the command runs
+    from kcli.commands.groups._describing import Describing  # clients are loaded when the command runs
 
-    return DescribeRun(inv, names, section, peek).run(match, every=every, internal=internal)
+    return Describing(inv, names, section, peek).run(match, every=every, internal=internal)

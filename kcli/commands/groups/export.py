@@ -1,21 +1,33 @@
-"""``kcli groups export``: the options. What the command does is in ``_export_run.py``."""
+"""``kcli groups export``: write committed offsets of groups."""
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
+from kcli.account.survey import Missing
 from kcli.commands.groups._options import (
     empty_group_option,
     internal_option,
+    selected,
     topics_option,
     with_empty_group,
     zookeeper_option,
 )
-from kcli.commands.shared.cluster import unique
+from kcli.commands.shared.cluster import connect, no_groups, open_admin, unique, warn_of_hidden
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import TopicPartitions
 from kcli.commands.shared.types import GROUP
 from kcli.commands.shared.usage import usage
+from kcli.core.clock import wall_ms
+from kcli.core.errors import NotFoundError
+from kcli.output.progress import counted
+
+if TYPE_CHECKING:  # loaded when the command runs
+    from kcli.flows.transfer.exporting import Export
 
 OUTPUTS = ("csv", "ndjson")
 FORMS = (*OUTPUTS, "zookeeper")
@@ -60,9 +72,13 @@ def export_groups(
     /,
     names: tuple[str, ...],
     every: bool,
-    form: str | None,
     empty_group: bool,
-    **flags: Any,
+    internal: bool,
+    form: str | None,
+    path: str | None,
+    timed: bool,
+    scopes: tuple[TopicPartitions, ...],
+    zookeeper: str | None,
 ) -> int:
     """Write committed offsets of groups.
 
@@ -77,10 +93,71 @@ def export_groups(
             why="--all means all groups, whatever their names" if every else "it is required without --all",
             do="name groups, or give --all; `kcli groups list` lists the groups",
         )
-    form = _form(inv, form, timed=flags["timed"], zookeeper=flags["zookeeper"] is not None)
-    from kcli.commands.groups._export_run import run  # clients are loaded when the command runs
+    form = _form(inv, form, timed=timed, zookeeper=zookeeper is not None)
+    # Clients and formats are loaded when the command runs.
+    from kcli.flows.transfer import exporting, file
 
-    return run(inv, None if every else unique(names), form, **flags)
+    groups, warning = None if every else unique(names), ""
+    if zookeeper is not None:
+        from kcli.commands.groups._zookeeper import read_offsets  # needs an optional extra, kazoo
+
+        export = read_offsets(inv, zookeeper, groups, selected(scopes))
+        _report_missing(inv, export, groups, scopes)
+        offsets = export.offsets
+    else:
+        with open_admin(inv) as admin:
+            export = exporting.export_offsets(
+                admin,
+                connect(inv, admin),
+                groups,
+                selected(scopes),
+                at_ms=wall_ms(),
+                with_topic_ids=form == "ndjson",
+                internal=internal,
+            )
+            _report_missing(inv, export, groups, scopes)
+            if every:
+                warning = warn_of_hidden(inv, admin, "groups", unsure=export.unsure)
+            offsets = exporting.with_times(admin, export.offsets, inv.lacks) if timed else export.offsets
+    offsets = exporting.representable(form, offsets, inv.lacks)
+    done = bool(offsets) or (not export.offsets and export.groups > 0 and not scopes)
+    if done:
+        text = exporting.file_text(
+            form, offsets, inv.missing, warning, with_group=groups is None or len(groups) > 1
+        )
+        if path is None:
+            inv.out.shown(text)
+            inv.out.flush()
+        else:
+            if not inv.dry_run:
+                file.write_file(path, text)
+            of = counted(len({saved.group for saved in offsets}), "group")
+            verb = "would write" if inv.dry_run else "wrote"
+            inv.talk.note(f"{verb} {counted(len(offsets), 'committed offset')} of {of} to {path}")
+    elif groups is None and not export.groups:
+        inv.talk.note(no_groups(None, partial=bool(export.missing)))
+    return inv.finish(done=done)
+
+
+def _report_missing(
+    inv: Invocation, export: Export, names: Sequence[str] | None, scopes: Sequence[TopicPartitions]
+) -> None:
+    """Reports what could not be read, and names and partitions without committed offsets."""
+    for part in export.missing:
+        inv.lacks(part)
+    for name in export.empty if names is not None and not scopes else ():
+        inv.talk.warn(f"group {name} has no committed offsets")
+    for scope in scopes if export.groups else ():
+        if not any(saved.tp in scope for saved in export.offsets):
+            inv.lacks(
+                Missing.of(
+                    NotFoundError(
+                        f"there is no committed offset of {scope} in these groups",
+                        why="none of them has committed there",
+                        do="check --topic, or leave it out: then all offsets are exported",
+                    )
+                )
+            )
 
 
 def _form(inv: Invocation, form: str | None, *, timed: bool, zookeeper: bool) -> str:

@@ -135,7 +135,7 @@ def import_offsets(
         force=force,
     )
     if zookeeper is not None:
-        from kcli.commands.groups._zookeeper_run import import_into_zookeeper  # needs an extra
+        from kcli.commands.groups._zookeeper import import_into_zookeeper  # needs an extra
 
         return import_into_zookeeper(inv, zookeeper, file)
     return run_change(

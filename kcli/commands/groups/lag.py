@@ -1,20 +1,19 @@
-"""``kcli groups lag``: the options. What the command does is in ``_lag_run.py``."""
+"""``kcli groups lag``: show how far groups are behind. Its options; what it shows: ``_measuring.py``."""
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from kcli.commands.groups._options import empty_group_option, internal_option, with_empty_group
-from kcli.commands.shared.cluster import connect, open_admin, unique
+from kcli.commands.groups._options import empty_group_option, internal_option
+from kcli.commands.groups.lag_options import LagOptions
+from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.garbage import uncollected
 from kcli.commands.shared.options import LIKE_A_DURATION, OUTPUT_KINDS, AttachedOption
 from kcli.commands.shared.types import DURATION, GROUP, TOPIC, CountType
-from kcli.commands.shared.usage import usage
-
-SHORTEST_INTERVAL = 0.1
-"""Seconds between two samples, at least."""
 
 
 @command(
@@ -86,7 +85,7 @@ SHORTEST_INTERVAL = 0.1
     ),
 )
 @pass_invocation
-def lag(inv: Invocation, /, **flags: Any) -> int:
+def lag(inv: Invocation, /, **given: Any) -> int:
     """Show how far groups are behind.
 
     Lag in records is the log end offset minus the committed offset. Lag in time is the age of the first unread
@@ -96,40 +95,35 @@ def lag(inv: Invocation, /, **flags: Any) -> int:
     VERDICT: ok, slow, stalled, stopped, empty, rebalancing, rewound or loss risk; verdicts that need several samples
     appear only with --watch, which runs until it is interrupted or a limit is exceeded.
     """
-    flags["names"] = with_empty_group(flags["names"], flags.pop("empty_group"))
-    _check(flags)
-    named = bool(flags["names"])
-    flags["names"] = unique(flags["names"])
-    flags["by"] = flags["by"] or ("partition" if named else "group")
-    exact = named or flags["max_lag_time"] is not None
-    flags["time"] = flags["time"] or ("exact" if exact else "off")
-    once = flags["watch"] is None
-    if once:
+    asked = LagOptions(**given)
+    asked.check()
+    if asked.watch is None:
         inv.page()
-    with uncollected(wanted=once and flags["time"] == "off"), open_admin(inv) as admin:
+    with (
+        _uncollected(wanted=asked.watch is None and asked.method == "off"),
+        open_admin(inv) as admin,
+    ):
         cluster = connect(inv, admin)
-        from kcli.commands.groups._lag_run import LagRun  # not needed to report that no broker is reachable
+        # Not needed to report that no broker is reachable.
+        from kcli.commands.groups._measuring import Measuring
 
-        run = LagRun(inv, admin, cluster, flags)
-        return run.once() if once else run.watch(flags["watch"])
+        measuring = Measuring(inv, admin, cluster, asked)
+        return measuring.once() if asked.watch is None else measuring.watch(asked.watch)
 
 
-def _check(flags: dict[str, Any]) -> None:
-    if flags["names"] and flags["match"] is not None:
-        raise usage(
-            "groups lag: --match with names of groups",
-            why="--match means all groups whose names match",
-            do="leave out the names or --match",
-        )
-    if flags["time"] == "off" and flags["max_lag_time"] is not None:
-        raise usage(
-            "groups lag: --time off with --max-lag-time",
-            why="--time off leaves out the lag in time, which --max-lag-time limits",
-            do="leave out --time, or use --max-lag",
-        )
-    if flags["watch"] is not None and flags["watch"] < SHORTEST_INTERVAL:
-        raise usage(
-            "groups lag: --watch is too short",
-            why=f"each sample sends requests to the brokers; the shortest interval is {SHORTEST_INTERVAL:g} s",
-            do="--watch=1s",
-        )
+@contextmanager
+def _uncollected(*, wanted: bool = True) -> Iterator[None]:
+    """Suspends the collector of cyclic garbage, which would search the description of a whole cluster over and over.
+
+    Not for large buffers: what is in a cycle when the block ends remains until the process ends.
+    """
+    was_on = gc.isenabled()
+    if wanted:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if wanted:
+            gc.freeze()  # else the first collection after the block would search it all
+        if was_on:
+            gc.enable()

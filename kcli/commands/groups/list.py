@@ -1,6 +1,4 @@
-"""``kcli groups list``: the options. What the command does is in ``_list_run.py``."""
-
-from typing import Any
+"""``kcli groups list``: list groups of all kinds."""
 
 import click
 
@@ -55,12 +53,22 @@ SORTS = ("group", "type", "state", "coordinator", "lag")
     help="sort order; lag puts the largest first  [default: group]",
 )
 @pass_invocation
-def list_groups(inv: Invocation, /, **flags: Any) -> int:
+def list_groups(
+    inv: Invocation,
+    /,
+    states: str | None,
+    types: str | None,
+    match: str | None,
+    topic: str | None,
+    internal: bool,
+    with_lag: bool,
+    sort: str,
+) -> int:
     """List groups.
 
     All types: classic, consumer (KIP-848), share and streams groups. A group that has only committed offsets has no
     protocol type. LAG-RECORDS is the sum over the partitions for which the group has committed an offset.
     """
-    from kcli.commands.groups._list_run import run  # clients are loaded when the command runs
+    from kcli.commands.groups import _listing  # clients are loaded when the command runs
 
-    return run(inv, **flags)
+    return _listing.list_groups(inv, states, types, match, topic, internal, with_lag or sort == "lag", sort)

@@ -143,7 +143,7 @@ def _read_back(inv: Invocation, reader: ReadBack | None, measured: Measurement, 
 def _checked(asked: ProduceOptions) -> Values:
     if asked.num_records is None and asked.duration is None:
         raise usage(
-            "kcli perf produce: how much is to be sent?",
+            "kcli perf produce: missing --num-records or --duration",
             why="neither --num-records nor --duration is given",
             do="--num-records 1M, or --duration 30s",
         )

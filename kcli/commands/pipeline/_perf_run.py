@@ -96,8 +96,8 @@ def run(inv: Invocation, topic: str, flags: Mapping[str, Any]) -> int:
 def _check(flags: Mapping[str, Any], low: int) -> None:
     if flags["num_records"] is None and flags["duration"] is None:
         raise usage(
-            "kcli pipeline perf: how much is to be sent?",
-            why="neither --num-records nor --duration is given",
+            "kcli pipeline perf: missing --num-records or --duration",
+            why="one of them limits how much is sent",
             do="--num-records 1M, or --duration 30s",
         )
     if low < 1:

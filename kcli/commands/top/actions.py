@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import describe
+from kcli.commands.shared.record_consumer import record_consumer
 from kcli.core.admin.admin import Admin
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ClientOptions
@@ -30,9 +31,6 @@ class TopActions:
 
     def open_consumer(self) -> Consumer:
         """Reads committed records, without a group; a context manager."""
-        # A consumer: not before the first screen.
-        from kcli.commands.groups._record_consumer import record_consumer
-
         return record_consumer(self._inv, NO_HOOKS)
 
     def trouble(self, error: BaseException) -> Trouble:

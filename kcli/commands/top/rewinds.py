@@ -11,8 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from kcli.account.change import Question
-from kcli.commands.groups import _rewind_flags as flags
-from kcli.commands.groups import _rewind_target as target
+from kcli.commands.groups.rewind.options import RewindOptions
 from kcli.commands.shared.confirm import protected, with_cluster
 from kcli.commands.shared.context import Invocation
 from kcli.core import clock
@@ -29,11 +28,10 @@ from kcli.flows.rewind.live import LiveResult
 from kcli.flows.rewind.offsets_log import OffsetsLog
 from kcli.flows.rewind.outcomes import GroupReport
 from kcli.flows.rewind.plan import GroupPlan, Remedies, RewindPlan
+from kcli.flows.rewind.preparing import Wait, survey_when_ready, wait_until_empty
 from kcli.flows.rewind.remarks import outcome_errors, plan_remarks
 from kcli.flows.rewind.requests import request_of_group, request_of_undo
-from kcli.flows.rewind.scope import Scope
 from kcli.flows.rewind.survey import RewindRequest
-from kcli.flows.rewind.waiting import Wait, survey_when_ready, wait_until_empty
 from kcli.flows.rewind.watching import WATCH_SECONDS, OpenPartition, Watcher
 from kcli.tui.actions import TO_GROUP, UNDO, Actions, CancelledError, Proposal, Result, Trouble, Voice, Wish
 
@@ -129,15 +127,14 @@ class Rewinds:
         return Result((text.done_text(report),), tuple(troubles), undo, event, set_between)
 
     def _request(self, wish: Wish) -> RewindRequest:
-        scope: Scope = flags.topic_scope(
-            {"topics": wish.topics, "excluded": (), "all_topics": wish.all_topics}
-        )
+        asked = RewindOptions(to=wish.value, topics=wish.topics, all_topics=wish.all_topics)
+        scope = asked.scope()
         names = [wish.group]
         if wish.by == TO_GROUP:
             return request_of_group(self._admin, names, wish.value, scope)
         if wish.by == UNDO:
             return request_of_undo(self._journals, names, wish.value, scope)
-        one, words = target.simple_target("to", wish.value, terminal=True)
+        one, words = asked.simple_target(terminal=True)
         return RewindRequest({wish.group: one}, words, scope)
 
     def _barriers(self) -> Barriers:

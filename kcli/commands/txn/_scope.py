@@ -9,11 +9,10 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
-from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.core.types import TopicPartition
 from kcli.flows.partition_failures import partition_names
 from kcli.flows.transactions.coordinated import ReadLog
-from kcli.flows.transactions.held import AT_ONCE, PartitionState, Survey, survey
+from kcli.flows.transactions.held import AT_ONCE, Survey, survey
 from kcli.output.progress import counted
 
 
@@ -44,32 +43,23 @@ def check_scope(
 
 
 def surveyed(
-    inv: Invocation, admin: Admin, partitions: Sequence[TopicPartition], read_log: ReadLog
+    inv: Invocation,
+    admin: Admin,
+    partitions: Sequence[TopicPartition],
+    read_log: ReadLog,
+    *,
+    lacks_partitions: bool = True,
 ) -> Survey:
-    """The survey of these partitions, with progress; what could not be read is a failure of the run."""
+    """The survey of these partitions, with progress. Coordinators that could not be queried are missing, and so are the
+    partitions that could not be read where ``lacks_partitions``.
+    """
     if len(partitions) > AT_ONCE:
         inv.talk.note(f"reading the offsets of {counted(len(partitions), 'partition')} …")
     with inv.progress("checked", total=len(partitions), unit="partitions") as bar:
         found = survey(admin, partitions, read_log, bar.update)
-    report_failures(inv, found.coordinated.errors, found.partitions)
-    return found
-
-
-def report_failures(
-    inv: Invocation, errors: Sequence[KcliError], partitions: Sequence[PartitionState]
-) -> None:
-    """Reports coordinators that could not be queried, and the partitions that could not be read, by cause."""
-    for error in errors:
+    for error in found.coordinated.errors:
         inv.lacks(Missing.of(error))
-    by_cause: dict[tuple[type, str], list[PartitionState]] = {}
-    for state in partitions:
-        if state.error is not None:
-            cause = state.error.why.replace(str(state.tp), "")
-            by_cause.setdefault((type(state.error), cause), []).append(state)
-    for alike in by_cause.values():
-        first = alike[0].error
-        assert first is not None
-        more = f" and {counted(len(alike) - 1, 'other partition')}" if len(alike) > 1 else ""
-        error = PartlyFailedError(f"{alike[0].tp}{more} could not be checked", first)
-        names = partition_names(state.tp for state in alike)
+    for unread, error in found.unread if lacks_partitions else ():
+        names = partition_names(unread)
         inv.lacks(Missing(f"transactions in {names}", names, error))
+    return found

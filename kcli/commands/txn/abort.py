@@ -1,5 +1,10 @@
 """``kcli txn abort``: abort an open transaction."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from kcli.commands.shared.changing import run_change
@@ -8,6 +13,11 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.transaction_log import log_reader
 from kcli.commands.txn._options import older_than_option, topic_options
 from kcli.commands.txn._scope import check_scope, surveyed
+from kcli.core.admin.admin import Admin
+from kcli.core.types import TopicPartition
+
+if TYPE_CHECKING:  # loaded when the command runs
+    from kcli.flows.transactions.held import Survey
 
 
 @command(
@@ -51,7 +61,8 @@ def abort_transactions(
     check_scope("abort", name, topic, partitions, needed=True)
     scope = Scope(name or None, topic, partitions, older_than)
     reader = log_reader(inv)
-    change = TransactionAbort(
-        scope, reader, lambda admin, wanted: surveyed(inv, admin, wanted, reader), lambda: inv.timeout
-    )
-    return run_change(inv, change)
+
+    def find(admin: Admin, wanted: Sequence[TopicPartition]) -> Survey:
+        return surveyed(inv, admin, wanted, reader, lacks_partitions=topic is None)
+
+    return run_change(inv, TransactionAbort(scope, reader, find, lambda: inv.timeout))

@@ -57,6 +57,11 @@ class ListedGroup:
     type: str
     coordinator: int
 
+    @property
+    def is_of_consumers(self) -> bool:
+        """Whether Kafka's script for consumer groups lists it."""
+        return self.type in ("", "classic", "consumer") and self.protocol_type in ("", "consumer")
+
 
 @dataclass(frozen=True, slots=True)
 class GroupListing:

@@ -4,12 +4,14 @@ OffsetFetch does not return commit times. The topic is compacted, so the newest 
 far back it is cannot be known, hence the budget.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from struct import pack
 from typing import Any
 
+from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import GroupPartition
 from kcli.core.consumer.consumer import Consumer
+from kcli.core.errors import KcliError
 from kcli.core.producer.partitioner import java_hash
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_backwards
@@ -20,6 +22,23 @@ from kcli.serde.serde import SerdeContext
 TOPIC = "__consumer_offsets"
 _OFFSET_COMMIT = 1
 FIRST_STEP = 1_000  # offsets
+MOST_BYTES, MOST_SECONDS = 16 << 20, 5.0
+
+
+def read_commit_times(
+    admin: Admin,
+    open_consumer: Callable[[], Consumer],
+    commits: Mapping[GroupPartition, int],
+    *,
+    timeout: float,
+) -> dict[GroupPartition, int]:
+    """``commit_times`` of as many as can be found within a fixed budget; KcliError if the topic cannot be read."""
+    topic = admin.describe_topics([TOPIC])[TOPIC]
+    if isinstance(topic, KcliError):
+        raise topic
+    budget = Budget(MOST_BYTES, MOST_SECONDS)
+    with open_consumer() as consumer:
+        return commit_times(consumer, len(topic.partitions), commits, budget, timeout)
 
 
 def commit_times(

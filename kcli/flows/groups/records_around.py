@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kcli.core.admin.committed import GroupPartition
+from kcli.core.errors import KcliError
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_backwards, read_spans
+from kcli.flows.groups.description import Described, commits_of
 
 if TYPE_CHECKING:  # loaded where records are read
     from kcli.core.consumer.consumer import Consumer
+
+MOST_BYTES, MOST_SECONDS = 16 << 20, 10.0
 
 
 @dataclass(slots=True)
@@ -20,6 +25,39 @@ class RecordsAround:
 
     read: list[Record] = field(default_factory=list)
     next: list[Record] = field(default_factory=list)
+
+
+def read_around_commits(
+    consumer: Consumer,
+    groups: Sequence[Described],
+    count: int,
+    *,
+    timeout: float,
+    warn: Callable[[str], object],
+) -> dict[GroupPartition, RecordsAround]:
+    """``records_around`` the commits of the groups, within a fixed budget. ``warn`` is called with what is missing."""
+    budget = Budget(MOST_BYTES, MOST_SECONDS)
+    found: dict[GroupPartition, RecordsAround] = {}
+    for group in groups:
+        commits = {
+            commit.tp: offset
+            for commit, offset in commits_of([group]).items()
+            if group.positions[commit.tp].end is not None
+        }
+        if not commits or budget.spent:
+            continue
+        try:
+            around = records_around(consumer, commits, count, budget, timeout)
+        except KcliError as error:
+            warn(f"records around the commits of group {group.group_id} are not shown: {error}")
+            continue
+        found |= {GroupPartition(group.group_id, tp): records for tp, records in around.items()}
+    if budget.spent:
+        warn(
+            f"--peek stopped after {MOST_BYTES >> 20} MiB or {MOST_SECONDS:g} s:"
+            " some records around commits are missing"
+        )
+    return found
 
 
 def records_around(

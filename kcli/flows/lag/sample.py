@@ -6,7 +6,7 @@ group that reads meanwhile is never shown ahead of the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +15,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
 from kcli.core.admin.committed import Committed, GroupPartition
 from kcli.core.clock import wall_ms
-from kcli.core.errors import KcliError, UnsupportedError
+from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.own_names import CHECKPOINTS, is_own_group, own_group_note
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.description import assigned
@@ -68,6 +68,22 @@ class LagSample(NamedTuple):
             *map(Missing.of, self.partial),
             *missing_offsets({tp: log.error for tp, log in self.bounds.items()}, commits),
         ]
+
+    def topics_without_rows(self, topics: Collection[str]) -> list[str]:
+        """Those of the topics that no group of the sample reads."""
+        read = {tp.topic for one in self.groups for tp in one.committed} if topics else ()
+        return sorted(set(topics).difference(read))
+
+
+def without_rows(topic: str) -> Missing:
+    """A topic that was asked for, of groups that were named and do not read it."""
+    return Missing.of(
+        NotFoundError(
+            f"none of these groups has an offset or a member for topic {topic}",
+            why="the groups that are named read other topics",
+            do="check the topic name, or leave out --topic: without --topic all topics are shown",
+        )
+    )
 
 
 Accepts = Callable[[str], bool]

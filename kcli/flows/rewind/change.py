@@ -5,7 +5,7 @@ members while these are held.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from kcli.account.change import Change, Item, Question, TimeLimit, distinct
 from kcli.account.outcomes import Outcome
@@ -30,7 +30,7 @@ from kcli.flows.rewind.outcomes import (
     commit_text,
 )
 from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
-from kcli.flows.rewind.remarks import partition_errors, refusal_errors, refused_warnings
+from kcli.flows.rewind.remarks import Refused, partition_errors, refusal_errors, refused_warnings
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 
@@ -102,16 +102,65 @@ class Offset(NamedTuple):
 OffsetItem = Item[Place, Offset]
 
 
-class OffsetsChange(Change[Place, Offset]):
-    """``survey`` makes the plan, for the cluster ``where``. ``again``: offsets are committed although all of them are as
-    requested. ``dry``: no journal will have the ids of the plan. ``live``: groups with members are rewound as they run.
+class WholePlan(Protocol):
+    """A plan of offsets of groups."""
+
+    @property
+    def possible(self) -> bool:
+        """Whether any part of it can be done."""
+
+    @property
+    def refused(self) -> Sequence[Refused]:
+        """The partitions that are refused, of groups that are not."""
+
+
+P = TypeVar("P", bound=WholePlan)
+
+
+class PlannedOffsets(Change[K, F], Generic[K, F, P]):
+    """New offsets of groups by a ``_plan``, of which partitions that are refused are left out. ``again``: offsets are set
+    although all of them are as requested. ``dry``: nothing will have the ids of the plan.
     """
+
+    item_meaning = "A partition."
+    tells_refusals = True
+    nothing = ""
+
+    def __init__(self, plan: P, *, again: bool, dry: bool) -> None:
+        self._plan, self._again, self._dry = plan, again, dry
+        self._tried = False
+
+    def is_idle(self, plan: Sequence[Item[K, F]]) -> bool:
+        """A plan that changes nothing is confirmed by what was read for it."""
+        return super().is_idle(plan) and not (self._again and self._plan.possible)
+
+    def warnings(self, plan: Sequence[Item[K, F]]) -> Iterable[str]:  # noqa: ARG002 - the change's signature
+        """The partitions that are left out while others are set."""
+        return refused_warnings(self._plan.refused) if self._plan.possible else ()
+
+    def failures(self, items: Sequence[Item[K, F]]) -> Iterable[KcliError]:
+        """Without those that are warnings."""
+        return distinct(
+            item.error
+            for item in items
+            if item.error is not None and not (self._plan.possible and self.is_left_out(item.facts))
+        )
+
+    def is_left_out(self, facts: F) -> bool:
+        """Whether it is a partition that is refused alone, not its group."""
+        raise NotImplementedError
+
+    def decided_again(self, admin: Any, plan: Sequence[Item[K, F]]) -> list[Item[K, F]]:  # noqa: ARG002
+        """The act looks again itself: under the lock of the groups, or at the versions of the nodes."""
+        return list(plan)
+
+
+class OffsetsChange(PlannedOffsets[Place, Offset, RewindPlan]):
+    """``survey`` makes the plan, for the cluster ``where``. ``live``: groups with members are rewound as they run."""
 
     kind = "Rewind"
     printed_by = "groups rewind, groups copy, groups create"
-    item_meaning = "A partition."
     columns = COLUMNS
-    tells_refusals = True
     plan_columns = (
         CHANGE,
         Column(
@@ -145,7 +194,6 @@ class OffsetsChange(Change[Place, Offset]):
             "release of the group.",
         ),
     )
-    nothing = ""
 
     def __init__(
         self,
@@ -157,12 +205,11 @@ class OffsetsChange(Change[Place, Offset]):
         live: LiveRewind | None = None,
         takes_stdout: bool = False,
     ) -> None:
-        self._survey, self._where, self._again, self._dry, self._live = survey, where, again, dry, live
+        super().__init__(RewindPlan("", ()), again=again, dry=dry)
+        self._survey, self._where, self._live = survey, where, live
         self.takes_stdout = takes_stdout
-        self._plan = RewindPlan("", ())
         self._begun: list[GroupPlan] = []
         self._reports: Sequence[GroupReport] = ()
-        self._tried = False
 
     # the plan
 
@@ -190,10 +237,6 @@ class OffsetsChange(Change[Place, Offset]):
             self.nothing = _NOTHING_TO_DO
         return whole
 
-    def is_idle(self, plan: Sequence[OffsetItem]) -> bool:
-        """A plan that changes nothing is confirmed by what was read for it."""
-        return super().is_idle(plan) and not (self._again and self._plan.possible)
-
     def text(self, plan: Sequence[OffsetItem]) -> str:
         """All groups that could be read."""
         shown = text.plan_text(self._plan, self._where, dry=self._dry)
@@ -216,23 +259,12 @@ class OffsetsChange(Change[Place, Offset]):
             )
         ]
 
-    def warnings(self, plan: Sequence[OffsetItem]) -> Iterable[str]:  # noqa: ARG002 - the change's signature
-        """The partitions that are left out while others are set."""
-        return refused_warnings(self._plan.refused) if self._plan.possible else ()
-
-    def failures(self, items: Sequence[OffsetItem]) -> Iterable[KcliError]:
-        """Without those that are warnings."""
-        return distinct(
-            item.error
-            for item in items
-            if item.error is not None and not (self._plan.possible and _is_left_out(item.facts))
-        )
+    def is_left_out(self, facts: Offset) -> bool:
+        """Whether it is a partition that is refused alone, not its group."""
+        alone = facts.plan is not None and facts.plan.refusal is None
+        return alone and facts.item is not None and facts.item.refusal is not None
 
     # the act
-
-    def decided_again(self, admin: Admin, plan: Sequence[OffsetItem]) -> list[OffsetItem]:  # noqa: ARG002
-        """``execute`` looks again, under its lock."""
-        return list(plan)
 
     def act(self, admin: Admin, plan: Sequence[OffsetItem]) -> list[OffsetItem]:
         """Commits the offsets, those that are to stay, too: a group is as requested, or it is not."""
@@ -325,12 +357,6 @@ def _check_own_groups(plan: RewindPlan) -> None:
                 why=f"{danger}, so its name has to be typed; nothing was done",
                 do=f"leave out {group.group}, or change it alone",
             )
-
-
-def _is_left_out(of: Offset) -> bool:
-    """Whether it is a partition that is refused alone, not its group."""
-    alone = of.plan is not None and of.plan.refusal is None
-    return alone and of.item is not None and of.item.refusal is not None
 
 
 def _planned(plan: GroupPlan, item: RewindItem, refusal: KcliError | None) -> OffsetItem:

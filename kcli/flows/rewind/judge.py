@@ -28,29 +28,12 @@ from kcli.flows.rewind.attendance import (
     patience,
     usual_patience,
 )
+from kcli.flows.rewind.trail import BLIND_SECONDS, Fate, Last, Rewound, Trail
 
 HELD, OVERWRITTEN, UNKNOWN, OPEN = "held", "overwritten", "unknown", "open"
 STABLE = "Stable"
-BLIND_SECONDS = 2.0
-"""Between two polls further apart than this, a member may have committed and others may have started from there."""
 EAGER = ("range", "roundrobin", "sticky")
 """Assignors whose members revoke everything before they join: all of them fetch committed offsets once they are in."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rewound:
-    """One partition that was set: ``old`` is the commit at the eviction, ``end`` the log end when the last previous owner
-    was back, waiting to rejoin: no member has read beyond it. None: not known.
-    """
-
-    new: int
-    old: int | None
-    end: int | None
-
-    @property
-    def idle(self) -> bool:
-        """Whether no member could have a batch in progress: everything in the log had been committed."""
-        return self.old is not None and self.old == self.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +75,6 @@ class PartitionVerdict:
     why: str = ""
 
 
-_NONE, _AT_NEW, _NEW = "nothing", "at the new offset", "read from the new offset"
-_AMBIGUOUS, _OLD = "may be of an old batch", "is of an old batch"
-_FROM_FIRST = "it may have been read from the first commit on, which may have been of an old batch"
-
-
 class Judge:
     """Call ``observe`` with each new observation, then get the ``verdict`` of each partition."""
 
@@ -109,7 +87,7 @@ class Judge:
     ) -> None:
         self.attendance = attendance
         self._eager = assignor in EAGER
-        self._trails = {tp: _Trail(one, usual_patience(self._pace(tp))) for tp, one in partitions.items()}
+        self._trails = {tp: Trail(one, usual_patience(self._pace(tp))) for tp, one in partitions.items()}
         self._members: tuple[MemberDescription, ...] = ()
         self._known: set[str] = set()  # ids of members that were seen in a stable group
         self._settled: tuple[object, ...] | None = None  # members of a classic group when it was last stable
@@ -149,19 +127,19 @@ class Judge:
         """HELD, OVERWRITTEN, UNKNOWN (no later observation can decide it), or OPEN with what is awaited."""
         trail, owner = self._trails[tp], self._readers.get(tp)
         due, commits = self._due(tp), tuple(trail.commits)
-        if trail.overwritten:
+        if trail.fate is Fate.OVERWRITTEN:
             return PartitionVerdict(OVERWRITTEN, commits, owner=owner)
-        if trail.undecidable:
+        if trail.fate is Fate.UNDECIDABLE:
             return PartitionVerdict(UNKNOWN, commits, owner=owner, why=trail.why)
         if now <= due:
-            return PartitionVerdict(OPEN, commits, Awaited(due, self._away(tp), owner), owner, trail.why)
-        if trail.unconfirmed and trail.first_kind == _AMBIGUOUS:
+            return PartitionVerdict(OPEN, commits, Awaited(due, self._away(tp), owner), owner)
+        if trail.awaits_history:
             return PartitionVerdict(OPEN, commits, Awaited(None, (), owner, history=True), owner)
-        if trail.last == _OLD and now > trail.commits[-1][0] + self._patience(tp):
+        if trail.last is Last.OLD and now > trail.commits[-1][0] + self._patience(tp):
             return PartitionVerdict(OVERWRITTEN, commits, owner=owner)
-        if trail.proven or self._quiet(tp, trail, now, due):
+        if trail.last is Last.FROM_NEW or self._quiet(tp, trail, now, due):
             return PartitionVerdict(HELD, commits, owner=owner)
-        return PartitionVerdict(OPEN, commits, Awaited(None, (), owner), owner, trail.why)
+        return PartitionVerdict(OPEN, commits, Awaited(None, (), owner), owner)
 
     @property
     def unconfirmed(self) -> bool:
@@ -273,161 +251,19 @@ class Judge:
     def _away(self, tp: TopicPartition) -> tuple[ListedMember, ...]:
         return tuple(one.member for party in self.attendance.of(tp) for one in party.members[party.back :])
 
-    def _quiet(self, tp: TopicPartition, trail: "_Trail", now: float, due: float) -> bool:
+    def _quiet(self, tp: TopicPartition, trail: Trail, now: float, due: float) -> bool:
         """Whether everything is read, and the last commit was not corrected although it would have been by now."""
-        if trail.last in (_NONE, _AT_NEW):  # or it has no owner, and its next owner begins there
+        if trail.last in (Last.NONE, Last.AT_NEW):  # or it has no owner, and its next owner begins there
             return (trail.drained and not trail.kept) or (self._at_rest and tp not in self._readers)
         if trail.kept or not trail.drained:
             return False
-        return trail.last == _AMBIGUOUS and now > max(due, trail.commits[-1][0] + self._patience(tp))
+        return trail.last is Last.MAYBE_OLD and now > max(due, trail.commits[-1][0] + self._patience(tp))
 
     def _patience(self, tp: TopicPartition) -> float:
         return patience(self._pace(tp))
 
     def _pace(self, tp: TopicPartition) -> float:
         return max((party.pace for party in self.attendance.of(tp)), default=0.0)
-
-
-class _Trail:
-    """What was committed for one partition since the members were released."""
-
-    def __init__(self, rewound: Rewound, usual: float) -> None:
-        self.rewound = rewound
-        self._usual = usual  # the longest that a batch usually takes, in seconds
-        self.commits: list[tuple[float, int | None]] = []
-        self.horizon = rewound.end  # previous owners have read nothing beyond
-        self.end = rewound.end
-        self.last = _NONE
-        self.covered = rewound.new  # read again up to here: starting below skips nothing
-        self.read_since: float | None = None  # when it was first assigned after the release
-        self.kept = False  # whether a member claims to have kept it
-        self.overwritten = False
-        self.undecidable = False
-        self.continues = False
-        self.unconfirmed = False
-        self.first_kind = _NONE
-        self._only_early = False  # the last commit may be old only as an early first one
-        self.why = ""
-
-    def add_commit(
-        self, at: float, offset: int | None, in_progress_until: float, carried: float, *, blind: bool
-    ) -> None:
-        """``offset`` is committed now. ``carried``: for this many seconds after the assignment members may send commits
-        that they kept while the group was held. ``blind``: earlier commits may have been missed.
-        """
-        if offset == (self.commits[-1][1] if self.commits else self.rewound.new):
-            return
-        self.commits.append((at, offset))
-        self.kept = self.kept and not (offset is not None and self._between(offset))
-        new, old = self.rewound.new, self.rewound.old
-        if offset is None or offset < (new if old is None else min(new, old)):
-            self.overwritten = True
-            return
-        first, old_possible = len(self.commits) == 1, at <= in_progress_until
-        since_read = at - (self.read_since if self.read_since is not None else at)
-        may_carry = first and not self.rewound.idle
-        early = may_carry and since_read <= carried
-        covered = new < offset <= self.covered
-        self.last = _NEW if covered else self._kind(offset, old_possible=old_possible or early)
-        self.continues = self.continues or self.last == _NEW or not first
-        if self.last == _NEW:
-            self.covered = max(self.covered, offset)
-        if self._between(offset):
-            self.unconfirmed = False
-            return
-        if self.last == _AT_NEW:
-            return
-        if first:
-            self.first_kind = self.last
-        self._only_early = first and early and not old_possible and self.last == _AMBIGUOUS
-        if may_carry and self.last == _NEW:
-            self.unconfirmed = since_read <= carried + BLIND_SECONDS
-        if blind:
-            self._mark_undecidable("nothing was observed for some seconds, and a member committed meanwhile")
-        elif first and self.last == _OLD:
-            self._mark_undecidable(_FROM_FIRST)
-        elif first and self.last == _AMBIGUOUS and not self.kept:
-            self.unconfirmed = True
-        elif first and self._silent(at) and not self.rewound.idle:
-            self.last = _AMBIGUOUS  # an owner busy for that long may have committed exactly this
-
-    def confirm(self, commits: Sequence[int | None] | None) -> None:
-        """See ``Judge.confirm``: the first conclusive commit decides."""
-        self.unconfirmed = False
-        if commits is None:
-            missed = (
-                "an earlier commit may have been missed; __consumer_offsets, which has all, cannot be read"
-            )
-            self._mark_undecidable(_FROM_FIRST if self.first_kind == _AMBIGUOUS else missed)
-            return
-        old_first = False
-        for offset in self._after_ours(commits):
-            if offset is None or offset == self.rewound.new:
-                continue
-            seen = offset == self.commits[0][1] and self.first_kind == _NEW
-            old_first = old_first or (not seen and self._kind(offset, old_possible=True) != _NEW)
-            if self._between(offset) or not old_first:
-                break
-        else:
-            if old_first:
-                self._mark_undecidable(_FROM_FIRST)
-                return
-        if self._only_early:
-            self.last, self._only_early = _NEW, False
-
-    def _after_ours(self, commits: Sequence[int | None]) -> Sequence[int | None]:
-        """The commits after our last one, which corrected earlier ones; by offset, since clocks differ."""
-        ours = [number for number, offset in enumerate(commits) if offset == self.rewound.new]
-        return commits[ours[-1] + 1 :] if ours else commits
-
-    def record_first_owner(self, at: float) -> None:
-        """The partition is assigned for the first time since the release."""
-        if self.read_since is None:
-            self.read_since = at
-            self.record_reassignment()
-
-    def record_reassignment(self) -> None:
-        """A new owner may have started from what is committed now."""
-        if self.read_since is None:
-            return
-        if self.last == _OLD:
-            self.overwritten = True
-        elif self.last == _AMBIGUOUS:
-            self._mark_undecidable("it was reassigned when the last commit may have been of an old batch")
-
-    @property
-    def proven(self) -> bool:
-        """Whether the last commit is by a member that began at the new offset."""
-        return self.last == _NEW
-
-    @property
-    def drained(self) -> bool:
-        """Whether nothing is left to read from the committed offset on."""
-        committed = self.commits[-1][1] if self.commits else self.rewound.new
-        return self.end is not None and committed is not None and self.end <= committed
-
-    def _kind(self, offset: int, *, old_possible: bool) -> str:
-        if offset == self.rewound.new:
-            return _AT_NEW
-        if offset < self.rewound.new:
-            return _OLD
-        if self._between(offset):
-            return _NEW
-        if self.kept:
-            return _AMBIGUOUS
-        beyond = self.horizon is not None and offset > self.horizon
-        return _NEW if beyond or not old_possible else _AMBIGUOUS
-
-    def _silent(self, at: float) -> bool:
-        """Whether a first commit would have been expected earlier."""
-        return self.read_since is not None and at > self.read_since + self._usual
-
-    def _between(self, offset: int) -> bool:
-        """Between the new and the old offset; a member that began at the old one commits nothing below it."""
-        return self.rewound.old is not None and self.rewound.new < offset < self.rewound.old
-
-    def _mark_undecidable(self, why: str) -> None:
-        self.undecidable, self.why = True, why
 
 
 def listed(member: MemberDescription) -> ListedMember:

@@ -22,9 +22,10 @@ from kcli.flows.rewind.attendance import (
     EvictedMember,
     usual_patience,
 )
-from kcli.flows.rewind.judge import Judge, Rewound
+from kcli.flows.rewind.judge import Judge
 from kcli.flows.rewind.pace import Pace
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem
+from kcli.flows.rewind.trail import Rewound
 
 CALL_SECONDS = 10.0
 LONGEST_QUIET = 12.0
@@ -135,7 +136,10 @@ def set_offsets(
         good = {tp: new for tp, new in offsets.items() if stored[tp] is None}
         if good:
             ends = _wait(barrier, good, held.before, plan, log_ends, clocks.now)
+            # Once more: a member that waits to rejoin may have committed its batch in progress since the last look. What
+            # comes after this one, the watch has to see (``trail.py``).
             stored |= barrier.commit(good, CALL_SECONDS)
+        # Before the release, as nobody reads yet: afterwards a member may have committed further already.
         found = barrier.committed(offsets, CALL_SECONDS)
         result = LiveResult(plan, stored, found)
     except KcliError as error:

@@ -6,8 +6,9 @@ from kcli.core.group.barrier.arrivals import Arrival, ListedMember
 from kcli.core.types import TopicPartition
 from kcli.flows.rewind.attendance import EvictedMember
 from kcli.flows.rewind.journal import LiveArrival, LiveEntry, LiveMember, LiveRow
-from kcli.flows.rewind.judge import PartitionVerdict, Rewound
+from kcli.flows.rewind.judge import PartitionVerdict
 from kcli.flows.rewind.live import LiveFacts
+from kcli.flows.rewind.trail import Rewound
 
 _KEPT_COMMITS = 20
 _NONE: Mapping[TopicPartition, PartitionVerdict] = {}

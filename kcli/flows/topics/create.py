@@ -19,10 +19,9 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotValidatedError
 from kcli.core.exit_codes import ExitCode
-from kcli.core.permissions import on_topic
 from kcli.core.types import TopicSpec
 from kcli.flows.config_values import is_valid, own_values, same_value
-from kcli.flows.permitted import denied_on_cluster, not_checked, refusal
+from kcli.flows.permitted import creation_failed, denied_creations, not_checked
 from kcli.flows.topics.partitions import many_partitions
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
@@ -254,9 +253,9 @@ def _compared(admin: Admin, specs: Sequence[TopicSpec], *, thoroughly: bool) -> 
     """
     found = admin.describe_topics([spec.name for spec in specs])
     exist = [name for name, topic in found.items() if isinstance(topic, TopicInfo)]
-    errors: Errors = {name: BrokerError(TOPIC_ALREADY_EXISTS, _failed(name)) for name in exist}
+    errors: Errors = {name: BrokerError(TOPIC_ALREADY_EXISTS, creation_failed(name)) for name in exist}
     new = [spec for spec in specs if spec.name not in exist]
-    errors |= _denied(admin, new)
+    errors |= denied_creations(admin, [spec.name for spec in new])
     if thoroughly:
         errors |= _impossible(admin, [spec for spec in new if spec.name not in errors])
     return errors
@@ -320,7 +319,7 @@ def _impossible(admin: Admin, specs: Sequence[TopicSpec]) -> dict[str, KcliError
             code, message = INVALID_CONFIG, "; ".join(refused)
         else:
             continue
-        wrong[spec.name] = BrokerError(code, _failed(spec.name), message=message)
+        wrong[spec.name] = BrokerError(code, creation_failed(spec.name), message=message)
     return wrong
 
 
@@ -342,23 +341,6 @@ def _refused(keys: Mapping[str, ConfigEntry], key: str, value: str) -> str:
     if keys and key not in keys:
         return f"there is no key {key}"
     return "" if not keys or is_valid(keys[key].type, value) else f"{value} is no {keys[key].type} for {key}"
-
-
-def _denied(admin: Admin, specs: Sequence[TopicSpec]) -> dict[str, KcliError]:
-    """Errors for topics that may not be created: CREATE is needed on the cluster, or on the topic's name."""
-    if not specs or denied_on_cluster(admin, "CREATE", "") is None:
-        return {}
-    own = admin.topic_operations([spec.name for spec in specs], missing_too=True)
-    refused = {
-        name: refusal(operations, on_topic("CREATE", name), _failed(name))
-        for name, operations in own.items()
-        if not isinstance(operations, KcliError)  # hidden: only the creation shows what is allowed
-    }
-    return {name: error for name, error in refused.items() if error is not None}
-
-
-def _failed(name: str) -> str:
-    return f"could not create topic {name}"
 
 
 def _exists(error: KcliError | None) -> bool:

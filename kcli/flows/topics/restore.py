@@ -11,10 +11,9 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.error_codes import INVALID_REPLICATION_FACTOR, TOPIC_ALREADY_EXISTS
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
-from kcli.core.permissions import on_topic
 from kcli.core.types import TopicSpec
 from kcli.flows.journal import Journal, TopicEntry
-from kcli.flows.permitted import denied_on_cluster, refusal
+from kcli.flows.permitted import creation_failed, denied_creations
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table, time_text
 
@@ -50,7 +49,7 @@ class TopicRestore(Change[str, TopicEntry]):
         entries = {entry.topic: entry for entry in self.made.entries if isinstance(entry, TopicEntry)}
         found = admin.describe_topics(list(entries))
         missing = [name for name, topic in found.items() if isinstance(topic, NotFoundError)]
-        denied, brokers = _denied(admin, missing), len(admin.cluster.view.nodes)
+        denied, brokers = denied_creations(admin, missing), len(admin.cluster.view.nodes)
         items: list[TopicItem] = []
         for name, entry in entries.items():
             topic, item = found[name], Item(name, entry)
@@ -59,12 +58,12 @@ class TopicRestore(Change[str, TopicEntry]):
                 if entry.topic_id and topic.topic_id == entry.topic_id:
                     items.append(item._replace(outcome=Outcome.UNCHANGED, note="it was not deleted"))
                     continue
-                error = BrokerError(TOPIC_ALREADY_EXISTS, _failed(name))
+                error = BrokerError(TOPIC_ALREADY_EXISTS, creation_failed(name))
             elif not isinstance(topic, NotFoundError):
                 error = topic
             elif error is None and entry.replication_factor > brokers:
                 has = f"the cluster has {counted(brokers, 'broker')}"
-                error = BrokerError(INVALID_REPLICATION_FACTOR, _failed(name), message=has)
+                error = BrokerError(INVALID_REPLICATION_FACTOR, creation_failed(name), message=has)
             items.append(item if error is None else item._replace(outcome=Outcome.REFUSED, error=error))
         return items
 
@@ -127,19 +126,3 @@ def _after(item: TopicItem, now: TopicInfo | KcliError) -> Found[TopicEntry] | K
     if isinstance(now, KcliError) and not isinstance(now, NotFoundError):
         return now
     return Found(item.facts, now if isinstance(now, KcliError) else None)
-
-
-def _denied(admin: Admin, names: Sequence[str]) -> dict[str, KcliError]:
-    """CREATE is needed on the cluster, or on the topic's name."""
-    if not names or denied_on_cluster(admin, "CREATE", "creating topics") is None:
-        return {}
-    found: dict[str, KcliError] = {}
-    for name, operations in admin.topic_operations(names, missing_too=True).items():
-        known = None if isinstance(operations, KcliError) else operations
-        if error := refusal(known, on_topic("CREATE", name), _failed(name)):
-            found[name] = error
-    return found
-
-
-def _failed(name: str) -> str:
-    return f"could not create topic {name}"

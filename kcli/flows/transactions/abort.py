@@ -28,7 +28,6 @@ from kcli.flows.transactions.held import (
     HANGING,
     OPEN,
     UNKNOWN,
-    PartitionState,
     PartitionTransaction,
     Survey,
     age,
@@ -95,6 +94,11 @@ class Ending(NamedTuple):
         return found
 
     @property
+    def is_known(self) -> bool:
+        """Whether a transaction was found: not in a partition that could not be read."""
+        return self.held is not None or self.transaction is not None
+
+    @property
     def identity(self) -> tuple[int, ...]:
         """What a later transaction of the same producer does not share."""
         if self.action == MARKER and self.held is not None:
@@ -113,7 +117,8 @@ AbortItem = Item[Key, Ending]
 
 
 class TransactionAbort(Change[Key, Ending]):
-    """``survey`` finds what is open in partitions, and reports what could not be read. ``seconds``: to wait until the
+    """``find`` surveys partitions for the first plan. Those of a topic that cannot be read are refused. Those of a
+    transactional id are reported by ``find``, as its coordinator ends it in all of them. ``seconds``: to wait until the
     transactions have gone.
     """
 
@@ -147,7 +152,6 @@ class TransactionAbort(Change[Key, Ending]):
         self._now = 0
         self._keys: list[Key] = []
         self._open: tuple[int, ...] = ()
-        self._unread: dict[Key, KcliError] = {}
         self._sent: list[AbortItem] = []
         self._had_ended = 0
 
@@ -179,9 +183,11 @@ class TransactionAbort(Change[Key, Ending]):
         elif self._is_young(transaction.start_ms):
             why = "its transaction is not that old"
         else:
-            items: list[AbortItem] = [
+            found = self._found(admin, transaction.partitions)
+            items: list[AbortItem] = _unread(found) if self._keys else []
+            items += [
                 Item(state.tp, Ending(FENCE, transaction, one, state.stable, state.end))
-                for state in self._found(admin, transaction.partitions)
+                for state in found.partitions
                 for one in state.transactions
                 if one.state == OPEN and one.transaction is not None
                 if one.transaction.transactional_id == name
@@ -196,8 +202,9 @@ class TransactionAbort(Change[Key, Ending]):
         if not partitions:
             assert self.scope.topic is not None
             partitions = partitions_of(admin, self.scope.topic, self.scope.partitions)
-        items: list[AbortItem] = []
-        for state in self._found(admin, partitions):
+        found = self._found(admin, partitions)
+        items = _unread(found)
+        for state in found.partitions:
             holder = state.holder
             if holder is None or self._is_young(holder.since_ms):
                 continue
@@ -207,14 +214,11 @@ class TransactionAbort(Change[Key, Ending]):
                 items.append(Item(state.tp, facts, Outcome.REFUSED, _not_by_hand(holder)))
             else:
                 items.append(Item(state.tp, facts))
-        return items
+        return sorted(items, key=lambda item: item.key)
 
-    def _found(self, admin: Admin, partitions: Sequence[TopicPartition]) -> Sequence[PartitionState]:
-        """What is open in the partitions. What cannot be read is reported the first time."""
-        again = bool(self._keys)
-        found = survey(admin, partitions, self.read_log) if again else self.find(admin, partitions)
-        self._unread = {state.tp: state.error for state in found.partitions if state.error is not None}
-        return found.partitions
+    def _found(self, admin: Admin, partitions: Sequence[TopicPartition]) -> Survey:
+        """What is open in the partitions."""
+        return survey(admin, partitions, self.read_log) if self._keys else self.find(admin, partitions)
 
     def _is_young(self, since_ms: int) -> bool:
         return self.scope.older_than is not None and (age(since_ms, self._now) or 0) <= self.scope.older_than
@@ -278,8 +282,8 @@ class TransactionAbort(Change[Key, Ending]):
 
     def again(self, item: AbortItem, now: AbortItem | None) -> AbortItem:
         """A transaction that has ended is not touched, nor its successor."""
-        if (unread := self._unread.get(item.key)) is not None:
-            return item._replace(outcome=Outcome.REFUSED, error=unread)
+        if now is not None and not now.facts.is_known:
+            return item._replace(outcome=Outcome.REFUSED, error=now.error)
         if now is None and item.facts.identity == self._open:
             return super().again(item, None)
         if now is None or now.outcome is Outcome.UNCHANGED or not _is_same(now.facts, item.facts):
@@ -355,16 +359,18 @@ class TransactionAbort(Change[Key, Ending]):
     def row(self, item: AbortItem) -> dict[str, Any]:
         """The values of the columns."""
         ending, held = item.facts, item.facts.held
+        tp = item.key if isinstance(item.key, TopicPartition) else None
+        producer = ending.producer if ending.is_known else None
         since = (
             held.since_ms if held is not None else ending.transaction.start_ms if ending.transaction else -1
         )
         return {
-            "topic": held.tp.topic if held is not None else None,
-            "partition": held.tp.partition if held is not None else None,
+            "topic": tp and tp.topic,
+            "partition": tp.partition if tp is not None else None,
             "action": ending.action,
             "transactional_id": ending.transaction.transactional_id if ending.transaction else None,
-            "producer_id": known(ending.producer.producer_id),
-            "producer_epoch": known(ending.producer.producer_epoch),
+            "producer_id": producer and known(producer.producer_id),
+            "producer_epoch": producer and known(producer.producer_epoch),
             "start_offset": held.start_offset if held is not None else None,
             "last_stable": ending.stable,
             "end": ending.end,
@@ -394,6 +400,15 @@ class TransactionAbort(Change[Key, Ending]):
             yield f"fenced {names}; it had no records in partitions that can be read back"
         if self._had_ended:
             yield f"{counted(self._had_ended, 'transaction')} had ended before, and nothing was sent"
+
+
+def _unread(found: Survey) -> list[AbortItem]:
+    """The partitions that could not be read: what holds them back is not known."""
+    return [
+        Item(tp, Ending(None, None), Outcome.REFUSED, error)
+        for unread, error in found.unread
+        for tp in unread
+    ]
 
 
 def _fenced(items: Iterable[AbortItem]) -> dict[str, TransactionDescription]:

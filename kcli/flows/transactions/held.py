@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.metadata import no_partition
-from kcli.core.errors import KcliError, UnsupportedError
+from kcli.core.errors import KcliError, PartlyFailedError, UnsupportedError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import log_ends
 from kcli.flows.transactions.coordinated import COMPLETING, ONGOING, Coordinated, ReadLog, transactions_of
+from kcli.output.progress import counted
 
 if TYPE_CHECKING:
     from kcli.core.admin.first_records import FirstRecord
@@ -92,6 +93,20 @@ class Survey:
     def held(self) -> list[PartitionState]:
         """The partitions that are held back."""
         return [state for state in self.partitions if state.waiting]
+
+    @property
+    def unread(self) -> list[tuple[list[TopicPartition], KcliError]]:
+        """The partitions that could not be read, with an error for each cause."""
+        by_cause: dict[tuple[type, str], dict[TopicPartition, KcliError]] = {}
+        for tp, error in ((state.tp, state.error) for state in self.partitions):
+            if error is not None:
+                by_cause.setdefault((type(error), error.why.replace(str(tp), "")), {})[tp] = error
+        found: list[tuple[list[TopicPartition], KcliError]] = []
+        for alike in by_cause.values():
+            first, error = next(iter(alike.items()))
+            more = f" and {counted(len(alike) - 1, 'other partition')}" if len(alike) > 1 else ""
+            found.append((list(alike), PartlyFailedError(f"{first}{more} could not be checked", error)))
+        return found
 
 
 def survey(

@@ -1,5 +1,6 @@
 """The committed offsets of groups, read for a file: all that can be read, and an error for everything that cannot."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,11 +13,15 @@ from kcli.core.admin.unknown_group import unknown_group
 from kcli.core.errors import KcliError
 from kcli.core.own_names import is_own_group
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.groups.first_records import PartitionOffset
 from kcli.flows.groups.nearest import nearest_text, share_group
 from kcli.flows.rewind.mark import own_metadata
-from kcli.flows.transfer.first_unread import Unread
+from kcli.flows.transfer.first_unread import Unread, first_unread
+from kcli.flows.transfer.formats.gaps import comments
+from kcli.flows.transfer.formats.kafka_csv import csv_lines
+from kcli.flows.transfer.formats.ndjson import ndjson_lines
+from kcli.flows.transfer.formats.zookeeper_text import can_be_written, zookeeper_lines
 from kcli.flows.transfer.saved_offset import SavedOffset
+from kcli.output.progress import counted
 
 SHARE = "share"
 
@@ -107,15 +112,55 @@ def export_offsets(
 
 
 def with_times(
-    offsets: Sequence[SavedOffset], found: Mapping[PartitionOffset, Unread | KcliError]
+    admin: Admin, offsets: Sequence[SavedOffset], lacks: Callable[[Missing], object]
 ) -> tuple[SavedOffset, ...]:
-    """The offsets with the time of the first unread record, where that is known."""
+    """With the time of the first unread record, where that is known; ``lacks`` gets each that cannot be read."""
+    found = first_unread(admin, {(saved.tp, saved.offset) for saved in offsets}) if offsets else {}
+    for (tp, offset), unread in found.items():
+        if isinstance(unread, KcliError):
+            lacks(Missing(f"the time of {tp}@{offset}", str(tp), unread))
     return tuple(
         replace(saved, timestamp=unread.timestamp, drained=unread.drained)
         if isinstance(unread := found[saved.tp, saved.offset], Unread)
         else saved
         for saved in offsets
     )
+
+
+def representable(
+    form: str, offsets: Sequence[SavedOffset], lacks: Callable[[Missing], object]
+) -> tuple[SavedOffset, ...]:
+    """The offsets that the format can represent; ``lacks`` gets those of each group that it cannot."""
+    if form == "zookeeper":
+        why, do = "ZooKeeper has no node with that name", "--format csv"
+        kept = tuple(saved for saved in offsets if can_be_written(saved.group))
+    else:
+        why = f"Kafka 0.7 counted partitions by broker, and {form} has no column for a broker"
+        do = "--format zookeeper"
+        kept = tuple(saved for saved in offsets if saved.broker is None)
+    left_out = Counter(saved.group for saved in offsets)
+    left_out.subtract(Counter(saved.group for saved in kept))
+    for group, count in left_out.items():
+        if count:
+            lacks(
+                Missing.of(KcliError(f"{counted(count, 'offset')} of group {group} left out", why=why, do=do))
+            )
+    return kept
+
+
+def file_text(
+    form: str,
+    offsets: Sequence[SavedOffset],
+    missing: Sequence[Mapping[str, object]],
+    warning: str,
+    *,
+    with_group: bool,
+) -> str:
+    """The content of the file, which begins with what is missing in it; ``warning``: why there may be more groups."""
+    if form == "ndjson":
+        return ndjson_lines(offsets, missing, warning)
+    lines = csv_lines(offsets, with_group=with_group) if form == "csv" else zookeeper_lines(offsets)
+    return comments(missing, warning) + lines
 
 
 def _absent(names: Sequence[str], listing: GroupListing) -> dict[str, KcliError]:

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from shlex import quote
 from typing import Any, NamedTuple
 
-from kcli.account.change import Change, Item, Question, distinct
+from kcli.account.change import Item, Question
 from kcli.account.outcomes import Outcome
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
-from kcli.flows.rewind.change import CHANGE, COLUMNS, ENDS, FOUND, NOT_PROVEN, given_up
+from kcli.flows.rewind.change import CHANGE, COLUMNS, ENDS, FOUND, NOT_PROVEN, PlannedOffsets, given_up
 from kcli.flows.rewind.judge import OVERWRITTEN
-from kcli.flows.rewind.remarks import failed_errors, overwritten_error, refusal_errors, refused_warnings
+from kcli.flows.rewind.remarks import failed_errors, overwritten_error, refusal_errors
 from kcli.flows.rewind.text import NO_UNDO, change_text, rest_text
 from kcli.flows.transfer.change import FileOffsets
 from kcli.flows.transfer.zookeeper.importing import NodeOutcome, NodeReport, execute_nodes, survey_nodes
@@ -47,26 +47,21 @@ class Node(NamedTuple):
 ChangedNode = Item[OffsetNode, Node]
 
 
-class NodeImport(Change[OffsetNode, Node]):
-    """The offsets of a file, in ZooKeeper at ``hosts``. ``again`` and ``dry``: see ``OffsetsChange``. Its client is a
-    ``ZooKeeper``.
-    """
+class NodeImport(PlannedOffsets[OffsetNode, Node, NodePlan]):
+    """The offsets of a file, in ZooKeeper at ``hosts``. Its client is a ``ZooKeeper``."""
 
     kind = "OffsetImport"
     printed_by = "groups import"
-    item_meaning = "A partition."
     columns = (*COLUMNS[:2], _BROKER, *COLUMNS[2:])
-    tells_refusals = True
     plan_columns = (CHANGE,)
     report_columns = (FOUND,)
-    nothing = ""
 
     def __init__(self, file: FileOffsets, hosts: str, *, again: bool, dry: bool) -> None:
-        self._file, self._hosts, self._again, self._dry = file, hosts, again, dry
-        self._plan = NodePlan("", "", "", ())
+        super().__init__(NodePlan("", "", "", ()), again=again, dry=dry)
+        self._file, self._hosts = file, hosts
         self._reports: Sequence[NodeReport] = ()
         self._started: list[bool] = []
-        self._has_backup = self._tried = False
+        self._has_backup = False
 
     def decide(self, admin: Any) -> list[ChangedNode]:
         """Each partition, group by group."""
@@ -80,10 +75,6 @@ class NodeImport(Change[OffsetNode, Node]):
             for item in group.items
         ]
 
-    def is_idle(self, plan: Sequence[ChangedNode]) -> bool:
-        """A plan that changes nothing is confirmed by what was read for it."""
-        return super().is_idle(plan) and not (self._again and self._plan.possible)
-
     def text(self, plan: Sequence[ChangedNode]) -> str:  # noqa: ARG002 - the change's signature
         """All groups, one below the other."""
         text = "\n\n".join(_group(group, self._plan, self._hosts) for group in self._plan.groups)
@@ -95,21 +86,9 @@ class NodeImport(Change[OffsetNode, Node]):
         sentence = "Proceed?" if groups == 1 else f"Proceed with {groups} groups?"
         return [Question(self.text(plan), sentence)]
 
-    def warnings(self, plan: Sequence[ChangedNode]) -> Iterable[str]:  # noqa: ARG002 - the change's signature
-        """The partitions that are left out while others are set."""
-        return refused_warnings(self._plan.refused) if self._plan.possible else ()
-
-    def failures(self, items: Sequence[ChangedNode]) -> Iterable[KcliError]:
-        """Without those that are warnings."""
-        return distinct(
-            item.error
-            for item in items
-            if item.error is not None and not (self._plan.possible and _is_left_out(item.facts))
-        )
-
-    def decided_again(self, admin: Any, plan: Sequence[ChangedNode]) -> list[ChangedNode]:  # noqa: ARG002
-        """``execute_nodes`` looks again; a node is set only if it has the version of the plan."""
-        return list(plan)
+    def is_left_out(self, facts: Node) -> bool:
+        """Whether it is refused alone, not its group."""
+        return facts.group.refusal is None and facts.item.refusal is not None
 
     def act(self, admin: Any, plan: Sequence[ChangedNode]) -> list[ChangedNode]:
         """Sets the offsets, those that are to stay, too."""
@@ -171,11 +150,6 @@ class NodeImport(Change[OffsetNode, Node]):
     @property
     def _undo_command(self) -> str:
         return _undo_command(self._plan, self._hosts)
-
-
-def _is_left_out(node: Node) -> bool:
-    """Whether it is refused alone, not its group."""
-    return node.group.refusal is None and node.item.refusal is not None
 
 
 def _planned(group: NodeGroup, item: NodeItem, refusal: KcliError | None) -> ChangedNode:

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands.groups import _describe_records
-from kcli.commands.groups import _describe_run as module
+from kcli.commands.groups import _describing as module
+from kcli.commands.shared import record_consumer
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.admin.brokers import ClusterDescription
 from kcli.core.admin.committed import Committed
@@ -348,7 +348,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> LogReader:
         return [Record(*tp, n, 1_000 * n, 0, None, b"v%d\x1b" % n) for n in range(10, 110)]
 
     stand_in = LogReader({T0: some(T0), PAY: [Record(*PAY, 109, 1, 0, b"\xff", b"w" * 500)]})
-    monkeypatch.setattr(_describe_records, "record_consumer", lambda _inv: stand_in)
+    monkeypatch.setattr(record_consumer, "record_consumer", lambda _inv: stand_in)
     return stand_in
 
 
@@ -384,7 +384,7 @@ def test_times_of_commits_are_looked_up_only_where_they_are_shown(
     admin: StandIn, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[str], asked: bool
 ) -> None:
     stand_in = LogReader({TopicPartition("__consumer_offsets", 0): []})
-    monkeypatch.setattr(_describe_records, "record_consumer", lambda _inv: stand_in)
+    monkeypatch.setattr(record_consumer, "record_consumer", lambda _inv: stand_in)
     looked: list[object] = []
     monkeypatch.setattr(stand_in, "list_offsets", lambda *given: looked.append(given) or {})
     describe("idle", *arguments)

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands.groups import _export_run as module
+from kcli.commands.groups import export as module
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.admin.brokers import ClusterDescription
 from kcli.core.admin.committed import Committed
@@ -17,6 +17,7 @@ from kcli.core.admin.groups import GroupListing, ListedGroup
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.transfer import exporting
 from kcli.flows.transfer.first_unread import DRAINED, Unread
 
 NO_TOPIC = "topic refunds does not exist"
@@ -193,7 +194,7 @@ def test_times_are_added_and_what_is_not_known_is_reported(
         TopicPartition("refunds", 0): NotFoundError("topic refunds does not exist"),
     }
     monkeypatch.setattr(
-        module, "first_unread", lambda _admin, offsets: {(tp, at): answers[tp] for tp, at in offsets}
+        exporting, "first_unread", lambda _admin, offsets: {(tp, at): answers[tp] for tp, at in offsets}
     )
     done = kcli("b", "--with-time")
     assert done.return_value == 6

@@ -4,7 +4,7 @@ import io
 from types import SimpleNamespace
 from typing import Any, cast
 
-from kcli.commands.groups._lag_output import LagOutput
+from kcli.commands.groups.lag_output import LagOutput
 from kcli.commands.shared.context import Invocation
 from kcli.output.stdout import Output
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands.groups import _zookeeper_run
+from kcli.commands.groups import _zookeeper
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.errors import AuthError, ConfigError
 from kcli.core.extras import installation
@@ -27,7 +27,7 @@ def nodes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Nodes:
     found.put(f"{ORDERS}/0", 12)
     found.put(f"{ORDERS}/1", 99)
     found.put("/consumers/old/offsets/orders/1-0", 5000)
-    monkeypatch.setattr(_zookeeper_run, "ZooKeeper", lambda _hosts, **_options: found)
+    monkeypatch.setattr(_zookeeper, "ZooKeeper", lambda _hosts, **_options: found)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return found
 

@@ -13,8 +13,9 @@ from kcli.core.admin.group_description import GroupDescription, MemberDescriptio
 from kcli.core.group.barrier.arrivals import ArrivalLog, ListedMember
 from kcli.core.types import TopicPartition
 from kcli.flows.rewind.attendance import LONGEST_BATCH, Attendance, EvictedMember
-from kcli.flows.rewind.judge import HELD, OPEN, Judge, Observation, Rewound
+from kcli.flows.rewind.judge import HELD, OPEN, Judge, Observation
 from kcli.flows.rewind.live import hold_times
+from kcli.flows.rewind.trail import Rewound
 
 STEP = 0.05
 NEVER = float("inf")

@@ -9,7 +9,8 @@ from kcli.core.admin.group_description import GroupDescription, MemberDescriptio
 from kcli.core.group.barrier.arrivals import Arrival, ListedMember
 from kcli.core.types import TopicPartition
 from kcli.flows.rewind.attendance import Attendance, EvictedMember
-from kcli.flows.rewind.judge import HELD, OPEN, OVERWRITTEN, UNKNOWN, Judge, Observation, Rewound
+from kcli.flows.rewind.judge import HELD, OPEN, OVERWRITTEN, UNKNOWN, Judge, Observation
+from kcli.flows.rewind.trail import Rewound
 
 A, B = TopicPartition("a", 0), TopicPartition("a", 1)
 Member = tuple[str, str, Sequence[TopicPartition]]

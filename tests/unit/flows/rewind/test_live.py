@@ -18,7 +18,7 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.barriers import Barriers, read_topics
 from kcli.flows.rewind.execute import LiveRewind, execute
 from kcli.flows.rewind.journal import Journals
-from kcli.flows.rewind.judge import Rewound, listed
+from kcli.flows.rewind.judge import listed
 from kcli.flows.rewind.live import (
     BeforeEviction,
     Clocks,
@@ -32,6 +32,7 @@ from kcli.flows.rewind.offsets_log import OffsetsLog
 from kcli.flows.rewind.outcomes import GroupReport, NotProvenError
 from kcli.flows.rewind.pace import Pace
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem, RewindPlan, not_possible
+from kcli.flows.rewind.trail import Rewound
 from kcli.flows.rewind.watching import OpenPartition, Watcher
 
 A, B = TopicPartition("a", 0), TopicPartition("a", 1)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kcli.commands.groups._rewind_target import spec_target
+from kcli.commands.groups.rewind.options import RewindOptions, spec_target
 
 
 @pytest.fixture
@@ -31,3 +31,18 @@ def test_the_plan_says_how_a_time_that_clocks_repeat_or_skip_was_taken(text: str
     assert (target.kind, target.value) == ("time", ms)
     assert said in words
     assert "local time" not in spec_target("2025-10-26T04:30", "--to", "", terminal=True)[1]
+
+
+@pytest.mark.parametrize(
+    ("asked", "target", "value"),
+    [
+        (RewindOptions(to_offset=0), "offset", 0),
+        (RewindOptions(shift_by=0), "shift", 0),
+        (RewindOptions(to_datetime=0), "time", 0),
+        (RewindOptions(to_latest=True), "latest", 0),
+    ],
+)
+def test_zero_is_a_target(asked: RewindOptions, target: str, value: int) -> None:
+    found, _words = asked.simple_target(terminal=False)
+    assert (found.kind, found.value) == (target, value)
+    assert asked.target().endswith({"shift": "by", "time": "datetime"}.get(target, target))

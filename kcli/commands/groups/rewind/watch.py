@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from kcli.commands.groups._record_consumer import record_consumer
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import environment
+from kcli.commands.shared.record_consumer import record_consumer
 from kcli.core import clock
 from kcli.core.admin.admin import Admin
 from kcli.flows.rewind.offsets_log import OffsetsLog

@@ -1,4 +1,4 @@
-"""What ``kcli groups list`` does."""
+"""What ``kcli groups list`` shows."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,6 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import ListedGroup
-from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.flows.groups.nearest import topics_without_groups
 from kcli.output.tables import Column
 
@@ -31,9 +30,8 @@ COLUMNS = (
 LAG = (Column("lag_records", "number", sometimes=True),)
 
 
-def run(
+def list_groups(
     inv: Invocation,
-    *,
     states: str | None,
     types: str | None,
     match: str | None,
@@ -42,7 +40,7 @@ def run(
     with_lag: bool,
     sort: str,
 ) -> int:
-    """The exit status. ``states`` and ``types`` are separated by commas."""
+    """Lists groups; ``states`` and ``types`` are separated by commas. Returns the exit status."""
     inv.page()
     unknown_topic = False
     with open_admin(inv) as admin:
@@ -53,7 +51,7 @@ def run(
         if topic is not None:
             found = _reading(inv, admin, found, topic)
             unknown_topic = not found and not _exists(inv, admin, topic)
-        lags = _lags(inv, admin, found) if with_lag or sort == "lag" else None
+        lags = _lags(inv, admin, found) if with_lag else None
     columns = COLUMNS if lags is None else (*COLUMNS, *LAG)
     rows = [_row(one) | ({} if lags is None else {LAG[0].key: lags.get(one.group_id)}) for one in found]
     rows.sort(key=lambda row: _order(row, sort))
@@ -66,34 +64,14 @@ def _words(text: str | None) -> list[str]:
 
 
 def _reading(inv: Invocation, admin: Admin, found: Sequence[ListedGroup], topic: str) -> list[ListedGroup]:
-    """The groups with committed offsets of ``topic``, or with a member that subscribes to it or is assigned to it."""
-    names = [row.group_id for row in found]
-    committed = admin.fetch_offsets(dict.fromkeys(names)) if names else {}
-    with_offsets = {
-        name
-        for name, offsets in committed.items()
-        if not isinstance(offsets, KcliError) and any(tp.topic == topic for tp in offsets)
-    }
-    others = [row.group_id for row in found if row.group_id not in with_offsets and row.state != "Empty"]
-    described = admin.describe_groups(others) if others else {}
-    with_members = {
-        name
-        for name, group in described.items()
-        if not isinstance(group, KcliError)
-        for member in group.members
-        if topic in member.subscription
-        or any(tp.topic == topic for tp in (*(member.assignment or ()), *(member.target or ())))
-    }
-    for name in names:
-        error: object = committed.get(name)
-        if not isinstance(error, KcliError):
-            error = described.get(name)
-        if name in with_members or not isinstance(error, KcliError):
-            continue
-        if not isinstance(error, UnsupportedError | NotFoundError):
-            inv.talk.warn(f"whether group {name} reads {topic} is not known: {error}")
-            inv.lacks(Missing(f"whether group {name} reads {topic}", "", error), told=True)
-    return [row for row in found if row.group_id in with_offsets | with_members]
+    """The groups that read ``topic``; those of which that is not known are missing."""
+    from kcli.flows.groups.readers import readers_of  # only with --topic
+
+    readers = readers_of(admin, found, topic)
+    for part in readers.missing:
+        inv.talk.warn(f"{part.what} is not known: {part.error}")
+        inv.lacks(part, told=True)
+    return readers.items
 
 
 def _exists(inv: Invocation, admin: Admin, topic: str) -> bool:

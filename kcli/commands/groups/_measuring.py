@@ -1,4 +1,4 @@
-"""What ``kcli groups lag`` does: measures lag once, or repeatedly, and reports limits that are exceeded."""
+"""What ``kcli groups lag`` shows: lag, measured once or repeatedly, what is missing, and limits that are exceeded."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -6,8 +6,9 @@ from time import monotonic, sleep
 from typing import Any
 
 from kcli.account.survey import Missing
-from kcli.commands.groups._lag_output import LagOutput
 from kcli.commands.groups._lag_rows import GroupVerdict, exceeded_limits, lag_rows
+from kcli.commands.groups.lag_options import LagOptions
+from kcli.commands.groups.lag_output import LagOutput
 from kcli.commands.shared.cluster import no_groups, warn_of_hidden
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
@@ -15,27 +16,26 @@ from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.own_names import means_own_groups, own_group_note
 from kcli.flows.groups.nearest import name_nearest, topics_without_groups
 from kcli.flows.lag.measure import Measurement, measure_lag
-from kcli.flows.lag.sample import Wanted
+from kcli.flows.lag.sample import Wanted, without_rows
 from kcli.flows.lag.verdicts import History
 
 
-class LagRun:
-    """``flags`` are the options of the command, with defaults for ``by`` and ``time``."""
+class Measuring:
+    """One run of the command."""
 
-    def __init__(self, inv: Invocation, admin: Admin, cluster: str, flags: Mapping[str, Any]) -> None:
-        self.inv, self.admin, self.cluster, self.flags = inv, admin, cluster, flags
-        members = flags["by"] in ("partition", "member")
-        self.topics = frozenset[str](flags["topics"])
-        match = flags["match"]
+    def __init__(self, inv: Invocation, admin: Admin, cluster: str, asked: LagOptions) -> None:
+        self.inv, self.admin, self.cluster, self.asked = inv, admin, cluster, asked
+        members, match = asked.rows in ("partition", "member"), asked.match
+        self.topics = frozenset(asked.topics)
         self.wanted = Wanted(
-            flags["names"],
+            asked.groups,
             members,
             None if match is None else lambda name: fnmatchcase(name, match),
             self.topics.__contains__ if self.topics else None,
-            flags["internal"] or means_own_groups(match),
+            asked.internal or means_own_groups(match),
         )
         self.history = History()
-        self.limits = (flags["max_lag"], flags["max_lag_time"])
+        self.limits = (asked.max_lag, asked.max_lag_time)
 
     def once(self) -> int:
         """Measures once; returns the exit status."""
@@ -46,7 +46,7 @@ class LagRun:
         notes, unread = self._unread_topics(found)
         for part in (*self._missing(found), *map(Missing.of, unread)):
             self.inv.lacks(part, later=True)
-        with LagOutput(self.inv, self.flags["by"], self.cluster, watched=False) as output:
+        with LagOutput(self.inv, self.asked.rows, self.cluster, watched=False) as output:
             output.show_sample(found.sample.at_ms, self._rows(found, watched=False))
             if output.empty and not (self.topics or found.sample.failed):
                 self._remark_empty(found)
@@ -68,7 +68,7 @@ class LagRun:
         if not self._names_exist(found):
             return self.inv.finish(done=False)
         exceeded: list[KcliError] = []
-        with LagOutput(self.inv, self.flags["by"], self.cluster, watched=True) as output:
+        with LagOutput(self.inv, self.asked.rows, self.cluster, watched=True) as output:
             while found.sample.groups or not self.wanted.groups:
                 began = monotonic()
                 output.show_sample(found.sample.at_ms, self._rows(found, watched=True))
@@ -96,11 +96,11 @@ class LagRun:
                 self.inv.talk.warn(f"group {one.group}: {note}")
 
     def _measure(self) -> Measurement:
-        found = measure_lag(self.admin, self.wanted, self.flags["time"])
-        if self.flags["record"] is not None:
+        found = measure_lag(self.admin, self.wanted, self.asked.method)
+        if self.asked.record is not None:
             from kcli.flows.lag.recording import append_sample  # only with --record
 
-            append_sample(self.flags["record"], self.cluster, found.sample)
+            append_sample(self.asked.record, self.cluster, found.sample)
         return found
 
     def _rows(self, found: Measurement, *, watched: bool) -> Iterable[Iterable[Mapping[str, Any]]]:
@@ -110,7 +110,7 @@ class LagRun:
             self.history.add_rows(found.sample.at_ms, one.group, rows, one.state)
             trend = self.history.trend(one.group) if watched else None
             verdicts[one.group] = GroupVerdict(self.history.verdict(one.group, one.state, rows), trend)
-        return lag_rows(found, verdicts, self.flags["by"], only_lagging=self.flags["only_lagging"])
+        return lag_rows(found, verdicts, self.asked.rows, only_lagging=self.asked.only_lagging)
 
     def _warn(self, errors: Sequence[KcliError], warned: list[str]) -> list[str]:
         texts = [str(error) for error in errors]
@@ -123,12 +123,12 @@ class LagRun:
     def _remark_empty(self, found: Measurement) -> None:
         """Why there are no rows."""
         if not found.sample.groups:
-            self.inv.talk.remark(no_groups(self.flags["match"], partial=bool(found.sample.partial)))
+            self.inv.talk.remark(no_groups(self.asked.match, partial=bool(found.sample.partial)))
         elif any(one.committed for one in found.sample.groups):
             self.inv.talk.note("there is no lag")
         else:
             self.inv.talk.note("no offsets are committed, and no member reads a partition")
-        if any(limit is not None for limit in self.limits):
+        if self.asked.limited:
             self.inv.talk.warn("no lag was compared with the limit")
 
     def _names_exist(self, found: Measurement) -> bool:
@@ -144,33 +144,15 @@ class LagRun:
         hidden = not self.wanted.groups and warn_of_hidden(
             self.inv, self.admin, "groups", unsure=found.sample.unsure
         )
-        if (hidden or found.sample.missing) and any(limit is not None for limit in self.limits):
+        if (hidden or found.sample.missing) and self.asked.limited:
             self.inv.talk.warn("only lag that could be read was compared with the limit")
 
     def _missing(self, found: Measurement) -> list[Missing]:
         """What has no rows, or no lag in them: also topics of named groups."""
-        topics = sorted(self._topics_without_rows(found)) if self.wanted.groups else []
-        return [
-            *found.sample.missing,
-            *(
-                Missing.of(
-                    NotFoundError(
-                        f"none of these groups has an offset or a member for topic {topic}",
-                        why="the groups that are named read other topics",
-                        do="check the topic name, or leave out --topic: without --topic all topics are shown",
-                    )
-                )
-                for topic in topics
-            ),
-        ]
+        topics = found.sample.topics_without_rows(self.topics) if self.wanted.groups else ()
+        return [*found.sample.missing, *map(without_rows, topics)]
 
     def _unread_topics(self, found: Measurement) -> tuple[list[str], list[KcliError]]:
         """Notes and errors on topics that no group reads, where no group was named."""
-        return topics_without_groups(
-            self.admin, () if self.wanted.groups else self._topics_without_rows(found)
-        )
-
-    def _topics_without_rows(self, found: Measurement) -> set[str]:
-        if not self.topics:
-            return set()
-        return set(self.topics) - {tp.topic for one in found.sample.groups for tp in one.committed}
+        topics = () if self.wanted.groups else found.sample.topics_without_rows(self.topics)
+        return topics_without_groups(self.admin, topics)

@@ -1,6 +1,7 @@
-"""What ``kcli groups describe`` does: reads groups, and prints them. The rows are made in ``_description_rows.py``."""
+"""What ``kcli groups describe`` shows. The rows are made in ``_description_rows.py``."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kcli.account.survey import Missing
 from kcli.commands.groups import _description_rows as view
@@ -16,11 +17,14 @@ from kcli.flows.groups.description import Described, commits_of, describe_groups
 from kcli.flows.groups.nearest import name_nearest
 from kcli.output.tables import Column
 
+if TYPE_CHECKING:
+    from kcli.core.consumer.consumer import Consumer
+
 DOCUMENTS = ("json", "ndjson", "yaml")
 FOR_PROGRAMS = (*DOCUMENTS, "tsv", "csv")
 
 
-class DescribeRun:
+class Describing:
     """``section`` is ``members``, ``offsets``, ``state``, or None for all; ``peek`` the number of records shown."""
 
     cluster: str
@@ -30,7 +34,7 @@ class DescribeRun:
     def __init__(self, inv: Invocation, names: Sequence[str], section: str | None, peek: int | None) -> None:
         self.inv, self.names, self.section, self.peek = inv, names, section, peek
         self.form = inv.out.list_kind()
-        self.times: dict[GroupPartition, int] = {}
+        self.times: view.Times = {}
 
     def run(self, match: str | None, *, every: bool, internal: bool) -> int:
         """The exit status. ``match`` (a shell pattern) and ``every`` add groups to those that are named."""
@@ -49,28 +53,18 @@ class DescribeRun:
                 self.inv.lacks(part)
             commits = commits_of(groups)
             if commits and (self.form == "wide" or (self.form in FOR_PROGRAMS and self.inv.values.verbose)):
-                from kcli.commands.groups._describe_records import read_times  # loads the consumer
-
-                self.times = read_times(self.inv, admin, commits)
+                self.times = self._read_times(admin, commits)
             self.nodes = admin.connect().nodes
         if self.peek is not None:
-            from kcli.commands.groups._describe_records import read_records  # loads the consumer
-
-            self.around = read_records(self.inv, groups, self.peek)
+            self.around = self._read_records(groups, self.peek)
         self._print(groups)
         self._note_empty(groups)
         return self.inv.finish(done=bool(groups) or not self.names)
 
     def _listed(self, admin: Admin, match: str | None, *, internal: bool) -> list[ListedGroup]:
         """The groups that are described without being named. Kafka's script lists consumer groups only."""
-        rows = listed_groups(self.inv, admin, match, internal=internal)
-        if self.form != "kafka":
-            return rows
-        return [
-            row
-            for row in rows
-            if row.type in ("", "classic", "consumer") and row.protocol_type in ("", "consumer")
-        ]
+        of_consumers = self.form == "kafka"
+        return listed_groups(self.inv, admin, match, internal=internal, of_consumers=of_consumers)
 
     def _existing(self, described: Mapping[str, Described | KcliError]) -> list[Described]:
         """The groups that exist. A missing group is an error if it was named, else it has been deleted meanwhile."""
@@ -87,6 +81,33 @@ class DescribeRun:
                     self.inv.talk.warn(f"group {name}: {group.note}")
                 found.append(group)
         return found
+
+    def _consumer(self) -> "Consumer":
+        # Only where records are read.
+        from kcli.commands.shared.record_consumer import record_consumer
+
+        return record_consumer(self.inv)
+
+    def _read_times(self, admin: Admin, commits: Mapping[GroupPartition, int]) -> view.Times:
+        """When each commit was made, in ms since the epoch, where that can be found."""
+        # Loads the consumer.
+        from kcli.flows.groups.commit_times import read_commit_times
+
+        try:
+            return read_commit_times(admin, self._consumer, commits, timeout=self.inv.timeout)
+        except KcliError as error:
+            self.inv.talk.warn(f"commit times are not known: {error}")
+            return {}
+
+    def _read_records(self, groups: Sequence[Described], count: int) -> view.Records:
+        """``count`` records around each commit."""
+        # Loads the consumer.
+        from kcli.flows.groups.records_around import read_around_commits
+
+        with self._consumer() as consumer:
+            return read_around_commits(
+                consumer, groups, count, timeout=self.inv.timeout, warn=self.inv.talk.warn
+            )
 
     # --- printing ------------------------------------------------------------------------------------
 

@@ -1,4 +1,7 @@
-"""``kcli groups rewind``: the committed offsets of groups moved back or forward, with a plan, a journal and an undo."""
+"""``kcli groups rewind``: the committed offsets of groups moved back or forward, with a plan, a journal and an undo.
+
+Its options; what they mean is in ``options.py``, what a run does in ``run.py``.
+"""
 
 from collections.abc import Mapping
 from datetime import UTC
@@ -6,7 +9,7 @@ from typing import Any
 
 import click
 
-from kcli.commands.groups._options import empty_group_option, with_empty_group
+from kcli.commands.groups._options import empty_group_option
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import LIKE_A_DURATION, AttachedOption
@@ -20,9 +23,11 @@ DATETIME = Word(
 )  # without a zone UTC, as in Kafka's script
 
 
-def _changes(flags: Mapping[str, Any]) -> bool:
-    """Not where it lists or checks earlier rewinds."""
-    return not flags["journal"] and flags["check"] is None
+def _changes(given: Mapping[str, Any]) -> bool:
+    # Not for --help.
+    from kcli.commands.groups.rewind.options import RewindOptions
+
+    return RewindOptions(**given).changes
 
 
 @command(
@@ -172,7 +177,7 @@ def _changes(flags: Mapping[str, Any]) -> bool:
     click.option("--execute", is_flag=True, help="Kafka's spelling of --yes"),
 )
 @pass_invocation
-def rewind(inv: Invocation, /, names: tuple[str, ...], empty_group: bool, **flags: Any) -> int:
+def rewind(inv: Invocation, /, **given: Any) -> int:
     """Move the committed offsets of groups back or forward.
 
     Shows a plan first: old and new offset of every partition, and how many records will be read again or skipped. The
@@ -185,6 +190,6 @@ def rewind(inv: Invocation, /, names: tuple[str, ...], empty_group: bool, **flag
     is not decided by then is unknown (6), and --check examines it again. Needs --topic or --all-topics unless the group
     has commits on one topic only, or a file or another group determines the partitions.
     """
-    from kcli.commands.groups._rewind_run import run  # the options load no client
+    from kcli.commands.groups.rewind.run import run  # the options load no client
 
-    return run(inv, with_empty_group(names, empty_group), flags)
+    return run(inv, **given)

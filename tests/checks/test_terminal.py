@@ -38,7 +38,7 @@ OWN = (
     "commands/groups/_describe_run.py:DescribeRun._print_records",
     "commands/groups/_lag_output.py:LagOutput._show_table",
     "commands/shared/options.py:VersionOption.handle_parse_result", "output/pager.py:page", "flows/stop.py:Stop._now",
-    "commands/pipeline/_pack_run.py:write", "commands/_exporter_run.py:run",
+    "commands/pipeline/pack.py:pack", "commands/_exporter_run.py:run",
     "commands/perf/_output.py:print_result", "commands/perf/_output.py:_print_latencies",
     "commands/perf/_progress.py:Reporting._write", "commands/perf/_progress.py:Reporting.add",
     "docgen/__main__.py:main", "docgen/__main__.py:write_site",

@@ -144,8 +144,14 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(
         )
         assert f"Mirror {here} to {there}, job j" in done.out
         done = command(*arguments(source, target, "--dry-run", "-o", "json", *more))
-        assert (done.code, done.out) == (0, "")
+        assert done.code == 0
         assert "the target is created" in done.err
+        plan = json.loads(done.out)
+        assert (plan["kind"], plan["job"], plan["complete"], plan["missing"]) == ("MirrorPlan", "j", True, [])
+        assert [(item["partition"], item["status"], item["note"]) for item in plan["items"]] == [
+            (0, "planned", None),
+            (1, "planned", None),
+        ]
     assert untouched(target)
     assert not list(tmp_path.iterdir())
 

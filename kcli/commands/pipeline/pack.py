@@ -1,9 +1,13 @@
-"""``kcli pipeline pack``: its option. What it does is in ``_pack_run.py``."""
+"""``kcli pipeline pack``: write kcli and its libraries to an archive for executors."""
+
+import os
 
 import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.core.exit_codes import ExitCode
+from kcli.output.progress import size_text
 
 
 @command(
@@ -37,6 +41,33 @@ def pack(inv: Invocation, /, file: str | None) -> int:
 
     The path of the archive is printed on stdout.
     """
-    from kcli.commands.pipeline._pack_run import write  # what it needs is loaded when it runs
+    # What it needs is loaded when it runs.
+    from kcli.core.kernels.active import IMPLEMENTATION
+    from kcli.pipeline.spark.libraries import LIBRARIES, check_library, installed
+    from kcli.pipeline.spark.ship import DEPS, cache_folder, cached_pack, facts, pack_name, write_pack
 
-    return write(inv, file)
+    for library in LIBRARIES:
+        if library.name == "pyarrow":
+            check_library(library, installed(library.name), otherwise="")
+    path = str(cache_folder() / pack_name()) if file is None else os.path.abspath(file)
+    if inv.dry_run:
+        inv.talk.note(
+            "it is there already" if file is None and os.path.exists(path) else "it would be written"
+        )
+        inv.out.text(path + "\n")
+        return ExitCode.DONE
+    if file is None:
+        cached_pack(inv.talk.note)
+    else:
+        write_pack(path)
+    if IMPLEMENTATION != "native":
+        inv.talk.warn(
+            "this kcli has no compiled kernels, and neither has the archive: tasks are several times slower"
+        )
+    found = facts()
+    inv.talk.note(
+        f"{size_text(os.path.getsize(path))}: kcli {found['kcli']} for Python {found['python']} on {found['platform']}; "
+        f"use it with --spark-conf spark.archives={path}#{DEPS}"
+    )
+    inv.out.text(path + "\n")
+    return ExitCode.DONE

@@ -14,13 +14,13 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from kcli.pipeline.drivers import export as driver
 from kcli.core.error_codes import LEADER_NOT_AVAILABLE
 from kcli.core.producer.producer import Producer
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.types import Header, ProducerRecord
 from kcli.flows.stop import Stop
+from kcli.pipeline.drivers import export as driver
 from kcli.pipeline.parquet_files import SCHEMA
 from kcli.pipeline.spark.runner import SparkRunner
 from tests.fake.cluster import FakeCluster

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kcli.pipeline.drivers.replay_plan import plan_text, sum_up
 from kcli.core.types import Header, Record
+from kcli.pipeline.drivers.replay_plan import plan_text, sum_up
 from kcli.pipeline.redrive import (
     NO_TARGET,
     ORIGIN,

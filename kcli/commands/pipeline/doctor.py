@@ -1,10 +1,8 @@
 """``kcli pipeline doctor``: find out why jobs do not run on Spark."""
 
-from __future__ import annotations
-
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from kcli.commands._doctor_screen import Screen, print_findings
 from kcli.commands.pipeline.jobs import (
     READS,
     TaskOptions,
@@ -15,10 +13,10 @@ from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import worst
+from kcli.flows.doctor.findings import Finding, failure
 from kcli.flows.stop import Stop
-
-if TYPE_CHECKING:
-    from kcli.pipeline.cluster_ref import ClusterRef
+from kcli.pipeline.cluster_ref import ClusterRef
+from kcli.pipeline.spark.subject import Subject
 
 
 @command(
@@ -50,10 +48,7 @@ def doctor(inv: Invocation, /, tasks: TaskOptions) -> int:
     The exit code is 0 if nothing has failed, otherwise that of the worst finding. `kcli doctor` examines the cluster.
     """
     # Clients are loaded when the command runs.
-    from kcli.commands._doctor_screen import Screen, print_findings
-    from kcli.flows.doctor.findings import Finding, failure
     from kcli.pipeline.spark.examination import examine
-    from kcli.pipeline.spark.subject import Subject
 
     tasks.check("doctor")
     screen = Screen(inv.out) if inv.out.kind is None and inv.out.isatty else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,12 +36,15 @@ from kcli.commands.shared.params import (
     until_option,
 )
 from kcli.commands.shared.shown import Shown
+from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.types import POSITIVE_DURATION, TOPIC
 from kcli.commands.shared.usage import usage
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.flows.stop import Stop
+from kcli.output.tables import Column
+from kcli.pipeline.arrow_library import check_pyarrow
 
 if TYPE_CHECKING:
     from kcli.pipeline.report import Report
@@ -169,11 +172,10 @@ def export(inv: Invocation, /, **given: Any) -> int:
         )
     spec = asked.range()
     # Clients are loaded when the command runs.
-    from kcli.commands.shared.topic_choice import Topics
-    from kcli.pipeline.drivers.export import FIXED, Export, check_format
-    from kcli.pipeline.manifest import Request
+    from kcli.pipeline.drivers.export import COLUMNS, FIXED, Export
 
-    check_format(asked.form)
+    if asked.form == "parquet":
+        check_pyarrow("writes Parquet", otherwise="--format ndjson")
     tasks = chosen_runner(inv, asked.tasks, "export")
     folder = os.path.abspath(asked.folder)
     topics = Topics(asked.topics, "pipeline export")
@@ -183,8 +185,9 @@ def export(inv: Invocation, /, **given: Any) -> int:
         own_cluster(inv, FIXED),
         Shown(inv),
         folder,
-        Request(sorted(set(asked.topics)), **asked.words()),
         topics.existing,
+        topics=asked.topics,
+        words=asked.words(),
         form=asked.form,
         spec=spec,
         partitions=None if asked.partitions is None else asked.partitions.value,
@@ -204,18 +207,16 @@ def export(inv: Invocation, /, **given: Any) -> int:
             show_plan(inv, driver.text())
             return ExitCode.DONE
         if driver.plan is None:
-            return _print(inv, driver.complete(), Stop(), tasks)
+            return _print(inv, driver.complete(), COLUMNS, Stop(), tasks)
         with runner_of(inv, tasks) as runner, Stop() as stop:
-            return _print(inv, driver.run(runner, stop), stop, tasks)
+            return _print(inv, driver.run(runner, stop), COLUMNS, stop, tasks)
 
 
-def _print(inv: Invocation, report: Report, stop: Stop, tasks: TaskOptions) -> int:
-    from kcli.pipeline.drivers.export import COLUMNS  # loaded by now
-
+def _print(inv: Invocation, report: Report, columns: Sequence[Column], stop: Stop, tasks: TaskOptions) -> int:
     return print_report(
         inv,
         report,
-        COLUMNS,
+        columns,
         stop,
         command="export",
         runner=tasks.runner,

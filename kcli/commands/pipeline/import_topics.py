@@ -9,6 +9,7 @@ from kcli.commands.pipeline.jobs import (
     REPORTS,
     TaskOptions,
     chosen_runner,
+    copy_shown,
     job_options,
     own_cluster,
     print_report,
@@ -20,6 +21,7 @@ from kcli.commands.shared.two_clusters import map_topic_option, partitions_kept_
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ProducerOptions
 from kcli.flows.stop import Stop
+from kcli.pipeline.arrow_library import check_pyarrow
 
 
 @command(
@@ -60,8 +62,6 @@ def import_topics(
     of something else is confirmed first. If the export has grown, what is new is added.
     """
     # Clients are loaded when the command runs.
-    from kcli.commands.shared.copy_plan import CopyShown, Names
-    from kcli.pipeline.arrow_library import check_pyarrow
     from kcli.pipeline.drivers.import_ import COLUMNS, FIXED, Import
 
     check_pyarrow("reads Parquet and prepares records")
@@ -72,7 +72,7 @@ def import_topics(
     inv.configuration.check_no_registry()
     cluster = own_cluster(inv, FIXED)
     option = f"--profile {inv.profile.name}" if inv.profile is not None else f"-b {cluster.servers}"
-    shown = CopyShown(inv, Names(ClusterName(folder, ""), inv.cluster_name, "", option))
+    shown = copy_shown(inv, (ClusterName(folder, ""), ""), (inv.cluster_name, option))
     with Import(cluster, shown, folder, renames, by_key=partitions == "by-key") as driver:
         driver.prepare()
         inv.cluster_id = driver.cluster

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from kcli.commands.shared.command import options
-from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.context import ClusterName, Invocation
+from kcli.commands.shared.passwords import lacks_password
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.types import CountType
 from kcli.commands.shared.usage import Refused, usage
@@ -25,11 +26,12 @@ from kcli.flows.stop import Stop
 from kcli.output.listing import DOCUMENTS, NO_FIELDS
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
+from kcli.pipeline.cluster_ref import JobCluster, cluster_ref
 
 if TYPE_CHECKING:
     from kcli.commands.shared.configuration import Configuration
+    from kcli.commands.shared.copy_plan import CopyShown
     from kcli.commands.shared.sides import Side
-    from kcli.pipeline.cluster_ref import JobCluster
     from kcli.pipeline.report import Report
     from kcli.pipeline.runners.runner import Runner
 
@@ -208,13 +210,19 @@ def cluster_of(inv: Invocation, side: Side) -> JobCluster:
     return _cluster(inv, side.configuration, side.options)
 
 
+def copy_shown(
+    inv: Invocation, source: tuple[ClusterName, str], target: tuple[ClusterName, str]
+) -> CopyShown:
+    """The observer of a copy between two sides, each with the option that names it."""
+    # Not for --help: it loads what checks a mirror.
+    from kcli.commands.shared.copy_plan import CopyShown, Names
+
+    return CopyShown(inv, Names(source[0], target[0], source[1], target[1]))
+
+
 def _cluster(
     inv: Invocation, configuration: Configuration, options_of: Any, unused: Collection[str] = ()
 ) -> JobCluster:
-    # Not for --help: it loads the client options.
-    from kcli.commands.shared.passwords import lacks_password
-    from kcli.pipeline.cluster_ref import JobCluster, cluster_ref
-
     resolved = configuration.resolved
     if lacks_password(resolved.values):
         raise ConfigError(

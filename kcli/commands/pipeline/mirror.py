@@ -12,6 +12,7 @@ from kcli.commands.pipeline.jobs import (
     check_slices,
     chosen_runner,
     cluster_of,
+    copy_shown,
     job_options,
     print_report,
     runner_of,
@@ -20,6 +21,7 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import since_option, until_option
+from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import (
     begin_option,
     from_option,
@@ -121,8 +123,6 @@ def mirror(
     For one process, with group offsets, headers of origin or a rate limit, see `kcli mirror`.
     """
     # Clients are loaded when the command runs.
-    from kcli.commands.shared.copy_plan import CopyShown, names_of
-    from kcli.commands.shared.sides import Side
     from kcli.pipeline.drivers.mirror import COLUMNS, TaskMirror
 
     tasks = chosen_runner(inv, tasks, "mirror")
@@ -136,7 +136,7 @@ def mirror(
         job=job,
     )
     here, there = Side(inv, "--from", source, changes=False), Side(inv, "--to", target, changes=True)
-    shown = CopyShown(inv, names_of(here, there))
+    shown = copy_shown(inv, (here.name, here.option), (there.name, there.option))
     seconds = None if slice_ms is None else slice_ms / 1000
     sides = cluster_of(inv, here), cluster_of(inv, there)
     with TaskMirror(settings, *sides, shown, spec=spec, seconds=seconds) as driver, ExitStack() as stack:

@@ -7,6 +7,7 @@ import click
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.core.exit_codes import ExitCode
+from kcli.core.kernels.active import IMPLEMENTATION
 from kcli.output.progress import size_text
 
 
@@ -41,15 +42,10 @@ def pack(inv: Invocation, /, file: str | None) -> int:
 
     The path of the archive is printed on stdout.
     """
-    # What it needs is loaded when it runs.
-    from kcli.core.kernels.active import IMPLEMENTATION
-    from kcli.pipeline.spark.libraries import LIBRARIES, check_library, installed
-    from kcli.pipeline.spark.ship import DEPS, cache_folder, cached_pack, facts, pack_name, write_pack
+    from kcli.pipeline.spark import ship  # not for --help: it looks for libraries
 
-    for library in LIBRARIES:
-        if library.name == "pyarrow":
-            check_library(library, installed(library.name), otherwise="")
-    path = str(cache_folder() / pack_name()) if file is None else os.path.abspath(file)
+    ship.check_packable()
+    path = str(ship.cache_folder() / ship.pack_name()) if file is None else os.path.abspath(file)
     if inv.dry_run:
         inv.talk.note(
             "it is there already" if file is None and os.path.exists(path) else "it would be written"
@@ -57,17 +53,17 @@ def pack(inv: Invocation, /, file: str | None) -> int:
         inv.out.text(path + "\n")
         return ExitCode.DONE
     if file is None:
-        cached_pack(inv.talk.note)
+        ship.cached_pack(inv.talk.note)
     else:
-        write_pack(path)
+        ship.write_pack(path)
     if IMPLEMENTATION != "native":
         inv.talk.warn(
             "this kcli has no compiled kernels, and neither has the archive: tasks are several times slower"
         )
-    found = facts()
+    found = ship.facts()
     inv.talk.note(
         f"{size_text(os.path.getsize(path))}: kcli {found['kcli']} for Python {found['python']} on {found['platform']}; "
-        f"use it with --spark-conf spark.archives={path}#{DEPS}"
+        f"use it with --spark-conf spark.archives={path}#{ship.DEPS}"
     )
     inv.out.text(path + "\n")
     return ExitCode.DONE

@@ -21,6 +21,7 @@ from kcli.commands.shared.types import TOPIC, CountType
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.flows.stop import Stop
+from kcli.pipeline.arrow_library import check_pyarrow
 
 
 @command(
@@ -88,7 +89,6 @@ def profile(
     keys is an estimate. Of the values a sample is parsed.
     """
     # Clients are loaded when the command runs.
-    from kcli.pipeline.arrow_library import check_pyarrow
     from kcli.pipeline.drivers.profile import COLUMNS, pinned, profiled, summary_lines, write_page
 
     check_pyarrow("counts")

@@ -21,6 +21,7 @@ from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import serde_option, since_option, until_option
 from kcli.commands.shared.shown import Shown
+from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.types import TOPIC, CountType
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import KcliError
@@ -119,7 +120,6 @@ def query(inv: Invocation, /, **given: Any) -> int:
         )
     topics, folder = _arguments(inv, asked.topics)
     # Clients are loaded when the command runs.
-    from kcli.commands.shared.topic_choice import Topics
     from kcli.pipeline.drivers.query import parsed, pinned_source
 
     sql, specs = parsed(asked.sql, asked.serdes)

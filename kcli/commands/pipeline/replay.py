@@ -22,6 +22,7 @@ from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import check_topic_name, since_option, until_option
 from kcli.commands.shared.shown import Shown
+from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.two_clusters import job_option
 from kcli.commands.shared.types import TOPIC, CountType
 from kcli.commands.shared.usage import usage
@@ -142,7 +143,6 @@ def replay(inv: Invocation, /, **given: Any) -> int:
     asked = ReplayOptions(**given)
     asked.check()
     # Clients are loaded when the command runs.
-    from kcli.commands.shared.topic_choice import Topics
     from kcli.pipeline.drivers.replay import COLUMNS, Replay, check
 
     check(asked.topic, asked.target, asked.where, ends=asked.until is not None)

@@ -23,6 +23,7 @@ from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import since_option, until_option
 from kcli.commands.shared.shown import Shown
+from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import from_option, map_topic_option, to_option, topics_option
 from kcli.commands.shared.usage import usage
 from kcli.flows.stop import Stop
@@ -129,7 +130,6 @@ def verify(inv: Invocation, /, **given: Any) -> int:
     asked = VerifyOptions(**given)
     asked.check()
     # Clients are loaded when the command runs.
-    from kcli.commands.shared.sides import Side
     from kcli.pipeline.drivers.verify import COLUMNS, RepairPlan, Verify, with_text_cells
 
     reads = asked.level != "offsets"  # which reads no record, so it has no tasks

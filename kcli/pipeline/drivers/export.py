@@ -24,7 +24,6 @@ from kcli.output.record_json import rfc3339
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 from kcli.pipeline import plan as ranges
-from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.cluster_ref import JobCluster
 from kcli.pipeline.export_plan import (
     OtherExportError,
@@ -96,16 +95,10 @@ FIXED = dict.fromkeys(
 )
 
 
-def check_format(form: str) -> None:
-    """ConfigError for a format whose library is not installed."""
-    if form == "parquet":
-        check_pyarrow("writes Parquet", otherwise="--format ndjson")
-
-
 class Export:
     """One run; ``with`` closes its clients and ends its lock. ``existing``: the topics that exist now, of those that were
-    asked for: called with the consumer, the timeout, and what is told of the others. ``interval``: seconds between two
-    rounds of a ``continuous`` export.
+    asked for: called with the consumer, the timeout, and what is told of the others. ``topics`` and ``words`` are the
+    request as it was typed; ``interval``: seconds between two rounds of a ``continuous`` export.
     """
 
     def __init__(
@@ -113,9 +106,10 @@ class Export:
         cluster: JobCluster,
         observer: Observer,
         folder: str,
-        request: Request,
         existing: Callable[[Consumer, float, Callable[[KcliError], object]], Sequence[str]],
         *,
+        topics: Sequence[str],
+        words: Mapping[str, str | None],
         form: str,
         spec: RangeSpec,
         partitions: Sequence[int] | None,
@@ -124,7 +118,7 @@ class Export:
     ) -> None:
         self.observer = observer
         self.folder = folder
-        self.request = request
+        self.request = Request(sorted(set(topics)), **words)
         self.existing = existing
         self.form = form
         self.spec = spec

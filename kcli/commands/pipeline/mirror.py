@@ -83,7 +83,7 @@ from kcli.flows.stop import Stop
     click.option("--continuous", is_flag=True, help="Follow the source, slice by slice, until Ctrl-C."),
     click.option(
         "--slice",
-        "slice_ms",
+        "seconds",
         type=POSITIVE_DURATION,
         metavar="DURATION",
         help="With --continuous: how often it looks for new records, topics and partitions.  [default: 30s]",
@@ -104,7 +104,7 @@ def mirror(
     until: int | None,
     delivery: str,
     continuous: bool,
-    slice_ms: int | None,
+    seconds: float | None,
     job: str | None,
     tasks: TaskOptions,
 ) -> int:
@@ -127,7 +127,7 @@ def mirror(
 
     tasks = chosen_runner(inv, tasks, "mirror")
     spec = wanted_range("mirror", offset=span, since=since, until=until)
-    check_slices("mirror", spec, continuous=continuous, sliced=slice_ms is not None)
+    check_slices("mirror", spec, continuous=continuous, sliced=seconds is not None)
     settings = MirrorSettings(
         topics=topics,
         renames=renames,
@@ -137,7 +137,6 @@ def mirror(
     )
     here, there = Side(inv, "--from", source, changes=False), Side(inv, "--to", target, changes=True)
     shown = copy_shown(inv, (here.name, here.option), (there.name, there.option))
-    seconds = None if slice_ms is None else slice_ms / 1000
     sides = cluster_of(inv, here), cluster_of(inv, there)
     with TaskMirror(settings, *sides, shown, spec=spec, seconds=seconds) as driver, ExitStack() as stack:
         if not driver.prepare():

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from benchmarks.pipeline._host import SLOTS
 from kcli.commands.pipeline._query_run import source_columns
+
+from benchmarks.pipeline._host import SLOTS
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec

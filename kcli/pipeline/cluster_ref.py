@@ -8,9 +8,9 @@ where the client is made, which may be another machine: the reference must lead 
 import dataclasses
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, build, key_of, option_names
@@ -77,6 +77,12 @@ class ClusterRef:
                 found[name] = _read(reader, _found(again.registry, name, origin))
         return RegistryOptions.build(found)
 
+    def without(self, names: Collection[str]) -> "ClusterRef":
+        """The reference without these options, by field name."""
+        return dataclasses.replace(
+            self, values={key: value for key, value in self.values.items() if key not in names}
+        )
+
     def _resolved(self) -> Resolved:
         files = SourceFiles()
         return resolve(
@@ -96,6 +102,25 @@ class ClusterRef:
             ),
             need_broker=False,
         )
+
+
+class OptionsOf(Protocol):
+    """Makes the options of a client; ``own`` by field name."""
+
+    def __call__(self, kind: type[O], **own: Any) -> O:
+        """See above."""
+
+
+class JobCluster(NamedTuple):
+    """A cluster of a job. ``ref`` says to the tasks how they reach it, ``options`` makes those of a client here."""
+
+    ref: ClusterRef
+    options: OptionsOf
+
+    @property
+    def servers(self) -> str:
+        """Its brokers, as they are named to people."""
+        return self.ref.servers
 
 
 def cluster_ref(

@@ -5,7 +5,7 @@ mean the same in the whole module; ``ELSEWHERE`` has those that are known at run
 """
 
 import ast
-import importlib
+import importlib.util
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -50,8 +50,8 @@ ELSEWHERE = {
     # A document has the keys of the item, which the golden documents have.
     "commands/perf/result.py:print_result": ["PerfReport PerfReport FIGURES"],
     "commands/perf/result.py:_print_latencies": [],  # a table for people
-    "commands/pipeline/_job_run.py:print_report": [],  # its callers have the columns
-    "commands/pipeline/_query_rows.py:_print": ["QueryResult QueryRow ()"],  # those of the query
+    "commands/pipeline/jobs.py:print_report": [],  # its callers have the columns
+    "commands/pipeline/query.py:_print": ["QueryResult QueryRow ()"],  # those of the query
     "commands/shared/changing.py:_Run._show_only": [],  # schemas are made from the columns
     "commands/shared/changing.py:_Run._print_report": [],
     "commands/shared/row_output.py:print_rows": [],
@@ -77,6 +77,8 @@ def printed_kinds() -> Iterator[tuple[str, Printed]]:
     for place, found in places("|".join(PRINTERS), lambda call: _name(call) in PRINTERS).items():
         module = importlib.import_module("kcli." + place.partition(".py:")[0].replace("/", "."))
         names = dict(vars(module))
+        if place.startswith("commands/pipeline/"):
+            names |= _of_driver(place)
         if place in ELSEWHERE:
             for line in ELSEWHERE[place]:
                 document, item, columns = line.split(" ", 2)
@@ -87,6 +89,13 @@ def printed_kinds() -> Iterator[tuple[str, Printed]]:
     for screen in _SCREENS:
         keys = _keys(fields_of(screen.COLUMNS))
         yield "tui/export.py:rendered", Printed(f"{screen.ITEM}List", screen.ITEM, keys)
+
+
+def _of_driver(place: str) -> dict[str, Any]:
+    """The names of the module that makes the rows of a job, which its command loads when it runs."""
+    verb = place.partition(".py:")[0].rpartition("/")[2]
+    name = f"kcli.pipeline.drivers.{'import_' if verb == 'import_topics' else verb}"
+    return vars(importlib.import_module(name)) if importlib.util.find_spec(name) else {}
 
 
 def _printed(place: str, call: ast.Call, names: dict[str, Any]) -> Printed:

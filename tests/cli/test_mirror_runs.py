@@ -144,10 +144,51 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(
         )
         assert f"Mirror {here} to {there}, job j" in done.out
         done = command(*arguments(source, target, "--dry-run", "-o", "json", *more))
-        assert (done.code, done.out) == (0, "")
+        assert done.code == 0
         assert "the target is created" in done.err
+        plan = json.loads(done.out)
+        assert (plan["kind"], plan["job"], plan["complete"], plan["missing"]) == ("MirrorPlan", "j", True, [])
+        assert [(item["partition"], item["status"], item["note"]) for item in plan["items"]] == [
+            (0, "planned", None),
+            (1, "planned", None),
+        ]
     assert untouched(target)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "line", [("mirror", "--until-caught-up"), ("pipeline", "mirror", "--runner", "inline")]
+)
+def test_the_plan_of_a_job_says_what_is_left_and_ends_as_the_run_does(
+    source: FakeCluster, target: FakeCluster, line: tuple[str, ...]
+) -> None:
+    sides = ("--from", source.bootstrap, "--to", target.bootstrap, "-t", "t", "--job", "j", "-o", "json")
+
+    def plan() -> tuple[Any, list[tuple[int, int, int, str]]]:
+        done = command(*line, *sides, "--dry-run")
+        found = json.loads(done.out)
+        assert found["kind"] == "MirrorPlan"
+        keys = ("partition", "from_offset", "to_offset", "status")
+        return done, [tuple(item[key] for key in keys) for item in found["items"]]
+
+    end = source.log("t", 0).end_offset
+    done, items = plan()
+    assert (done.code, items[0]) == (0, (0, 0, end, "planned"))
+    assert command(*line, *sides).code == 0
+    source.append("t", 0, batch(b"more"))
+    done, items = plan()
+    assert done.code == 0
+    assert [item[3] for item in items] == ["planned", "unchanged"]
+    assert items[0] == (0, end, end + 1, "planned")
+    source.delete_topic("t")
+    source.create_topic("t", 2)
+    source.append("t", 0, batch(b"new"))
+    done, items = plan()
+    act = command(*line, *sides)
+    if line[0] == "mirror":
+        assert {item[3] for item in items} == {"refused"}
+        assert done.code == act.code == 5
+        assert [error["what"] for error in done.errors] == [error["what"] for error in act.errors]
 
 
 def test_a_plan_names_both_profiles_and_users(

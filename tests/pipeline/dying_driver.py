@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from kcli.__main__ import run
-from kcli.commands.pipeline import _export_run
+from kcli.pipeline.drivers import export as driver
 from kcli.pipeline.manifest import PLAN
 
 
@@ -22,7 +22,7 @@ def _die(*_arguments: object, **_named: object) -> NoReturn:
 
 
 def _planned(_folder: Path) -> None:
-    _export_run.run_tasks = _die
+    driver.run_tasks = _die
 
 
 def _some_written(folder: Path) -> None:
@@ -35,7 +35,7 @@ def _some_written(folder: Path) -> None:
 
 
 def _all_written(_folder: Path) -> None:
-    _export_run.finished = _die
+    driver.finished = _die
 
 
 def _committed(_folder: Path) -> None:

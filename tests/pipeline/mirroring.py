@@ -87,7 +87,7 @@ def following(
         made.stops.append(Stop())
         return made.stops[-1]
 
-    monkeypatch.setattr("kcli.commands.pipeline._mirror_run.Stop", stop)
+    monkeypatch.setattr("kcli.commands.pipeline.mirror.Stop", stop)
     made.start()
     try:
         yield made

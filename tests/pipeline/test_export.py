@@ -14,13 +14,13 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from kcli.commands.pipeline import _export_run
 from kcli.core.error_codes import LEADER_NOT_AVAILABLE
 from kcli.core.producer.producer import Producer
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.types import Header, ProducerRecord
 from kcli.flows.stop import Stop
+from kcli.pipeline.drivers import export as driver
 from kcli.pipeline.parquet_files import SCHEMA
 from kcli.pipeline.spark.runner import SparkRunner
 from tests.fake.cluster import FakeCluster
@@ -472,14 +472,14 @@ def test_spark_writes_the_same_bytes_and_restores_them(
 def test_what_an_attempt_that_was_killed_has_left_is_removed_when_the_export_is_complete(
     cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_tasks = _export_run.run_tasks
+    run_tasks = driver.run_tasks
 
     def leaving(*arguments: Any, **named: Any) -> Any:
         results = run_tasks(*arguments, **named)
         (tmp_path / "x" / "topic=t" / "partition=0" / ".0-1.ndjson.4711.tmp").touch()
         return results
 
-    monkeypatch.setattr(_export_run, "run_tasks", leaving)
+    monkeypatch.setattr(driver, "run_tasks", leaving)
     done, _ = export(cluster, tmp_path / "x", "--format", "ndjson", "-p", "0")
     assert done.code == 0, done.err
     (file,) = manifest(tmp_path / "x")["topics"][0]["partitions"][0]["files"]
@@ -502,7 +502,7 @@ def test_a_continuous_export_outlasts_brokers_that_are_away(
         else:
             stop.request()
 
-    monkeypatch.setattr("kcli.commands.pipeline._export_run.wait", between)
+    monkeypatch.setattr("kcli.pipeline.drivers.export.wait", between)
     done, report = export(cluster, tmp_path / "x", "--continuous", "--timeout", "1s")
     assert done.code == 130, done.err
     assert "trying again" in done.err
@@ -522,7 +522,7 @@ def test_a_round_of_a_continuous_export_that_fails_for_now_is_repeated(
         if len(rounds) == 2:
             stop.request()
 
-    monkeypatch.setattr("kcli.commands.pipeline._export_run.wait", between)
+    monkeypatch.setattr("kcli.pipeline.drivers.export.wait", between)
     monkeypatch.setattr("kcli.pipeline.kernels.export._PATIENCE", 0.0)
     cluster.fail(FetchRequest, LEADER_NOT_AVAILABLE, times=10_000)
     done, report = export(cluster, tmp_path / "x", "--continuous", "--format", "ndjson", "-p", "0")

@@ -96,7 +96,7 @@ def test_an_export_that_is_killed_anywhere_is_completed(cluster: FakeCluster, tm
 def test_a_continuous_export_that_is_killed_anywhere_goes_on(
     cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kcli.commands.pipeline._export_run.wait", lambda _seconds, stop: stop.request())
+    monkeypatch.setattr("kcli.pipeline.drivers.export.wait", lambda _seconds, stop: stop.request())
     flags = ("--format", "ndjson", "--continuous")
     first = tmp_path / "first"
     export(cluster, first, *flags)

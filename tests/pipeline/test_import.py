@@ -80,7 +80,7 @@ def test_a_second_run_sends_nothing_and_an_export_that_has_grown_is_continued(
         (200, 200, 0),
     ]
     fill(source, ROWS)
-    monkeypatch.setattr("kcli.commands.pipeline._export_run.wait", lambda _seconds, stop: stop.request())
+    monkeypatch.setattr("kcli.pipeline.drivers.export.wait", lambda _seconds, stop: stop.request())
     export(source, tmp_path, "--continuous")
     assert manifest(tmp_path)["topics"][0]["partitions"][0]["end"] == 10
     done, report = import_(target, tmp_path)
@@ -259,7 +259,7 @@ def test_files_that_the_manifest_does_not_name_are_not_read(
 def test_what_a_failed_task_has_restored_is_in_the_report(
     source: FakeCluster, target: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kcli.commands.pipeline._export_run.wait", lambda _seconds, stop: stop.request())
+    monkeypatch.setattr("kcli.pipeline.drivers.export.wait", lambda _seconds, stop: stop.request())
     export(source, tmp_path, "--continuous")
     fill(source, ROWS)
     export(source, tmp_path, "--continuous")

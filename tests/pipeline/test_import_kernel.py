@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
     with FakeCluster(1, cluster_id="source", topics={"t": 1}) as source:
         fill(source, [(b"k", value, (), 1_000) for value in VALUES[:7]])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("kcli.commands.pipeline._export_run.wait", lambda _seconds, stop: stop.request())
+            patch.setattr("kcli.pipeline.drivers.export.wait", lambda _seconds, stop: stop.request())
             export(source, tmp_path, "--continuous")
             fill(source, [(b"k", value, (), 1_000) for value in VALUES[7:]])
             export(source, tmp_path, "--continuous")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.mirror.group_position import group_name
+from kcli.pipeline.report import report_of
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import RawClient, batch
@@ -384,3 +386,18 @@ def test_a_partition_with_a_loss_is_left_out_and_reported_once(
     assert done.code == 130
     assert done.err.count("offsets 10 to 10 were removed before they were copied") == 1
     assert values(target, "t") == VALUES
+
+
+def test_a_slice_lasts_as_long_as_its_option_says(
+    source: FakeCluster, target: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lasted = []
+
+    def run(_follower: Any, seconds: float) -> Any:
+        lasted.append(seconds)
+        return report_of([], [], 0.0)
+
+    monkeypatch.setattr("kcli.pipeline.drivers.mirror_slices.Follower.run", run)
+    for more in (("--slice", "10s"), ("--slice", "200ms"), ()):
+        assert mirror(source, target, "--continuous", *more)[0].code == 0
+    assert lasted == [10.0, 0.2, 30.0]

@@ -46,7 +46,7 @@ def test_what_cannot_work_is_refused_before_anything_is_started(
 @pytest.mark.parametrize(("offsets", "profile"), [(4_999_999, "light"), (5_000_000, "sql")])
 def test_a_jvm_for_few_records_starts_quickly(offsets: int, profile: str) -> None:
     """Each of Java's compilers is the cheaper one for the whole command on its side of the limit."""
-    from kcli.commands.pipeline._query_rows import profile_for  # loads pyspark
+    from kcli.pipeline.drivers.sql import profile_for  # loads pyspark
     from kcli.pipeline.spark.source_settings import settings_of
 
     settings = settings_of({"bootstrap.servers": "127.0.0.1:1", "topic": "orders"})
@@ -72,7 +72,7 @@ def topic(kafka: Kafka) -> str:
 def query(spark: "SparkRunner", kafka: Kafka, topic: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Runs the command on the session of all tests."""
     monkeypatch.setattr(
-        "kcli.commands.pipeline._query_rows.session_of", lambda *_: nullcontext(spark.session)
+        "kcli.pipeline.drivers.sql.session_of", lambda *_, **_options: nullcontext(spark.session)
     )
 
     def run(sql: str, *arguments: str) -> Done:

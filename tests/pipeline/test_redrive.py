@@ -2,8 +2,8 @@
 
 import pytest
 
-from kcli.commands.pipeline._replay_plan import plan_text, sum_up
 from kcli.core.types import Header, Record
+from kcli.pipeline.drivers.replay_plan import plan_text, sum_up
 from kcli.pipeline.redrive import (
     NO_TARGET,
     ORIGIN,
@@ -113,8 +113,7 @@ def plan_rows(histogram: dict[tuple[str, str, str], int]) -> list[list[str]]:
     """The words of each line of the plan's table."""
     item = {"records": sum(histogram.values()), "bytes": 5, "histogram": histogram}
     found = sum_up([item], dedupe=False)
-    flags = {"where": None, "max_replays": 3}
-    text = plan_text("dlq", "header:t", "job", [], found, continued=0, flags=flags)
+    text = plan_text("dlq", "header:t", "job", [], found, continued=0, where=None, max_replays=3)
     return [line.split() for line in text.splitlines()[2:]]
 
 

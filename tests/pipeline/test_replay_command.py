@@ -218,7 +218,7 @@ def test_what_is_refused(letters: DeadLetters) -> None:
 def test_records_are_chosen_by_sql(letters: DeadLetters, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from contextlib import nullcontext
 
-    monkeypatch.setattr("kcli.commands.pipeline._replay_run.runner_of", lambda *_: nullcontext(spark))
+    monkeypatch.setattr("kcli.commands.pipeline.replay.runner_of", lambda *_: nullcontext(spark))
     done = kcli(
         "pipeline", "replay", letters.source, "--to", letters.two, "--yes", "-o", "json",
         "--where", "value:n::int between 11 and 20 -- some",

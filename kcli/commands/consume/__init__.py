@@ -8,13 +8,16 @@ from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import RECORD_KINDS
 from kcli.commands.shared.params import (
-    DELIMITER,
     DURATION,
-    INSTANT,
-    OFFSET_RANGE,
-    PARTITIONS,
     Word,
+    delimiter_option,
+    null_marker_option,
+    offset_option,
+    on_recreate_option,
+    partitions_option,
     serde_option,
+    since_option,
+    until_option,
 )
 from kcli.commands.shared.types import GROUP, TOPIC, CountType
 
@@ -58,9 +61,7 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
         metavar="TOPIC",
         help="A topic, or ^REGEX; repeatable.",
     ),
-    click.option(
-        "-p", "--partitions", type=PARTITIONS, metavar="LIST", help="Only these partitions, as in 0,2,5-7."
-    ),
+    partitions_option("Only these partitions, as in 0,2,5-7."),
     click.option(
         "--isolation-level",
         type=click.Choice(["read_committed", "read_uncommitted"]),
@@ -71,16 +72,9 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
 )
 @options(
     "Where to begin and end",
-    click.option(
-        "--offset",
-        type=OFFSET_RANGE,
-        metavar="SPEC",
-        help="Where to start, or a range: earliest, latest, N, +N, -N, @TIME, A:B (B exclusive).",
-    ),
-    click.option(
-        "--since", type=INSTANT, metavar="TIME", help="Start at this time: 3h (ago), 2026-11-21T10:00Z."
-    ),
-    click.option("--until", type=INSTANT, metavar="TIME", help="Stop at this time."),
+    offset_option("Where to start, or a range: earliest, latest, N, +N, -N, @TIME, A:B (B exclusive)."),
+    since_option("Start at this time: 3h (ago), 2026-11-21T10:00Z."),
+    until_option("Stop at this time."),
     click.option("--from-beginning", is_flag=True, help="Start at the earliest offset (the default)."),
     click.option(
         "--tail",
@@ -144,14 +138,8 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
     ),
     serde_option("Decode keys, values, or both: {names}, or an internal topic's; repeatable."),
     click.option("-J", "kcat", is_flag=True, help="The same as -o kcat."),
-    click.option(
-        "-D",
-        "--delimiter",
-        type=DELIMITER,
-        metavar="DELIM",
-        help=r"What follows each value with -o value.  [default: \n]",
-    ),
-    click.option("--null-marker", metavar="STR", help="Print null keys and values as STR."),
+    delimiter_option(r"What follows each value with -o value.  [default: \n]"),
+    null_marker_option("Print null keys and values as STR."),
     click.option(
         "--raw", is_flag=True, help="Bytes as they are, even on a terminal and from internal topics."
     ),
@@ -164,11 +152,8 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
         type=click.Choice(["fail", "earliest", "latest"]),
         help="What to do when an offset is not in the log (any more).  [default: fail]",
     ),
-    click.option(
-        "--on-recreate",
-        type=click.Choice(["fail", "restart"]),
-        default="fail",
-        help="What to do when the topic is deleted and re-created while it is read.  [default: fail]",
+    on_recreate_option(
+        "What to do when the topic is deleted and re-created while it is read.  [default: fail]"
     ),
     click.option(
         "--on-corrupt",

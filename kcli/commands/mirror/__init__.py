@@ -8,16 +8,24 @@ from click.core import ParameterSource
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import OFFSET_RANGE, RATE, Rate
-from kcli.commands.shared.two_clusters import from_option, map_topic_option, to_option, topics_option
+from kcli.commands.shared.params import Rate, checkpoint_option, on_recreate_option, rate_option
+from kcli.commands.shared.two_clusters import (
+    begin_option,
+    from_option,
+    job_option,
+    map_topic_option,
+    partitions_kept_option,
+    to_option,
+    topics_option,
+)
 from kcli.commands.shared.usage import usage
 from kcli.core.own_names import own_group_note
 from kcli.flows.mirror.settings import MirrorSettings, Pace
 
 
-def _changes(flags: Mapping[str, Any]) -> bool:
+def _changes(params: Mapping[str, Any]) -> bool:
     """Whether the target is written."""
-    return not flags["words"] and not flags["verify_only"]
+    return not (params["words"] or params["verify_only"])
 
 
 @command(
@@ -56,26 +64,15 @@ def _changes(flags: Mapping[str, Any]) -> bool:
     to_option("written", required=False),
     topics_option("copy", required=False),
     map_topic_option("Copy topic A to B"),
-    click.option(
-        "--partitions",
-        type=click.Choice(["keep", "by-key"]),
-        default="keep",
-        help="Copy to the same partition, or to that of the key.  [default: keep]",
-    ),
-    click.option(
-        "--offset",
-        "span",
-        type=OFFSET_RANGE,
-        metavar="SPEC",
-        help="Where a new job begins, and may end: earliest, latest, N, N:M, @TIME.  [default: earliest]",
-    ),
+    partitions_kept_option("Copy"),
+    begin_option(),
 )
 @options(
     "How to copy",
     click.option(
         "--exactly-once", is_flag=True, help="Copy in transactions of the target: nothing is stored twice."
     ),
-    click.option("--rate", type=RATE, metavar="RATE", help="Limit: records per second, or 10MB/s."),
+    rate_option("Limit: records per second, or 10MB/s."),
     click.option(
         "--headers", is_flag=True, help="Add headers with the record's origin; it re-encodes all batches."
     ),
@@ -99,14 +96,8 @@ def _changes(flags: Mapping[str, Any]) -> bool:
 )
 @options(
     "Position and failures",
-    click.option(
-        "--job", metavar="NAME", help="Name of the job.  [default: from the source, -t and --map-topic]"
-    ),
-    click.option(
-        "--checkpoint",
-        metavar="FILE",
-        help="Keep the position in FILE instead of a topic of the target; not with --exactly-once.",
-    ),
+    job_option(),
+    checkpoint_option("Keep the position in FILE instead of a topic of the target; not with --exactly-once."),
     click.option(
         "--on-gap",
         type=click.Choice(["fail", "record"]),
@@ -114,11 +105,8 @@ def _changes(flags: Mapping[str, Any]) -> bool:
         help="When the source has removed records that are not copied yet, or a batch is damaged: end that partition, or "
         "record the gap and continue.  [default: fail]",
     ),
-    click.option(
-        "--on-recreate",
-        type=click.Choice(["fail", "restart"]),
-        default="fail",
-        help="When a topic of the source is deleted and created again: end it, or copy the new one.  [default: fail]",
+    on_recreate_option(
+        "When a topic of the source is deleted and created again: end it, or copy the new one.  [default: fail]"
     ),
 )
 @pass_invocation

@@ -144,7 +144,7 @@ def _checked(asked: ProduceOptions) -> Values:
     if asked.num_records is None and asked.duration is None:
         raise usage(
             "kcli perf produce: missing --num-records or --duration",
-            why="neither --num-records nor --duration is given",
+            why="one of them limits how much is sent",
             do="--num-records 1M, or --duration 30s",
         )
     values = values_of(asked, "produce")

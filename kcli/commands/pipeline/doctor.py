@@ -1,19 +1,28 @@
-"""``kcli pipeline doctor``: its options. What it does is in ``_doctor_run.py``."""
+"""``kcli pipeline doctor``: find out why jobs do not run on Spark."""
 
-from typing import Any
+from itertools import chain
 
-from kcli.commands.pipeline._job_options import spark_options
+from kcli.commands._doctor_screen import Screen, print_findings
+from kcli.commands.pipeline.jobs import (
+    READS,
+    TaskOptions,
+    own_cluster,
+    spark_options,
+)
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.core.errors import ConfigError, KcliError
+from kcli.core.exit_codes import worst
+from kcli.flows.doctor.findings import Finding, failure
+from kcli.flows.stop import Stop
+from kcli.pipeline.cluster_ref import ClusterRef
+from kcli.pipeline.spark.subject import Subject
 
 
 @command(
     "doctor",
     changes=False,
-    reads=(
-        "KCLI_IMPL",
-        "JAVA_HOME",
-    ),
+    reads=READS,
     examples=(
         ("kcli pipeline doctor", "on this machine: libraries, Java, a session, a task, the brokers"),
         (
@@ -25,7 +34,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 )
 @spark_options
 @pass_invocation
-def doctor(inv: Invocation, /, **flags: Any) -> int:
+def doctor(inv: Invocation, /, tasks: TaskOptions) -> int:
     """Find out why jobs do not run on Spark, step by step.
 
     Checked are the libraries and their versions, the Java that runs Spark, whether a session starts, whether tasks
@@ -38,6 +47,47 @@ def doctor(inv: Invocation, /, **flags: Any) -> int:
 
     The exit code is 0 if nothing has failed, otherwise that of the worst finding. `kcli doctor` examines the cluster.
     """
-    from kcli.commands.pipeline._doctor_run import examine  # clients are loaded when the command runs
+    # Clients are loaded when the command runs.
+    from kcli.pipeline.spark.examination import examine
 
-    return examine(inv, flags)
+    tasks.check("doctor")
+    screen = Screen(inv.out) if inv.out.kind is None and inv.out.isatty else None
+    shown: list[Finding] = []
+    with Stop() as stop:
+        source, wrong = _source(inv)
+        subject = Subject(
+            master=tasks.master,
+            local=tasks.local,
+            conf=tasks.conf,
+            java_home=tasks.java_home,
+            source=source,
+            seconds=inv.timeout,
+        )
+        before = [failure("client", "configuration", wrong)] if wrong is not None else []
+        for finding in chain(before, examine(subject, stop)):
+            shown.append(finding)
+            if screen is not None:
+                screen.show(finding)
+    code = worst([*(one.code for one in shown), stop.exit_code], done=False)
+    if screen is not None:
+        screen.close(shown)
+    else:
+        print_findings(inv.out, shown, None, inv.talk.warnings)
+    return code
+
+
+def _source(inv: Invocation) -> tuple[ClusterRef | None, KcliError | None]:
+    """The configured cluster, None without one; and what is wrong with the configuration."""
+    try:
+        return own_cluster(inv).ref, None
+    except KcliError as error:
+        return None, None if isinstance(error, ConfigError) and _names_no_broker(inv) else error
+
+
+def _names_no_broker(inv: Invocation) -> bool:
+    """Whether this is all that is wrong with the configuration."""
+    try:
+        inv.read_profile()
+    except ConfigError:
+        return False
+    return not inv.resolved.values.get("bootstrap_servers")

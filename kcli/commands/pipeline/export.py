@@ -1,17 +1,53 @@
-"""``kcli pipeline export``: its options. What it does is in ``_export_run.py``."""
+"""``kcli pipeline export``: write the records of topics to files."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kcli.commands.pipeline._job_options import job_options
-from kcli.commands.pipeline._outputs import REPORTS
+from kcli.commands.pipeline.jobs import (
+    READS,
+    REPORTS,
+    TaskOptions,
+    check_slices,
+    chosen_runner,
+    job_options,
+    own_cluster,
+    print_report,
+    runner_of,
+    wanted_range,
+)
 from kcli.commands.shared.command import command, options
+from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import OFFSET_WORDS, Word, instant, offset_range, parse_partitions
+from kcli.commands.shared.params import (
+    OFFSET_WORDS,
+    Word,
+    instant,
+    offset_option,
+    offset_range,
+    parse_partitions,
+    partitions_option,
+    since_option,
+    until_option,
+)
+from kcli.commands.shared.shown import Shown
+from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.types import POSITIVE_DURATION, TOPIC
 from kcli.commands.shared.usage import usage
+from kcli.core.exit_codes import ExitCode
+from kcli.core.options import ConsumerOptions
+from kcli.core.positions import RangeSpec
+from kcli.flows.stop import Stop
+from kcli.output.tables import Column
+from kcli.pipeline.arrow_library import check_pyarrow
+
+if TYPE_CHECKING:
+    from kcli.pipeline.report import Report
 
 FORMATS = ("parquet", "ndjson", "csv", "raw")
 
@@ -32,13 +68,40 @@ _RANGE = _given("range", offset_range, OFFSET_WORDS[:2])
 _INSTANT = _given("time", instant)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions:
+    """One field an option of the command line. ``interval``: of ``--slice``, in seconds."""
+
+    topics: tuple[str, ...]
+    folder: str
+    partitions: Given | None
+    offset: Given | None
+    since: Given | None
+    until: Given | None
+    form: str
+    continuous: bool
+    interval: float | None
+    tasks: TaskOptions
+
+    def words(self) -> dict[str, str | None]:
+        """What limits the export, as it was typed."""
+        chosen = {name: getattr(self, name) for name in ("partitions", "offset", "since", "until")}
+        return {name: None if given is None else given.text for name, given in chosen.items()}
+
+    def range(self) -> RangeSpec:
+        """What these words mean now; a usage error for contradictions."""
+        offset, since, until = (
+            None if given is None else given.value for given in (self.offset, self.since, self.until)
+        )
+        spec = wanted_range("export", offset=offset, since=since, until=until)
+        check_slices("export", spec, continuous=self.continuous, sliced=self.interval is not None)
+        return spec
+
+
 @command(
     "export",
     changes=False,
-    reads=(
-        "KCLI_IMPL",
-        "JAVA_HOME",
-    ),
+    reads=READS,
     outputs=REPORTS,
     examples=(
         ("kcli pipeline export orders exports/orders", "a whole topic as Parquet, up to its end now"),
@@ -61,19 +124,13 @@ _INSTANT = _given("time", instant)
 @click.argument("folder", metavar="DIR")
 @options(
     "What to export",
-    click.option(
-        "-p", "--partitions", type=_PARTITIONS, metavar="LIST", help="Only these partitions, as in 0,2,5-7."
+    partitions_option("Only these partitions, as in 0,2,5-7.", _PARTITIONS),
+    offset_option(
+        "Where to start, or a range: earliest, N, +N, -N, @TIME, A:B (B exclusive).  [default: earliest]",
+        _RANGE,
     ),
-    click.option(
-        "--offset",
-        type=_RANGE,
-        metavar="SPEC",
-        help="Where to start, or a range: earliest, N, +N, -N, @TIME, A:B (B exclusive).  [default: earliest]",
-    ),
-    click.option(
-        "--since", type=_INSTANT, metavar="TIME", help="Start at this time: 3h (ago), 2026-11-21T10:00Z."
-    ),
-    click.option("--until", type=_INSTANT, metavar="TIME", help="Stop at this time.  [default: the end now]"),
+    since_option("Start at this time: 3h (ago), 2026-11-21T10:00Z.", _INSTANT),
+    until_option("Stop at this time.  [default: the end now]", _INSTANT),
 )
 @options(
     "How to export",
@@ -95,7 +152,7 @@ _INSTANT = _given("time", instant)
 )
 @job_options
 @pass_invocation
-def export(inv: Invocation, /, topics: tuple[str, ...], folder: str, **flags: Any) -> int:
+def export(inv: Invocation, /, **given: Any) -> int:
     """Write the records of topics to files, each once.
 
     DIR gets topic=T/partition=P/START-END.parquet, with one file for a range of offsets, which Spark, DuckDB, pyarrow and
@@ -106,12 +163,63 @@ def export(inv: Invocation, /, topics: tuple[str, ...], folder: str, **flags: An
     not read again. `kcli pipeline import` restores the records. With a cluster of Spark, DIR is a folder that all its
     machines share.
     """
-    if not topics:
+    asked = ExportOptions(**given)
+    if not asked.topics:
         raise usage(
             "kcli pipeline export: a topic and a folder are required",
-            why=f"only {folder!r} is named",
+            why=f"only {asked.folder!r} is named",
             do="`kcli pipeline export TOPIC DIR`",
         )
-    from kcli.commands.pipeline._export_run import run  # not for --help
+    spec = asked.range()
+    # Clients are loaded when the command runs.
+    from kcli.pipeline.drivers.export import COLUMNS, FIXED, Export
 
-    return run(inv, topics, folder, flags)
+    if asked.form == "parquet":
+        check_pyarrow("writes Parquet", otherwise="--format ndjson")
+    tasks = chosen_runner(inv, asked.tasks, "export")
+    folder = os.path.abspath(asked.folder)
+    topics = Topics(asked.topics, "pipeline export")
+    inv.client_options(ConsumerOptions, unused=FIXED)
+    inv.configuration.check_no_registry()
+    with Export(
+        own_cluster(inv, FIXED),
+        Shown(inv),
+        folder,
+        topics.existing,
+        topics=asked.topics,
+        words=asked.words(),
+        form=asked.form,
+        spec=spec,
+        partitions=None if asked.partitions is None else asked.partitions.value,
+        continuous=asked.continuous,
+        interval=asked.interval,
+    ) as driver:
+        driver.contact()
+        inv.cluster_id = driver.cluster
+        if os.path.lexists(folder) and not os.path.isdir(folder):
+            raise usage(
+                f"kcli pipeline export: {folder} is not a folder",
+                why="an export is a folder of files",
+                do="name a folder; it need not exist",
+            )
+        driver.prepare()
+        if inv.dry_run:
+            show_plan(inv, driver.text())
+            return ExitCode.DONE
+        if driver.plan is None:
+            return _print(inv, driver.complete(), COLUMNS, Stop(), tasks)
+        with runner_of(inv, tasks) as runner, Stop() as stop:
+            return _print(inv, driver.run(runner, stop), COLUMNS, stop, tasks)
+
+
+def _print(inv: Invocation, report: Report, columns: Sequence[Column], stop: Stop, tasks: TaskOptions) -> int:
+    return print_report(
+        inv,
+        report,
+        columns,
+        stop,
+        command="export",
+        runner=tasks.runner,
+        cluster=inv.cluster_id,
+        title="exported",
+    )

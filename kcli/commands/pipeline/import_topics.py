@@ -1,22 +1,33 @@
-"""``kcli pipeline import``: its options. What it does is in ``_import_run.py``."""
+"""``kcli pipeline import``: restore the topics of an export."""
 
-from typing import Any
+import os
 
 import click
 
-from kcli.commands.pipeline._job_options import job_options
-from kcli.commands.pipeline._outputs import REPORTS
+from kcli.commands.pipeline.jobs import (
+    READS,
+    REPORTS,
+    TaskOptions,
+    chosen_runner,
+    copy_shown,
+    job_options,
+    own_cluster,
+    print_report,
+    runner_of,
+)
 from kcli.commands.shared.command import command
-from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.context import ClusterName, Invocation, pass_invocation
+from kcli.commands.shared.two_clusters import map_topic_option, partitions_kept_option
+from kcli.core.exit_codes import ExitCode
+from kcli.core.options import ProducerOptions
+from kcli.flows.stop import Stop
+from kcli.pipeline.arrow_library import check_pyarrow
 
 
 @command(
     "import",
     changes=True,
-    reads=(
-        "KCLI_IMPL",
-        "JAVA_HOME",
-    ),
+    reads=READS,
     outputs=REPORTS,
     examples=(
         ("kcli pipeline import exports/orders -b new:9092", "restore a topic in another cluster"),
@@ -32,22 +43,13 @@ from kcli.commands.shared.context import Invocation, pass_invocation
     ),
 )
 @click.argument("folder", metavar="DIR")
-@click.option(
-    "--map-topic",
-    "renames",
-    multiple=True,
-    metavar="A=B",
-    help=r"Restore topic A as B; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable.",
-)
-@click.option(
-    "--partitions",
-    type=click.Choice(["keep", "by-key"]),
-    default="keep",
-    help="Restore to the same partition, or to that of the key.  [default: keep]",
-)
+@map_topic_option("Restore topic A as B")
+@partitions_kept_option("Restore")
 @job_options
 @pass_invocation
-def import_topics(inv: Invocation, /, folder: str, **flags: Any) -> int:
+def import_topics(
+    inv: Invocation, /, folder: str, renames: tuple[str, ...], partitions: str, tasks: TaskOptions
+) -> int:
     """Restore the topics of an export, each record once.
 
     DIR is the folder of `kcli pipeline export`, as Parquet, ndjson or csv. Only files that its manifest names are
@@ -59,6 +61,36 @@ def import_topics(inv: Invocation, /, folder: str, **flags: Any) -> int:
     An import that was interrupted goes on when it is run again, without storing anything twice. A topic that has records
     of something else is confirmed first. If the export has grown, what is new is added.
     """
-    from kcli.commands.pipeline._import_run import run  # not for --help
+    # Clients are loaded when the command runs.
+    from kcli.pipeline.drivers.import_ import COLUMNS, FIXED, Import
 
-    return run(inv, folder, flags)
+    check_pyarrow("reads Parquet and prepares records")
+    tasks = chosen_runner(inv, tasks, "import")
+    folder = os.path.abspath(folder)
+    # Before files are read: it refuses what the profile forbids.
+    inv.client_options(ProducerOptions, unused=FIXED)
+    inv.configuration.check_no_registry()
+    cluster = own_cluster(inv, FIXED)
+    option = f"--profile {inv.profile.name}" if inv.profile is not None else f"-b {cluster.servers}"
+    shown = copy_shown(inv, (ClusterName(folder, ""), ""), (inv.cluster_name, option))
+    with Import(cluster, shown, folder, renames, by_key=partitions == "by-key") as driver:
+        driver.prepare()
+        inv.cluster_id = driver.cluster
+        if not inv.dry_run:
+            driver.may_begin()
+        with runner_of(inv, tasks) as runner, Stop() as stop:
+            if not driver.check_files(runner, stop):
+                return inv.finish(done=False, also=[stop.exit_code])
+            if inv.dry_run:
+                driver.may_begin()
+                return ExitCode.DONE
+            return print_report(
+                inv,
+                driver.restore(runner, stop),
+                COLUMNS,
+                stop,
+                command="import",
+                runner=tasks.runner,
+                cluster=inv.cluster_id,
+                title="imported",
+            )

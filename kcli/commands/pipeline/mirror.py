@@ -1,25 +1,45 @@
-"""``kcli pipeline mirror``: the options. A run is in ``_mirror_run.py``."""
+"""``kcli pipeline mirror``: copy topics to another cluster by many tasks."""
 
-from typing import Any
+import shlex
+from contextlib import ExitStack
 
 import click
 
-from kcli.commands.pipeline._job_options import job_options
-from kcli.commands.pipeline._outputs import REPORTS
+from kcli.commands.pipeline.jobs import (
+    READS,
+    REPORTS,
+    TaskOptions,
+    check_slices,
+    chosen_runner,
+    cluster_of,
+    copy_shown,
+    job_options,
+    print_report,
+    runner_of,
+    wanted_range,
+)
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import INSTANT, OFFSET_RANGE
-from kcli.commands.shared.two_clusters import from_option, map_topic_option, to_option, topics_option
+from kcli.commands.shared.params import since_option, until_option
+from kcli.commands.shared.sides import Side
+from kcli.commands.shared.two_clusters import (
+    begin_option,
+    from_option,
+    job_option,
+    map_topic_option,
+    to_option,
+    topics_option,
+)
 from kcli.commands.shared.types import POSITIVE_DURATION
+from kcli.core.positions import RangeSpec
+from kcli.flows.mirror.settings import MirrorSettings
+from kcli.flows.stop import Stop
 
 
 @command(
     "mirror",
     changes=True,
-    reads=(
-        "KCLI_IMPL",
-        "JAVA_HOME",
-    ),
+    reads=READS,
     outputs=REPORTS,
     examples=(
         (
@@ -47,20 +67,9 @@ from kcli.commands.shared.types import POSITIVE_DURATION
     to_option("written", required=True),
     topics_option("copy", required=True),
     map_topic_option("Copy topic A to B"),
-    click.option(
-        "--offset",
-        "span",
-        type=OFFSET_RANGE,
-        metavar="SPEC",
-        help="Where a new job begins, and may end: earliest, latest, N, N:M, @TIME.  [default: earliest]",
-    ),
-    click.option(
-        "--since",
-        type=INSTANT,
-        metavar="TIME",
-        help="A new job begins with records from TIME on: 3h (ago), an ISO date.",
-    ),
-    click.option("--until", type=INSTANT, metavar="TIME", help="Only records before TIME."),
+    begin_option(),
+    since_option("A new job begins with records from TIME on: 3h (ago), an ISO date."),
+    until_option("Only records before TIME."),
 )
 @options(
     "How to copy",
@@ -74,18 +83,31 @@ from kcli.commands.shared.types import POSITIVE_DURATION
     click.option("--continuous", is_flag=True, help="Follow the source, slice by slice, until Ctrl-C."),
     click.option(
         "--slice",
-        "slice_ms",
+        "seconds",
         type=POSITIVE_DURATION,
         metavar="DURATION",
         help="With --continuous: how often it looks for new records, topics and partitions.  [default: 30s]",
     ),
-    click.option(
-        "--job", metavar="NAME", help="Name of the job.  [default: from the source, -t and --map-topic]"
-    ),
+    job_option(),
 )
 @job_options
 @pass_invocation
-def mirror(inv: Invocation, /, source: str, target: str, **flags: Any) -> int:
+def mirror(
+    inv: Invocation,
+    /,
+    source: str,
+    target: str,
+    topics: tuple[str, ...],
+    renames: tuple[str, ...],
+    span: RangeSpec | None,
+    since: int | None,
+    until: int | None,
+    delivery: str,
+    continuous: bool,
+    seconds: float | None,
+    job: str | None,
+    tasks: TaskOptions,
+) -> int:
     """Copy topics from one cluster to another by many tasks, exactly once.
 
     Each partition is a task. Batches are passed on as the bytes in which they were stored, where brokers accept that:
@@ -100,6 +122,45 @@ def mirror(inv: Invocation, /, source: str, target: str, **flags: Any) -> int:
 
     For one process, with group offsets, headers of origin or a rate limit, see `kcli mirror`.
     """
-    from kcli.commands.pipeline._mirror_run import run  # not for --help
+    # Clients are loaded when the command runs.
+    from kcli.pipeline.drivers.mirror import COLUMNS, TaskMirror
 
-    return run(inv, source, target, flags)
+    tasks = chosen_runner(inv, tasks, "mirror")
+    spec = wanted_range("mirror", offset=span, since=since, until=until)
+    check_slices("mirror", spec, continuous=continuous, sliced=seconds is not None)
+    settings = MirrorSettings(
+        topics=topics,
+        renames=renames,
+        exactly_once=delivery == "exactly-once",
+        until_caught_up=not continuous,
+        job=job,
+    )
+    here, there = Side(inv, "--from", source, changes=False), Side(inv, "--to", target, changes=True)
+    shown = copy_shown(inv, (here.name, here.option), (there.name, there.option))
+    sides = cluster_of(inv, here), cluster_of(inv, there)
+    with TaskMirror(settings, *sides, shown, spec=spec, seconds=seconds) as driver, ExitStack() as stack:
+        if not driver.prepare():
+            return shown.end()
+        # Before topics are created: Spark may not come up.
+        runner = stack.enter_context(runner_of(inv, tasks)) if driver.needs_runner else None
+        driver.create()
+        with Stop() as stop:
+            report = driver.copy(runner, stop)
+            code = print_report(
+                inv,
+                report,
+                COLUMNS,
+                stop,
+                command="mirror",
+                runner=tasks.runner,
+                cluster=driver.source_id,
+                title="copied",
+            )
+        if stop:
+            inv.talk.note("stopped; the same command continues from here")
+        elif report.totals["records"] and not report.failures and (span, since, until) == (None, None, None):
+            words = ["kcli", "pipeline", "verify", "--from", here.named, "--to", there.named]
+            for option, values in (("-t", topics), ("--map-topic", renames)):
+                words += [word for value in values for word in (option, value)]
+            inv.talk.note(f"to compare both sides: {shlex.join(words)}")
+        return code

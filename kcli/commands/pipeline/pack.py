@@ -1,9 +1,14 @@
-"""``kcli pipeline pack``: its option. What it does is in ``_pack_run.py``."""
+"""``kcli pipeline pack``: write kcli and its libraries to an archive for executors."""
+
+import os
 
 import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.core.exit_codes import ExitCode
+from kcli.core.kernels.active import IMPLEMENTATION
+from kcli.output.progress import size_text
 
 
 @command(
@@ -37,6 +42,28 @@ def pack(inv: Invocation, /, file: str | None) -> int:
 
     The path of the archive is printed on stdout.
     """
-    from kcli.commands.pipeline._pack_run import write  # what it needs is loaded when it runs
+    from kcli.pipeline.spark import ship  # not for --help: it looks for libraries
 
-    return write(inv, file)
+    ship.check_packable()
+    path = str(ship.cache_folder() / ship.pack_name()) if file is None else os.path.abspath(file)
+    if inv.dry_run:
+        inv.talk.note(
+            "it is there already" if file is None and os.path.exists(path) else "it would be written"
+        )
+        inv.out.text(path + "\n")
+        return ExitCode.DONE
+    if file is None:
+        ship.cached_pack(inv.talk.note)
+    else:
+        ship.write_pack(path)
+    if IMPLEMENTATION != "native":
+        inv.talk.warn(
+            "this kcli has no compiled kernels, and neither has the archive: tasks are several times slower"
+        )
+    found = ship.facts()
+    inv.talk.note(
+        f"{size_text(os.path.getsize(path))}: kcli {found['kcli']} for Python {found['python']} on {found['platform']}; "
+        f"use it with --spark-conf spark.archives={path}#{ship.DEPS}"
+    )
+    inv.out.text(path + "\n")
+    return ExitCode.DONE

@@ -1,25 +1,35 @@
-"""``kcli pipeline perf``: the options. A run is in ``_perf_run.py``."""
-
-from typing import Any
+"""``kcli pipeline perf``: load a topic from many tasks."""
 
 import click
 
-from kcli.commands.pipeline._job_options import job_options
-from kcli.commands.pipeline._outputs import REPORTS
+from kcli.commands.pipeline.jobs import (
+    READS,
+    REPORTS,
+    TaskOptions,
+    chosen_runner,
+    job_options,
+    own_cluster,
+    print_report,
+    runner_of,
+)
 from kcli.commands.shared.command import command
+from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import SIZE_RANGE
+from kcli.commands.shared.params import SIZE_RANGE, Rate
+from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.throughput import THROUGHPUT
 from kcli.commands.shared.types import TOPIC, CountType, DurationType
+from kcli.commands.shared.usage import usage
+from kcli.core.exit_codes import ExitCode
+from kcli.core.options import ProducerOptions
+from kcli.flows.stop import Stop
+from kcli.output.progress import counted
 
 
 @command(
     "perf",
     changes=True,
-    reads=(
-        "KCLI_IMPL",
-        "JAVA_HOME",
-    ),
+    reads=READS,
     outputs=REPORTS,
     examples=(
         ("kcli pipeline perf -t load --num-records 1M", "as fast as this machine can"),
@@ -69,13 +79,24 @@ from kcli.commands.shared.types import TOPIC, CountType, DurationType
 )
 @click.option(
     "--tasks",
+    "number",
     type=CountType(1, 10_000),
     metavar="N",
     help="How many tasks send, each with a producer of its own.  [default: as many as run at a time]",
 )
 @job_options
 @pass_invocation
-def perf(inv: Invocation, /, topic: str, **flags: Any) -> int:
+def perf(
+    inv: Invocation,
+    /,
+    topic: str,
+    num_records: int | None,
+    duration: float | None,
+    record_size: tuple[int, int],
+    throughput: Rate,
+    number: int | None,
+    tasks: TaskOptions,
+) -> int:
     """Load a topic from many tasks, and measure rate and latency.
 
     Values are random capital letters, the same in each run; records have no key. They stay in the topic. Producers
@@ -85,6 +106,75 @@ def perf(inv: Invocation, /, topic: str, **flags: Any) -> int:
     left, as `kcli perf produce` measures it: at full speed it is mostly the wait in the producer's buffer, with
     --throughput below that it is the cluster's.
     """
-    from kcli.commands.pipeline._perf_run import run  # not for --help
+    # Clients are loaded when the command runs.
+    from kcli.commands.shared import load_target as loads
+    from kcli.pipeline.drivers.perf import COLUMNS, load, load_tasks, summary
 
-    return run(inv, topic, flags)
+    tasks = chosen_runner(inv, tasks, "perf")
+    low, high = record_size
+    _check(num_records, duration, low)
+    options = inv.client_options(ProducerOptions, unused=loads.UNUSED_BY_LOADS)
+    loads.check_fits(high, options, "pipeline perf")
+    target = loads.find_topic(inv, topic, options)
+    cluster = own_cluster(inv, loads.UNUSED_BY_LOADS).ref
+
+    def show(count: int | None) -> None:
+        values = f"of {loads.size_range_text(low, high)}"
+        by = "" if count is None else counted(count, "task")
+        text = loads.plan_text(
+            target,
+            options,
+            records=num_records,
+            duration=duration,
+            throughput=throughput,
+            values=values,
+            by=by,
+        )
+        show_plan(inv, text)
+
+    if inv.dry_run:
+        show(number)
+        return ExitCode.DONE
+    with Stop() as stop, runner_of(inv, tasks) as runner:
+        shares = load_tasks(number or runner.slots, num_records)
+        show(len(shares))
+        report = load(
+            Shown(inv),
+            runner,
+            stop,
+            cluster,
+            topic,
+            shares,
+            sizes=record_size,
+            throughput=loads.records_per_second(throughput, (low + high) / 2),
+            duration=duration,
+            records=num_records,
+        )
+        code = print_report(
+            inv,
+            report,
+            COLUMNS,
+            stop,
+            command="perf",
+            runner=tasks.runner,
+            cluster=target.cluster_id,
+            title="sent",
+        )
+        if report.totals["records"]:
+            inv.talk.note(summary(report.totals))
+        return code
+
+
+def _check(records: int | None, duration: float | None, smallest: int) -> None:
+    if records is None and duration is None:
+        raise usage(
+            "kcli pipeline perf: missing --num-records or --duration",
+            why="one of them limits how much is sent",
+            do="--num-records 1M, or --duration 30s",
+        )
+    if smallest < 1:
+        raise usage(
+            "kcli pipeline perf: --record-size 0",
+            why="a value has at least one byte",
+            do="--record-size 1KiB",
+        )

@@ -1,24 +1,33 @@
-"""``kcli pipeline profile``: the options. A run is in ``_profile_run.py``."""
-
-from typing import Any
+"""``kcli pipeline profile``: show what is in topics."""
 
 import click
 
-from kcli.commands.pipeline._job_options import job_options
-from kcli.commands.pipeline._outputs import REPORTS
+from kcli.commands.pipeline.jobs import (
+    READS,
+    REPORTS,
+    TaskOptions,
+    chosen_runner,
+    job_options,
+    own_cluster,
+    print_report,
+    runner_of,
+    wanted_range,
+)
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import INSTANT, OFFSET_RANGE, PARTITIONS
+from kcli.commands.shared.params import offset_option, partitions_option, since_option, until_option
+from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.types import TOPIC, CountType
+from kcli.core.options import ConsumerOptions
+from kcli.core.positions import RangeSpec
+from kcli.flows.stop import Stop
+from kcli.pipeline.arrow_library import check_pyarrow
 
 
 @command(
     "profile",
     changes=False,
-    reads=(
-        "KCLI_IMPL",
-        "JAVA_HOME",
-    ),
+    reads=READS,
     outputs=REPORTS,
     examples=(
         ("kcli pipeline profile orders", "partitions, keys, sizes, times, and the shape of JSON values"),
@@ -35,20 +44,10 @@ from kcli.commands.shared.types import TOPIC, CountType
 @click.argument("topics", nargs=-1, required=True, type=TOPIC, metavar="TOPIC…")
 @options(
     "What to read",
-    click.option("-p", "--partitions", type=PARTITIONS, metavar="LIST", help="Only these partitions: 0,2-4."),
-    click.option(
-        "--offset",
-        type=OFFSET_RANGE,
-        metavar="SPEC",
-        help="Where to begin, and to end: earliest, -1000, N, N:M, @TIME.",
-    ),
-    click.option(
-        "--since",
-        type=INSTANT,
-        metavar="TIME",
-        help="Only records from TIME on: 3h (ago), an ISO date, an epoch.",
-    ),
-    click.option("--until", type=INSTANT, metavar="TIME", help="Only records before TIME."),
+    partitions_option("Only these partitions: 0,2-4."),
+    offset_option("Where to begin, and to end: earliest, -1000, N, N:M, @TIME."),
+    since_option("Only records from TIME on: 3h (ago), an ISO date, an epoch."),
+    until_option("Only records before TIME."),
     click.option(
         "--sample",
         type=CountType(0),
@@ -70,13 +69,53 @@ from kcli.commands.shared.types import TOPIC, CountType
 )
 @job_options
 @pass_invocation
-def profile(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
+def profile(
+    inv: Invocation,
+    /,
+    topics: tuple[str, ...],
+    partitions: tuple[int, ...] | None,
+    offset: RangeSpec | None,
+    since: int | None,
+    until: int | None,
+    sample: int,
+    top: int,
+    html: str | None,
+    tasks: TaskOptions,
+) -> int:
     """Show what is in topics: skew, frequent keys, sizes, times, nulls, and the schema of JSON values.
 
     All committed records of the range are counted, up to the ends of the partitions at the start. Keys are counted
     exactly up to 50,000 different ones; beyond that, counts of frequent keys have an error bound, and the number of
     keys is an estimate. Of the values a sample is parsed.
     """
-    from kcli.commands.pipeline._profile_run import run  # not for --help
+    # Clients are loaded when the command runs.
+    from kcli.pipeline.drivers.profile import COLUMNS, pinned, profiled, summary_lines, write_page
 
-    return run(inv, topics, flags)
+    check_pyarrow("counts")
+    tasks = chosen_runner(inv, tasks, "profile")
+    spec = wanted_range("profile", offset=offset, since=since, until=until)
+    options = inv.client_options(ConsumerOptions, isolation_level="read_committed", group_id="")
+    shown = Shown(inv)
+    slices, cluster = pinned(shown, options, topics, spec, partitions)
+    with Stop() as stop, runner_of(inv, tasks) as runner:
+        ref = own_cluster(inv).ref
+        report, summaries = profiled(shown, runner, stop, ref, topics, slices, sample=sample, top=top)
+    if html is not None:
+        if not inv.dry_run:
+            write_page(html, cluster, summaries, report.items)
+        inv.talk.note(f"{'would write' if inv.dry_run else 'wrote'} {html}")
+    code = print_report(
+        inv,
+        report,
+        COLUMNS,
+        stop,
+        command="profile",
+        runner=tasks.runner,
+        cluster=cluster,
+        title="profiled",
+        head={"topics": summaries},
+    )
+    if inv.out.kind in (None, "table", "plain", "wide"):
+        lines = (line for summary in summaries for line in summary_lines(summary))
+        inv.out.shown("".join(f"\n{line}" for line in lines) + "\n")
+    return code

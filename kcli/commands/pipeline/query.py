@@ -1,23 +1,69 @@
-"""``kcli pipeline query``: its options. What it does is in ``_query_run.py``."""
+"""``kcli pipeline query``: query topics by SQL."""
 
-from typing import Any
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.commands.pipeline._job_options import job_options
+from kcli.commands.pipeline.jobs import (
+    READS,
+    TaskOptions,
+    chosen_runner,
+    job_options,
+    own_cluster,
+    wanted_range,
+)
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import INSTANT, serde_option
+from kcli.commands.shared.params import serde_option, since_option, until_option
+from kcli.commands.shared.shown import Shown
+from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.types import TOPIC, CountType
+from kcli.commands.shared.usage import usage
+from kcli.core.errors import KcliError
+from kcli.core.exit_codes import ExitCode
+from kcli.core.options import ConsumerOptions
+from kcli.flows.stop import Stop
+from kcli.output.listing import DOCUMENTS, list_rows
+from kcli.output.progress import Progress, counted
+from kcli.output.tables import Column
+from kcli.pipeline.result_values import item_maker, with_text_cells
+
+if TYPE_CHECKING:
+    from kcli.pipeline.drivers.sql import Queried
+
+
+_WITHOUT_SPARK = "`kcli consume TOPIC --where EXPR` filters without Spark"
+_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double"})
+
+
+class FolderExistsError(KcliError):
+    """The folder of ``-o parquet`` is there."""
+
+    exit_code = ExitCode.REFUSED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryOptions:
+    """One field an option of the command line. ``topics``: the arguments, of which the last one may be a folder."""
+
+    topics: tuple[str, ...]
+    sql: str
+    since: int | None
+    until: int | None
+    limit: int | None
+    serdes: tuple[str, ...]
+    tasks: TaskOptions
 
 
 @command(
     "query",
     changes=False,
-    reads=(
-        "KCLI_IMPL",
-        "JAVA_HOME",
-    ),
+    reads=READS,
     outputs=("table", "plain", "tsv", "csv", "json", "ndjson", "yaml", "parquet"),
     examples=(
         (
@@ -47,18 +93,13 @@ from kcli.commands.shared.types import TOPIC, CountType
 @click.option(
     "--sql", required=True, metavar="SQL", help="The query, in Spark SQL; the records are the table source."
 )
-@click.option(
-    "--since",
-    type=INSTANT,
-    metavar="TIME",
-    help="Read records from this time on: 3h (ago), yesterday.",
-)
-@click.option("--until", type=INSTANT, metavar="TIME", help="Read records up to this time.")
+@since_option("Read records from this time on: 3h (ago), yesterday.")
+@until_option("Read records up to this time.")
 @click.option("--limit", type=CountType(1), metavar="N", help="At most N rows of the result.")
 @serde_option("Decode keys and values, for key:PATH, value:PATH, key_json and value_json: {names}.")
 @job_options
 @pass_invocation
-def query(inv: Invocation, /, topics: tuple[str, ...], sql: str, **flags: Any) -> int:
+def query(inv: Invocation, /, **given: Any) -> int:
     """Query topics by SQL, as they are now, on Spark.
 
     source has the columns topic, partition, offset, timestamp, timestamp_type, key, value, headers, leader_epoch, and
@@ -70,6 +111,102 @@ def query(inv: Invocation, /, topics: tuple[str, ...], sql: str, **flags: Any) -
     Only the columns that occur are read, and conditions on topic, partition, offset, timestamp and key limit what is
     read. With -o parquet the last argument is a folder, which is created.
     """
-    from kcli.commands.pipeline._query_run import run  # not for --help
+    asked = QueryOptions(**given)
+    if asked.tasks.runner not in (None, "spark"):
+        raise usage(
+            f"kcli pipeline query: --runner {asked.tasks.runner}",
+            why="a query is SQL, which Spark runs",
+            do=f"leave --runner out; {_WITHOUT_SPARK}",
+        )
+    topics, folder = _arguments(inv, asked.topics)
+    # Clients are loaded when the command runs.
+    from kcli.pipeline.drivers.query import parsed, pinned_source
 
-    return run(inv, topics, sql, flags)
+    sql, specs = parsed(asked.sql, asked.serdes)
+    chosen_runner(inv, asked.tasks, "query", without_spark=_WITHOUT_SPARK)
+    range_ = wanted_range("query", since=asked.since, until=asked.until)
+    existing = Topics(topics).existing
+    cluster, options = own_cluster(inv).ref, inv.client_options(ConsumerOptions)
+    registry = inv.configuration.registry_options
+    source, cluster_id = pinned_source(Shown(inv), cluster, registry, options, existing, sql, specs, range_)
+    # pyspark: an extra.
+    from kcli.pipeline.drivers.sql import Queried, session_of
+
+    how = asked.tasks
+    session_with = session_of(
+        source,
+        master=how.master,
+        local=how.local,
+        conf=how.conf,
+        java_home=how.java_home,
+        warn=inv.talk.warn,
+        note=inv.talk.note,
+    )
+    with Stop() as stop, session_with as session, inv.progress("queried", unit="tasks") as bar:
+        found = Queried(session, source, sql, asked.limit, bar)
+        if folder is not None and inv.dry_run:
+            inv.talk.note(f"the query is valid; its result would be written to {folder}")
+        elif folder is not None:
+            found.write_parquet(folder, stop)
+            for text in found.undecoded():
+                inv.talk.warn(text)
+            inv.talk.note(f"wrote {folder}")
+        else:
+            _print(inv, found, cluster_id, stop, bar)
+        return inv.finish(done=True, also=[stop.exit_code])
+
+
+def _arguments(inv: Invocation, given: Sequence[str]) -> tuple[Sequence[str], str | None]:
+    """The topics, and the folder of ``-o parquet``."""
+    if inv.out.kind != "parquet":
+        return given, None
+    if len(given) < 2:
+        raise usage(
+            "kcli pipeline query: -o parquet without a folder",
+            why="the last argument is the folder that is written",
+            do=f"`kcli pipeline query {given[0]} --sql SQL -o parquet DIR`",
+        )
+    folder = given[-1] if "://" in given[-1] else os.path.abspath(given[-1])
+    if os.path.lexists(folder):
+        raise FolderExistsError(
+            f"{given[-1]} exists already",
+            why="a result is not mixed with other files",
+            do="name a new folder",
+        )
+    return given[:-1], folder
+
+
+def _print(inv: Invocation, found: Queried, cluster: str | None, stop: Stop, bar: Progress) -> None:
+    item = item_maker(found.columns)
+    shown = inv.out.list_kind()
+    columns = []
+    for name, kind in found.columns:
+        columns.append(Column(name, "time" if kind == "timestamp" else "id" if kind in _NUMBERS else "text"))
+        if kind == "binary" and shown in ("csv", "tsv"):
+            columns.append(Column(f"{name}_encoding"))
+    head = {"columns": [column.name for column in found.columns]}
+    rows = list_rows(
+        inv.out,
+        "QueryResult",
+        "QueryRow",
+        columns,
+        cluster=cluster,
+        warnings=inv.talk.warnings,
+        missing=inv.missing,
+        head=head,
+    )
+    with rows:
+        for portion in found.rows(stop):
+            _clear_the_way(inv, bar)
+            for row in portion:
+                rows.add(item(row) if shown in DOCUMENTS else with_text_cells(item(row)))
+        _clear_the_way(inv, bar)
+        for text in found.undecoded():  # a document of JSON ends with the warnings
+            inv.talk.warn(text)
+    inv.talk.detail(counted(rows.count, "row"))
+
+
+def _clear_the_way(inv: Invocation, bar: Progress) -> None:
+    """On a terminal rows follow where the progress was."""
+    if inv.out.isatty:
+        bar.close()

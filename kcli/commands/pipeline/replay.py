@@ -1,24 +1,83 @@
-"""``kcli pipeline replay``: its options. What it does is in ``_replay_run.py``."""
+"""``kcli pipeline replay``: send dead letters to where they belong, once more."""
 
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from kcli.commands.pipeline._job_options import job_options
+from kcli.commands.pipeline.jobs import (
+    READS,
+    REPORTS,
+    TaskOptions,
+    chosen_runner,
+    job_options,
+    own_cluster,
+    print_report,
+    runner_of,
+    wanted_range,
+)
 from kcli.commands.shared.command import command, options
+from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import INSTANT
+from kcli.commands.shared.params import check_topic_name, since_option, until_option
+from kcli.commands.shared.shown import Shown
+from kcli.commands.shared.topic_choice import Topics
+from kcli.commands.shared.two_clusters import job_option
 from kcli.commands.shared.types import TOPIC, CountType
+from kcli.commands.shared.usage import usage
+from kcli.core.exit_codes import ExitCode
+from kcli.core.options import ConsumerOptions
+from kcli.flows.stop import Stop
+from kcli.output.progress import counted
+from kcli.pipeline.redrive import Routing, parse_target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOptions:
+    """One field an option of the command line; ``target`` is the value of ``--to``."""
+
+    topic: str
+    target: str
+    where: str | None
+    dedupe: str | None
+    max_replays: int
+    since: int | None
+    until: int | None
+    timestamps: str
+    job: str | None
+    tasks: TaskOptions
+
+    def check(self) -> None:
+        """Usage errors for what no replay can do."""
+        to_topic, header = parse_target(self.target)
+        if not to_topic and not header:
+            raise usage(
+                "kcli pipeline replay: --to names nothing",
+                why="it is empty",
+                do="--to TOPIC, or --to header:NAME",
+            )
+        if to_topic:
+            check_topic_name(to_topic, "pipeline replay")
+        if self.topic.startswith("^"):
+            raise usage(
+                "kcli pipeline replay: TOPIC is a pattern",
+                why="a job belongs to one topic",
+                do="run it for each topic",
+            )
+        if self.where is not None and self.tasks.runner not in (None, "spark"):
+            raise usage(
+                f"kcli pipeline replay: --where with --runner {self.tasks.runner}",
+                why="the condition is SQL, which Spark evaluates",
+                do="leave --runner out",
+            )
 
 
 @command(
     "replay",
     changes=True,
-    reads=(
-        "KCLI_IMPL",
-        "JAVA_HOME",
-    ),
-    outputs=("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml"),
+    reads=READS,
+    outputs=REPORTS,
     examples=(
         ("kcli pipeline replay orders.dlq --to orders --dry-run", "what would be sent, by reason and hour"),
         (
@@ -49,10 +108,8 @@ from kcli.commands.shared.types import TOPIC, CountType
         metavar="N",
         help="Skip records that were replayed N times.  [default: 3]",
     ),
-    click.option(
-        "--since", type=INSTANT, metavar="TIME", help="Records from this time on: 3h (ago), yesterday."
-    ),
-    click.option("--until", type=INSTANT, metavar="TIME", help="Records up to this time."),
+    since_option("Records from this time on: 3h (ago), yesterday."),
+    until_option("Records up to this time."),
 )
 @options(
     "Where to, and how",
@@ -69,13 +126,11 @@ from kcli.commands.shared.types import TOPIC, CountType
         default="keep",
         help="Send records with their timestamps, or with the present time.  [default: keep]",
     ),
-    click.option(
-        "--job", metavar="NAME", help="Name of the job.  [default: from TOPIC, --to, --where and --dedupe]"
-    ),
+    job_option("TOPIC, --to, --where and --dedupe"),
 )
 @job_options
 @pass_invocation
-def replay(inv: Invocation, /, topic: str, target: str, **flags: Any) -> int:
+def replay(inv: Invocation, /, **given: Any) -> int:
     """Send records of a dead-letter topic to where they belong, once more.
 
     Key, value, headers and, unless --timestamps now, the timestamp stay as they are; the partition is that of the key.
@@ -85,6 +140,51 @@ def replay(inv: Invocation, /, topic: str, target: str, **flags: Any) -> int:
     A job that is started again continues where it ended: it sends each record once, in transactions that contain its
     position, the offsets of the group __kcli.replay.JOB. Another --job NAME begins anew.
     """
-    from kcli.commands.pipeline._replay_run import run  # not for --help
+    asked = ReplayOptions(**given)
+    asked.check()
+    # Clients are loaded when the command runs.
+    from kcli.pipeline.drivers.replay import COLUMNS, Replay, check
 
-    return run(inv, topic, target, flags)
+    check(asked.topic, asked.target, asked.where, ends=asked.until is not None)
+    without_spark = None if asked.where is None else "choose the records by --since and --until"
+    tasks = chosen_runner(inv, asked.tasks, "replay", without_spark=without_spark)
+    spec = wanted_range("replay", since=asked.since, until=asked.until)
+    with ExitStack() as stack:
+        driver = stack.enter_context(
+            Replay(
+                own_cluster(inv),
+                Shown(inv),
+                Topics([asked.topic]).existing,
+                Routing(*parse_target(asked.target), asked.max_replays, asked.timestamps == "keep"),
+                topic=asked.topic,
+                target=asked.target,
+                spec=spec,
+                where=asked.where,
+                dedupe=asked.dedupe is not None,
+                job=asked.job,
+            )
+        )
+        driver.pin(inv.client_options(ConsumerOptions, isolation_level="read_committed"))
+        inv.cluster_id = driver.cluster_id
+        stop = stack.enter_context(Stop())
+        runner = stack.enter_context(runner_of(inv, tasks))
+        driver.survey(runner, stop)
+        if stop:
+            return stop.exit_code
+        if not driver.found.records:
+            show_plan(inv, driver.text())
+        else:
+            question = f"Send {counted(driver.found.records, 'record')}?"
+            confirm(inv, driver.text(), question, subject=asked.topic)
+        if inv.dry_run:
+            return ExitCode.DONE
+        return print_report(
+            inv,
+            driver.send(runner, stop),
+            COLUMNS,
+            stop,
+            command="replay",
+            runner=tasks.runner,
+            cluster=inv.cluster_id,
+            title="replayed",
+        )

@@ -1,32 +1,73 @@
-"""``kcli pipeline verify``: the options. A run is in ``_verify_run.py``."""
+"""``kcli pipeline verify``: compare topics of two clusters, and repair what differs."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from kcli.commands.pipeline._job_options import job_options
-from kcli.commands.pipeline._outputs import REPORTS
+from kcli.commands.pipeline.jobs import (
+    READS,
+    REPORTS,
+    TaskOptions,
+    chosen_runner,
+    cluster_of,
+    job_options,
+    print_report,
+    runner_of,
+    wanted_range,
+)
 from kcli.commands.shared.command import command, options
+from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import INSTANT
+from kcli.commands.shared.params import since_option, until_option
+from kcli.commands.shared.shown import Shown
+from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import from_option, map_topic_option, to_option, topics_option
+from kcli.commands.shared.usage import usage
+from kcli.flows.stop import Stop
+from kcli.output.listing import DOCUMENTS
+from kcli.output.progress import counted
 
 LEVELS = ("offsets", "digest", "records")
 
 
-def _changes(flags: Mapping[str, Any]) -> bool:
-    return bool(flags["repair"])
+def _changes(params: Mapping[str, Any]) -> bool:
+    return bool(params["repair"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyOptions:
+    """One field an option of the command line; ``source`` and ``target`` are the values of ``--from`` and ``--to``."""
+
+    source: str
+    target: str
+    topics: tuple[str, ...]
+    renames: tuple[str, ...]
+    since: int | None
+    until: int | None
+    level: str
+    compacted: bool
+    repair: bool
+    tasks: TaskOptions
+
+    def check(self) -> None:
+        """Usage errors for options that contradict each other."""
+        for name, chosen in (("compacted", self.compacted), ("repair", self.repair)):
+            if self.level == "offsets" and chosen:
+                raise usage(
+                    f"kcli pipeline verify: --{name} with --level offsets",
+                    why="no record is read at that level",
+                    do="leave one of them out",
+                )
 
 
 @command(
     "verify",
     changes=_changes,
     exits={8: "the topics differ"},
-    reads=(
-        "KCLI_IMPL",
-        "JAVA_HOME",
-    ),
+    reads=READS,
     outputs=REPORTS,
     examples=(
         ("kcli pipeline verify --from a:9092 --to b:9092 -t orders", "are all records equal, and in order?"),
@@ -50,13 +91,8 @@ def _changes(flags: Mapping[str, Any]) -> bool:
     to_option("compared with it", required=True),
     topics_option("compare", required=True),
     map_topic_option("Topic A is called B on the target"),
-    click.option(
-        "--since",
-        type=INSTANT,
-        metavar="TIME",
-        help="Only records from TIME on: 3h (ago), an ISO date, an epoch.",
-    ),
-    click.option("--until", type=INSTANT, metavar="TIME", help="Only records before TIME."),
+    since_option("Only records from TIME on: 3h (ago), an ISO date, an epoch."),
+    until_option("Only records before TIME."),
 )
 @options(
     "How to compare",
@@ -81,7 +117,7 @@ def _changes(flags: Mapping[str, Any]) -> bool:
 )
 @job_options
 @pass_invocation
-def verify(inv: Invocation, /, source: str, target: str, **flags: Any) -> int:
+def verify(inv: Invocation, /, **given: Any) -> int:
     """Compare topics of two clusters, partition by partition.
 
     Records are equal if key, value, headers and timestamp are, and if they are in the same order; offsets may differ.
@@ -91,6 +127,40 @@ def verify(inv: Invocation, /, source: str, target: str, **flags: Any) -> int:
     A topic that is compacted differs between clusters, since each compacts on its own: --compacted compares the last
     record of each key instead, and a deleted key is the same as none.
     """
-    from kcli.commands.pipeline._verify_run import run  # not for --help
+    asked = VerifyOptions(**given)
+    asked.check()
+    # Clients are loaded when the command runs.
+    from kcli.pipeline.drivers.verify import COLUMNS, RepairPlan, Verify, with_text_cells
 
-    return run(inv, source, target, flags)
+    reads = asked.level != "offsets"  # which reads no record, so it has no tasks
+    tasks = chosen_runner(inv, asked.tasks, "verify") if reads else asked.tasks
+    here = Side(inv, "--from", asked.source, changes=False)
+    there = Side(inv, "--to", asked.target, changes=asked.repair)
+    sides = cluster_of(inv, here), cluster_of(inv, there)
+    driver = Verify(*sides, Shown(inv), level=asked.level, compacted=asked.compacted)
+    spec = wanted_range("verify", since=asked.since, until=asked.until)
+    driver.pin(asked.topics, asked.renames, spec)
+
+    def may_repair(plan: RepairPlan) -> bool:
+        names = plan.topics
+        return confirm(inv, plan.text, f"Write to {', '.join(names)}?", name=names[0], among=names)
+
+    with Stop() as stop, ExitStack() as stack:
+        if reads:
+            runner = stack.enter_context(runner_of(inv, tasks))
+            report = driver.compare(runner, stop, may_repair if asked.repair else None)
+        else:
+            report = driver.compare_offsets()
+        equal = sum(item.get("equal") is True for item in report.items)
+        if inv.out.list_kind() not in DOCUMENTS:
+            report = with_text_cells(report, exact=reads and driver.is_exact)
+        return print_report(
+            inv,
+            report,
+            COLUMNS,
+            stop,
+            command="verify",
+            runner=tasks.runner if reads else "inline",
+            cluster=driver.cluster,
+            title=f"{equal} of {counted(len(report.items), 'partition')} equal; compared",
+        )

@@ -6,7 +6,16 @@ import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import CODEC, DELIMITER, HEADER, RATE, serde_option
+from kcli.commands.shared.params import (
+    CODEC,
+    DELIMITER,
+    HEADER,
+    checkpoint_option,
+    delimiter_option,
+    null_marker_option,
+    rate_option,
+    serde_option,
+)
 from kcli.commands.shared.types import TOPIC, CountType
 
 FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
@@ -74,13 +83,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
         metavar="PATTERN",
         help=r"Read records by a pattern, such as -f '%k\t%v\n'; sizes as in '%R%s'.",
     ),
-    click.option(
-        "-D",
-        "--delimiter",
-        type=DELIMITER,
-        metavar="DELIM",
-        help=r"What ends a record, one byte or more; escapes \n \t \0 \xNN.  [default: \n]",
-    ),
+    delimiter_option(r"What ends a record, one byte or more; escapes \n \t \0 \xNN.  [default: \n]"),
     click.option(
         "-K",
         "--key-delimiter",
@@ -89,7 +92,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
         help="Split lines into key and value at the first DELIM; a line without it has no key.",
     ),
     click.option("-Z", "--empty-is-null", is_flag=True, help="Empty keys and empty values become null."),
-    click.option("--null-marker", metavar="STR", help="A key or value that is STR becomes null."),
+    null_marker_option("A key or value that is STR becomes null."),
     click.option("--tee", is_flag=True, help="Copy the input to stdout as it is read."),
 )
 @options(
@@ -145,9 +148,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
         metavar="N",
         help="End a transaction after N records; after 5 s or 8 MB in any case.  [default: 10000]",
     ),
-    click.option(
-        "--rate", type=RATE, metavar="RATE", help="Limit per second: 1000 (records), or 10MB/s (of input)."
-    ),
+    rate_option("Limit per second: 1000 (records), or 10MB/s (of input)."),
     click.option(
         "--allow-auto-topic-creation", is_flag=True, help="Let the brokers create an unknown topic."
     ),
@@ -159,11 +160,9 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
         metavar="FILE",
         help="Write input that was not stored to FILE: JSON lines with line number and reason.",
     ),
-    click.option(
-        "--checkpoint",
-        metavar="FILE",
-        help="Record in FILE how far the input is confirmed; the same command resumes from there, unless the topic was "
-        "deleted and recreated.",
+    checkpoint_option(
+        "Record in FILE how far the input is confirmed; the same command resumes from there, unless the topic was "
+        "deleted and recreated."
     ),
     click.option(
         "--on-bad-input",

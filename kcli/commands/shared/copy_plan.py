@@ -1,13 +1,31 @@
-"""The plan of a copy to another cluster for people, and its question where a target has records of somebody else."""
+"""The plan of a copy to another cluster, for people and for programs, and its question where a target has records of
+somebody else.
+"""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
+from kcli.account.outcomes import Outcome
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
+from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.sides import Side
+from kcli.core.errors import KcliError
 from kcli.flows.mirror.plan import CopyPlan
 from kcli.flows.mirror.preflight import HIDDEN, Denied, Finding, Login
+from kcli.output.listing import DOCUMENTS, list_rows
 from kcli.output.progress import counted
+from kcli.output.tables import Column
+
+COLUMNS = (
+    Column("topic"),
+    Column("partition", "number"),
+    Column("target"),
+    Column("from_offset", "number"),
+    Column("to_offset", "number"),
+    Column("note", "prose"),
+    Column("status"),
+)
 
 
 class Names(NamedTuple):
@@ -24,27 +42,92 @@ def names_of(source: Side, target: Side) -> Names:
     return Names(source.name, target.name, source.option, target.option)
 
 
-def may_fill(inv: Invocation) -> bool:
-    """Whether target topics that have records already are written without a question: those found during a copy."""
-    return inv.yes and not (inv.profile is not None and inv.profile.protected)
+class CopyShown(Shown):
+    """The observer of a copy: it also shows the plan, and asks."""
 
+    def __init__(self, inv: Invocation, names: Names) -> None:
+        super().__init__(inv)
+        self._names = names
+        self._planned = False
+        self.may_fill = inv.yes and not (inv.profile is not None and inv.profile.protected)
 
-def may_begin(inv: Invocation, names: Names, plan: CopyPlan) -> bool:
-    """Shows the plan and asks where necessary; False for a dry run. Raises ``plan.refusal``."""
-    lines = _lines(names, plan)
-    text = "\n".join([plan.title or lines[0], *lines[1:], *plan.remarks])
-    refusal = plan.refusal(
-        Login(names.source_option, names.source.user), Login(names.target_option, names.target.user)
-    )
-    filled = plan.filled
-    if refusal is not None or not filled:
-        show_plan(inv, text)
+    def may_begin(self, plan: CopyPlan) -> bool:
+        """Shows the plan and asks where necessary; False for a dry run. Raises ``plan.refusal``."""
+        inv, names = self._inv, self._names
+        lines = _lines(names, plan)
+        text = "\n".join([*lines, *plan.remarks])
+        refusal = plan.refusal(
+            Login(names.source_option, names.source.user), Login(names.target_option, names.target.user)
+        )
+        filled = plan.filled
+        if refusal is None and filled:
+            verb = "Copy to" if plan.title is None else "Import into"
+            question = f"{verb} {', '.join(filled)}, which has records already?"
+            confirm(inv, text, question, name=filled[0], among=filled)
+        else:
+            show_plan(inv, text)
+        if inv.dry_run and plan.title is None:
+            self._print(plan, refusal)
         if refusal is not None:
             raise refusal
         return not inv.dry_run
-    verb = "Copy to" if plan.title is None else "Import into"
-    question = f"{verb} {', '.join(filled)}, which has records already?"
-    return confirm(inv, text, question, name=filled[0], among=filled)
+
+    def _print(self, plan: CopyPlan, refusal: KcliError | None) -> None:
+        """Of a dry run: the plan for programs, and the errors of partitions that would not be copied."""
+        inv, found = self._inv, plan.found
+        if inv.out.kind in (*DOCUMENTS, "csv", "tsv"):
+            warnings = [*inv.talk.warnings, *(one.what for one in found.findings.warnings)]
+            head = {"target_cluster": found.target_cluster, "job": plan.job}
+            with list_rows(
+                inv.out,
+                "MirrorPlan",
+                "MirrorPlanItem",
+                COLUMNS,
+                cluster=found.source_cluster,
+                warnings=warnings,
+                missing=inv.missing,
+                head=head,
+            ) as rows:
+                for row in _rows(plan, refusal):
+                    rows.add(row)
+        for one in plan.items if refusal is None else ():
+            if one.error is not None:
+                inv.failed(one.error)
+            else:
+                self._planned = True
+
+    def end(self) -> int:
+        """The exit status of a dry run: that of the run itself, as far as it is known before."""
+        return self._inv.finish(done=self._planned)
+
+
+def _rows(plan: CopyPlan, refusal: KcliError | None) -> Iterator[dict[str, Any]]:
+    """The plan by partition; a topic whose partitions are not known is a row without one."""
+    findings = plan.found.findings
+    notes: dict[str, list[str]] = {}
+    found: list[Finding | Denied] = [*findings.conflicts, *findings.denied, *findings.warnings]
+    for one in found:
+        for route in plan.found.routes if one.route is None else [one.route]:
+            notes.setdefault(route.source, []).append(one.what)
+    for item in plan.items:
+        error = refusal or item.error
+        status = Outcome.REFUSED if error else Outcome.UNCHANGED if item.is_idle else Outcome.PLANNED
+        own = [*notes.get(item.source.topic, ()), *([str(item.error)] if item.error else [])]
+        yield {
+            "topic": item.source.topic,
+            "partition": item.source.partition,
+            "target": item.target.topic,
+            "from_offset": item.start,
+            "to_offset": item.end,
+            "note": "; ".join(own) or None,
+            "status": str(status),
+        }
+    known = {item.source.topic for item in plan.items}
+    for source, target in plan.found.routes:
+        if source not in known:
+            row = dict.fromkeys(("partition", "from_offset", "to_offset"))
+            note = "; ".join(notes.get(source, ())) or None
+            yield {"topic": source, **row, "target": target, "note": note, "status": str(Outcome.REFUSED)}
 
 
 def _lines(names: Names, plan: CopyPlan) -> list[str]:
@@ -52,7 +135,9 @@ def _lines(names: Names, plan: CopyPlan) -> list[str]:
     found = plan.found
     source = cluster_text(names.source, found.source_cluster)
     target = cluster_text(names.target, found.target_cluster)
-    if plan.compares:
+    if plan.title is not None:
+        lines = [f"{plan.title} to {target}, exactly once"]
+    elif plan.compares:
         lines = [f"Compare {source} with {target}, job {plan.job}"]
     else:
         how = "exactly once" if plan.exactly_once else "at least once"

@@ -328,3 +328,48 @@ def serde_option(text: str) -> Callable[[Any], Any]:
         metavar="[key=|value=]SERDE",
         help=text.format(names=", ".join(SERDES_BOTH_WAYS)),
     )
+
+
+def checkpoint_option(text: str) -> Callable[[Any], Any]:
+    """``--checkpoint``, a file that keeps the position."""
+    return click.option("--checkpoint", metavar="FILE", help=text)
+
+
+def since_option(text: str, kind: Word = INSTANT) -> Callable[[Any], Any]:
+    """``--since``, where reading begins."""
+    return click.option("--since", type=kind, metavar="TIME", help=text)
+
+
+def until_option(text: str, kind: Word = INSTANT) -> Callable[[Any], Any]:
+    """``--until``, where reading ends."""
+    return click.option("--until", type=kind, metavar="TIME", help=text)
+
+
+def partitions_option(text: str, kind: Word = PARTITIONS) -> Callable[[Any], Any]:
+    """``-p``, the partitions that are read."""
+    return click.option("-p", "--partitions", type=kind, metavar="LIST", help=text)
+
+
+def offset_option(text: str, kind: Word = OFFSET_RANGE, *, name: str = "offset") -> Callable[[Any], Any]:
+    """``--offset``, a range; ``name`` is that of the parameter."""
+    return click.option("--offset", name, type=kind, metavar="SPEC", help=text)
+
+
+def delimiter_option(text: str) -> Callable[[Any], Any]:
+    """``-D``, what is between records."""
+    return click.option("-D", "--delimiter", type=DELIMITER, metavar="DELIM", help=text)
+
+
+def null_marker_option(text: str) -> Callable[[Any], Any]:
+    """``--null-marker``, a text that stands for null."""
+    return click.option("--null-marker", metavar="STR", help=text)
+
+
+def rate_option(text: str) -> Callable[[Any], Any]:
+    """``--rate``, a limit."""
+    return click.option("--rate", type=RATE, metavar="RATE", help=text)
+
+
+def on_recreate_option(text: str) -> Callable[[Any], Any]:
+    """``--on-recreate``, what follows when a topic that is read is created again."""
+    return click.option("--on-recreate", type=click.Choice(["fail", "restart"]), default="fail", help=text)

@@ -1,14 +1,19 @@
 """The topics that a command reads: names and patterns as given, and which of them exist."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.usage import usage
 from kcli.core.cluster.metadata import OR_HIDDEN, topic_refused, unknown_topic
-from kcli.core.consumer.consumer import Consumer
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import KcliError, NotFoundError
+
+if TYPE_CHECKING:
+    from kcli.core.consumer.consumer import Consumer
 
 
 class Topics:
@@ -60,7 +65,7 @@ class Topics:
             and any(p.match(name) for p in self.patterns)
         ]
 
-    def subscription(self) -> "Sequence[str] | re.Pattern[str]":
+    def subscription(self) -> Sequence[str] | re.Pattern[str]:
         """What a member of a group subscribes to."""
         if not self.patterns:
             return self.names

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from kcli.commands.shared.params import offset_option
 from kcli.commands.shared.types import PROFILE
 
 
@@ -40,6 +41,29 @@ def map_topic_option(what: str) -> Callable[[Any], Any]:
         metavar="A=B",
         help=rf"{what}; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable.",
     )
+
+
+def partitions_kept_option(verb: str) -> Callable[[Any], Any]:
+    """``--partitions``: to which partition the command is to ``verb`` a record."""
+    return click.option(
+        "--partitions",
+        type=click.Choice(["keep", "by-key"]),
+        default="keep",
+        help=f"{verb} to the same partition, or to that of the key.  [default: keep]",
+    )
+
+
+def begin_option() -> Callable[[Any], Any]:
+    """``--offset`` of a mirror."""
+    return offset_option(
+        "Where a new job begins, and may end: earliest, latest, N, N:M, @TIME.  [default: earliest]",
+        name="span",
+    )
+
+
+def job_option(origin: str = "the source, -t and --map-topic") -> Callable[[Any], Any]:
+    """``--job``; ``origin``: what its default is made of."""
+    return click.option("--job", metavar="NAME", help=f"Name of the job.  [default: from {origin}]")
 
 
 def _cluster(name: str, parameter: str, what: str, required: bool) -> Callable[[Any], Any]:

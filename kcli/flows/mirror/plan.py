@@ -1,33 +1,57 @@
 """The plan of a copy to another cluster: what is shown, what stands against it, and what has to be asked. Pure."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.errors import AuthError, KcliError
+from kcli.core.types import TopicPartition
 from kcli.flows.mirror.job import Ends
 from kcli.flows.mirror.preflight import ConflictError, Login, grant_commands
 from kcli.flows.mirror.survey import Survey
 from kcli.output.progress import counted
 
 
+class PlannedPartition(NamedTuple):
+    """A partition, copied from offset ``start`` up to, not including, ``end`` (None: without end). ``error``: why it is
+    not copied.
+    """
+
+    source: TopicPartition
+    target: TopicPartition
+    start: int
+    end: int | None
+    error: KcliError | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is left to be copied."""
+        return self.end is not None and self.start >= self.end
+
+
 class CopyPlan(NamedTuple):
     """What is going to be copied.
 
-    ``own``: the topics that the job copies already, from source to target; ``partitions``: how many of each source topic
-    are copied. ``unfit``: the target cannot be written by a producer of this kind. ``compares``: nothing is copied.
-    ``title``: the first line of the plan, if it is no mirror; ``remarks``: further lines of it.
+    ``own``: the topics that the job copies already, from source to target; ``items``: the partitions. ``unfit``: the
+    target cannot be written by a producer of this kind. ``compares``: nothing is copied. ``title``: what is copied, if it
+    is no mirror; ``remarks``: further lines of the plan.
     """
 
     job: str
     found: Survey
     own: Mapping[str, str]
-    partitions: Mapping[str, int]
+    items: Sequence[PlannedPartition]
     ends: Ends
     exactly_once: bool
     unfit: KcliError | None = None
     compares: bool = False
     title: str | None = None
     remarks: Sequence[str] = ()
+
+    @property
+    def partitions(self) -> Mapping[str, int]:
+        """How many of each source topic are copied."""
+        return Counter(one.source.topic for one in self.items)
 
     @property
     def filled(self) -> list[str]:

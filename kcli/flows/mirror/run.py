@@ -1,14 +1,9 @@
-"""A mirror from its start to its result: the driver of ``kcli mirror`` and of the demo. It runs in the thread of its
-caller; the producer has one of its own.
+"""A mirror from its start to its result, in this process: the driver of ``kcli mirror`` and of the demo. It runs in the
+thread of its caller; the producer has one of its own.
 
-The sequence, each a method of ``Mirror``:
-
-1. ``prepare``: both clusters are contacted, and what earlier runs of the job saved is read. From both follows where each
-   partition begins, and all that stands in the way: permissions, settings of the target, loops, brokers that are too
-   old. Nothing has been created yet when the observer refuses it; a dry run ends here.
-2. ``create``: the topics that the target lacks, and the topic of the state.
-3. ``copy``: one attempt, and after a fence another one, until everything is copied or a stop is requested. Then the
-   proof and the groups. (``compare`` is the proof alone.)
+The steps 1 and 2 of ``driver`` are here the plan with what earlier runs have saved, and the topics that the target lacks,
+with that of the state. Step 3, ``copy``: one attempt, and after a fence another one, until everything is copied or a stop
+is requested; then the proof and the groups. (``compare`` is the proof alone.)
 
 An attempt has a producer of its own, and an order that no step may leave:
 
@@ -25,11 +20,8 @@ the coordinator waits. ``_recover`` tells them apart by the claim, and makes a n
 """
 
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 
@@ -37,26 +29,25 @@ from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError, ProducerFencedError, TransactionUnknownError, UnsupportedError
 from kcli.core.hooks import Hooks
-from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
+from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.checkpoint import check_lockable, locked
 from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
 from kcli.flows.mirror.discovery import Discovery
+from kcli.flows.mirror.driver import Driver
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
-from kcli.flows.mirror.job import Attempt, add_attempts, default_name, finish_attempt, job_state
-from kcli.flows.mirror.loops import jobs_that_write
+from kcli.flows.mirror.job import Attempt, add_attempts, finish_attempt, job_state
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.plan import CopyPlan
+from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
 from kcli.flows.mirror.planning import Plan, Planner
 from kcli.flows.mirror.progress import MirrorProgress
 from kcli.flows.mirror.proof import compare_copies
 from kcli.flows.mirror.result import Result
-from kcli.flows.mirror.routes import STATE_TOPIC, parse_rename
+from kcli.flows.mirror.routes import STATE_TOPIC
 from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
 from kcli.flows.mirror.state import JobState, SavedJob, StateRecord, job_record, load_jobs
 from kcli.flows.mirror.store import FileStore, Progress, TopicStore, read_file_records, saved_jobs
-from kcli.flows.mirror.survey import Selection
 from kcli.flows.mirror.sync_groups import Translated
 from kcli.flows.mirror.targets import create_state_topic, create_targets, identify, unfit, without_options
 from kcli.flows.mirror.tasks import discovery_task, sync_copies, sync_task
@@ -74,8 +65,8 @@ _TASK_INTERVAL = 30.0  # seconds between two looks for new topics, and two syncs
 _TASK_PATIENCE = 5.0  # seconds for one of them: nothing is copied meanwhile
 
 
-class Mirror:
-    """One run of a job; ``with`` closes its clients. ``timeout`` (seconds): of a first contact, and of one call."""
+class Mirror(Driver):
+    """One run of a job in this process; ``with`` closes its clients."""
 
     def __init__(
         self,
@@ -87,47 +78,22 @@ class Mirror:
         hooks: Hooks,
         timeout: float,
     ) -> None:
-        self._settings = settings
-        self._source, self._target = source, target
-        self._observer = observer
-        self._hooks = hooks
-        self._timeout = timeout
-        self._stack = ExitStack()
-        self._selection = Selection(
-            settings.topics, [parse_rename(text) for text in settings.renames], settings.by_key
-        )
-        self._source_admin = self._admin(source, timeout)
-        self._target_admin = self._admin(target, timeout)
+        super().__init__(settings, source, target, observer, hooks=hooks, timeout=timeout)
         self._file_records: list[StateRecord] = []  # of the checkpoint file, as it was read last
         self._task_admins: tuple[Admin, Admin] | None = None
         self._discovery: Discovery | None = None
-        self._name: str
         self._consumer: Consumer
         self._planner: Planner
         self._plan: Plan
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
-
     # --- 1: before anything is created ---------------------------------------------------------------
 
-    def prepare(self) -> bool:
-        """Makes the plan, and returns whether the observer lets it begin. Raises whatever stands against all of it."""
+    def _planned(self, source_id: str) -> CopyPlan:  # noqa: ARG002 - the plan has it
         settings, observer = self._settings, self._observer
-        for cluster, admin in ((self._source, self._source_admin), (self._target, self._target_admin)):
-            with observer.contact(cluster.servers):
-                admin.connect()
         if settings.checkpoint is not None and observer.dry_run:
             check_lockable(settings.checkpoint)
         elif settings.checkpoint is not None:
             self._stack.enter_context(locked(settings.checkpoint))
-        source_id = self._source_admin.cluster_id()
-        self._name = settings.job or default_name(source_id, settings.topics, settings.renames)
         self._consumer = self._reader(self._source, show_control_batches=True)
         with observer.contact(self._source.servers):
             self._consumer.connect(self._timeout)
@@ -136,17 +102,18 @@ class Mirror:
             settings, self._selection, self._source_admin, self._target_admin, self._consumer, self._timeout
         )
         self._plan = plan = self._planner.plan(self._saved_before_plan(), jobs)
-        return observer.may_begin(
-            CopyPlan(
-                self._name,
-                plan.found,
-                plan.own,
-                Counter(copy.source.topic for copy in plan.copies),
-                plan.ends,
-                settings.exactly_once,
-                unfit=None if settings.verify_only else unfit(self._target_admin, self._producer_options()),
-                compares=settings.verify_only,
-            )
+        return CopyPlan(
+            self._name,
+            plan.found,
+            plan.own,
+            [
+                PlannedPartition(copy.source, copy.target, copy.position, copy.stop, copy.error)
+                for copy in plan.copies
+            ],
+            plan.ends,
+            settings.exactly_once,
+            unfit=None if settings.verify_only else unfit(self._target_admin, self._producer_options()),
+            compares=settings.verify_only,
         )
 
     def _saved_before_plan(self) -> SavedJob | None:
@@ -165,17 +132,6 @@ class Mirror:
             self._file_records = read_file_records(self._settings.checkpoint)
             return load_jobs(self._file_records).get(self._name)
         return saved_jobs(self._target, self._target_admin, self._hooks, wait=wait).get(self._name)
-
-    def _jobs_on_source(self, admin: Admin, *, again: bool = False) -> list[JobState]:
-        """See ``jobs_that_write``."""
-        return jobs_that_write(
-            self._source,
-            admin,
-            self._target_admin.cluster_id(),
-            self._hooks,
-            detail=self._observer.detail,
-            again=again,
-        )
 
     # --- 2: what the target lacks --------------------------------------------------------------------
 
@@ -362,15 +318,8 @@ class Mirror:
             )
         source, target = self._task_admins
         if self._discovery is None:
-            self._discovery = Discovery(
-                source,
-                target,
-                self._planner.selection,
-                plan.found,
-                plan.copies,
-                jobs=lambda: self._jobs_on_source(source, again=True),
-                headers=settings.headers,
-                may_fill=observer.may_fill,
+            self._discovery = self._look_for_more(
+                source, target, self._planner.selection, plan.found, plan.copies
             )
 
         def add(copies: Sequence[PartitionCopy]) -> None:
@@ -425,9 +374,6 @@ class Mirror:
         )
 
     # --- clients -------------------------------------------------------------------------------------
-
-    def _admin(self, cluster: Cluster, timeout: float) -> Admin:
-        return self._stack.enter_context(Admin(cluster.options(ClientOptions), self._hooks, timeout=timeout))
 
     def _reader(self, cluster: Cluster, **own: Any) -> Consumer:
         """Of committed records, in whole batches; joined, so that small ones are sent on as larger ones."""

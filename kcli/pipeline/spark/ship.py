@@ -19,6 +19,7 @@ from kcli.core.errors import KcliError
 from kcli.core.version import __version__
 from kcli.files.atomic import sync_folder
 from kcli.files.xdg import cache_home
+from kcli.pipeline.spark.libraries import LIBRARIES, check_library, installed
 
 DEPS = "deps"
 """The folder on the executors."""
@@ -91,6 +92,13 @@ def python_tag() -> str:
 def platform_tag() -> str:
     """``linux_x86_64``"""
     return re.sub(r"[^a-z0-9]+", "_", sysconfig.get_platform().lower())
+
+
+def check_packable() -> None:
+    """ConfigError unless this machine has the pyarrow that tasks need: it is in the archive."""
+    for library in LIBRARIES:
+        if library.name == "pyarrow":
+            check_library(library, installed(library.name), otherwise="")
 
 
 def facts() -> dict[str, object]:

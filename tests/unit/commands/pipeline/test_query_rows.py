@@ -1,19 +1,19 @@
 """How the rows of ``kcli pipeline query`` are printed: on a terminal they follow the progress, not on its line."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import pytest
 
-from kcli.commands.pipeline._query_rows import _print
+from kcli.commands.pipeline.query import _print
 from kcli.commands.shared.context import Invocation
 from kcli.output.progress import Progress
 from kcli.output.stdout import Output
 from kcli.output.talk import Talk
+from kcli.pipeline.spark.progress import shown_on
 from kcli.pipeline.spark.query import ResultColumn
-from kcli.pipeline.spark.source_settings import SourceSettings
 
 
 @pytest.mark.parametrize("count", [0, 2])
@@ -23,9 +23,8 @@ def test_a_result_on_a_terminal_begins_after_the_progress(count: int) -> None:
     stderr = io.TextIOWrapper(screen, "utf-8", write_through=True)
     bar = Progress(Talk(stderr, isatty=True), "queried", style="bar", unit="tasks", clock=Clock())
     inv = cast(Invocation, SimpleNamespace(out=out, talk=bar.talk, missing=[]))
-    settings = cast(SourceSettings, SimpleNamespace(key_serde="", value_serde=""))
     with bar:
-        _print(inv, cast(Any, Found(count)), settings, None, cast(Any, None), bar)
+        _print(inv, cast(Any, Found(count, bar)), None, cast(Any, None), bar)
     drawn, _, rows = screen.getvalue().decode().rpartition("\r\x1b[K")
     assert "queried 3 tasks" in drawn
     assert "queried" not in rows
@@ -47,12 +46,14 @@ class Found:
     """A query that has been drawn once before its rows come."""
 
     columns = (ResultColumn("status", "string"),)
-    undecoded: ClassVar[dict[str, Any]] = {}
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    def __init__(self, count: int, bar: Progress) -> None:
+        self._count, self._on_turn = count, shown_on(bar)
 
-    def rows(self, _stop: object, on_turn: Callable[[Any], None]) -> Iterator[list[list[str]]]:
-        on_turn(SimpleNamespace(done=3, tasks=3, active=0, failed=0))
+    def undecoded(self) -> list[str]:
+        return []
+
+    def rows(self, _stop: object) -> Iterator[list[list[str]]]:
+        self._on_turn(cast(Any, SimpleNamespace(done=3, tasks=3, active=0, failed=0)))
         if self._count:
             yield [["ok"]] * self._count

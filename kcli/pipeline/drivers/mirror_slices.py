@@ -10,9 +10,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kcli.commands.pipeline._mirror_tasks import PlannedCopy, places_of
-from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.copy_plan import may_fill
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import id_bytes
 from kcli.core.cluster.offsets import LATEST
@@ -20,17 +17,16 @@ from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.errors import may_pass
-from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.state import JobState
-from kcli.flows.mirror.survey import Selection, Survey
 from kcli.flows.rate import wait
 from kcli.flows.stop import Stop
 from kcli.output.progress import Progress as Bar
+from kcli.pipeline.drivers.planned_copy import PlannedCopy, places_of
 from kcli.pipeline.job import Job, Progress, TaskResult
 from kcli.pipeline.kernels.copy import CopySettings, CopyTask
 from kcli.pipeline.plan import Slice
 from kcli.pipeline.report import Report, joined, report_of
 from kcli.pipeline.runners.runner import Runner
+from kcli.pipeline.running import Observer
 
 _KERNEL = "copy"
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between two tries
@@ -52,39 +48,12 @@ class _Partition:
     behind: bool = field(default=True)
 
 
-def follow(
-    inv: Invocation,
-    runner: Runner,
-    settings: CopySettings,
-    planned: Sequence[PlannedCopy],
-    stop: Stop,
-    *,
-    admins: tuple[Admin, Admin],
-    selection: Selection,
-    found: Survey,
-    jobs: Callable[[], Sequence[JobState]],
-    seconds: float,
-) -> Report:
-    """Copies until a stop is requested, or no partition is left; returns the report of all slices."""
-    discovery = Discovery(
-        *admins,
-        selection,
-        found,
-        [PartitionCopy(one.source.tp, one.target, None, position=one.source.start) for one in planned],
-        jobs=jobs,
-        headers=False,
-        may_fill=may_fill(inv),
-    )
-    settings = dataclasses.replace(settings, seconds=seconds)
-    with inv.progress("copied") as bar:
-        follower = _Follower(inv, runner, settings, planned, stop, admins, discovery, bar)
-        return follower.run(seconds)
+class Follower:
+    """``admins`` are those of source and target; ``discovery`` finds what appears."""
 
-
-class _Follower:
     def __init__(
         self,
-        inv: Invocation,
+        observer: Observer,
         runner: Runner,
         settings: CopySettings,
         planned: Sequence[PlannedCopy],
@@ -93,7 +62,7 @@ class _Follower:
         discovery: Discovery,
         bar: Bar,
     ) -> None:
-        self._inv, self._runner, self._settings, self._stop = inv, runner, settings, stop
+        self._observer, self._runner, self._settings, self._stop = observer, runner, settings, stop
         self._source, self._target = admins
         self._discovery, self._bar = discovery, bar
         now = self._began = self._refreshed = time.monotonic()
@@ -103,7 +72,7 @@ class _Follower:
         self._pause = 0.0
         for one in planned:
             if one.truncated is not None:
-                self._inv.failed(one.truncated, partly=True)
+                self._observer.failed(one.truncated, partly=True)
                 continue
             self._counts[one.source.topic] = one.partitions
             self._partitions[one.source.tp] = _Partition(
@@ -111,7 +80,11 @@ class _Follower:
             )
 
     def run(self, seconds: float) -> Report:
-        """One slice after the other; one begins every so many seconds, at once where something is left."""
+        """Copies until a stop is requested, or no partition is left; returns the report of all slices.
+
+        One slice follows the other; one begins every so many seconds, at once where something is left.
+        """
+        self._settings = dataclasses.replace(self._settings, seconds=seconds)
         while not self._stop and self._partitions:
             began = time.monotonic()
             try:
@@ -119,10 +92,10 @@ class _Follower:
                 self._pause = 0.0
             except KcliError as error:
                 if not may_pass(error):
-                    self._inv.failed(error, partly=self._report.done)
+                    self._observer.failed(error, partly=self._report.done)
                     break
                 self._pause = min(_LONGEST_PAUSE, self._pause * 2 or _FIRST_PAUSE)
-                self._inv.talk.warn(f"{error}; trying again in {self._pause:g} s")
+                self._observer.warn(f"{error}; trying again in {self._pause:g} s")
                 wait(self._pause, self._stop)
                 continue
             if not any(one.behind for one in self._partitions.values()):
@@ -170,9 +143,9 @@ class _Follower:
         """Follows topics and partitions that have appeared; their targets are created."""
         found = self._discovery.look()
         for refusal in found.refused:
-            self._inv.failed(refusal, partly=True)
+            self._observer.failed(refusal, partly=True)
         for delayed in found.delayed:
-            self._inv.talk.detail(f"looking for new topics failed: {delayed}")
+            self._observer.detail(f"looking for new topics failed: {delayed}")
         if not found.copies:
             return
         ids = {topic.name: topic for topic in self._source.list_topics()}
@@ -184,7 +157,7 @@ class _Follower:
                     copy.source, id_bytes(topic.topic_id), copy.target, copy.position, now
                 )
         for route in found.routes:
-            self._inv.talk.note(f"{route.source} → {route.target}: new partitions are copied from now on")
+            self._observer.note(f"{route.source} → {route.target}: new partitions are copied from now on")
 
     def _ends(self) -> dict[TopicPartition, int]:
         """Where the readable records of each partition end now; those of which it is not known are left out."""
@@ -232,12 +205,12 @@ class _Follower:
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**one.failures)
         one.failures += 1
         one.not_before, one.behind = time.monotonic() + pause, False
-        self._inv.talk.warn(f"{one.source}: {why}; trying again in {pause:g} s")
+        self._observer.warn(f"{one.source}: {why}; trying again in {pause:g} s")
 
     def _leave(self, tp: TopicPartition, error: KcliError) -> None:
         """Follows the partition no longer."""
         del self._partitions[tp]
-        self._inv.failed(error, partly=bool(self._partitions))
+        self._observer.failed(error, partly=bool(self._partitions))
 
     def _shown(self) -> Callable[[Progress], None]:
         records, size = self._report.totals["records"], self._report.totals["bytes"]

@@ -2,32 +2,18 @@
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
-from kcli.commands.pipeline._export_flags import FIXED, export_range, export_request
-from kcli.commands.pipeline._export_report import COLUMNS, NOTHING_DONE, of_manifest, with_empty
-from kcli.commands.pipeline._job_run import (
-    cluster_of,
-    print_report,
-    run_tasks,
-    runner_of,
-    with_runner,
-    without,
-)
-from kcli.commands.shared.confirm import show_plan
-from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.topic_choice import Topics
-from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import ConfigError, KcliError
-from kcli.core.options import ClientOptions, ConsumerOptions
+from kcli.core.options import ClientOptions, ConsumerOptions, own_option_names
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
 from kcli.files.lock import file_lock
@@ -36,8 +22,9 @@ from kcli.flows.stop import Stop
 from kcli.output.progress import Progress, counted
 from kcli.output.record_json import rfc3339
 from kcli.output.sanitise import visible_line
+from kcli.output.tables import Column
 from kcli.pipeline import plan as ranges
-from kcli.pipeline.arrow_library import check_pyarrow
+from kcli.pipeline.cluster_ref import JobCluster
 from kcli.pipeline.export_plan import (
     OtherExportError,
     check_same,
@@ -55,8 +42,11 @@ from kcli.pipeline.kernels.export import ExportSettings
 from kcli.pipeline.manifest import (
     MANIFEST,
     PLAN,
+    ExportedPartition,
+    ExportedTopic,
     ExportPlan,
     Manifest,
+    Request,
     load_manifest,
     load_plan,
     new_plan,
@@ -65,6 +55,7 @@ from kcli.pipeline.manifest import (
 from kcli.pipeline.new_file import remove_temporary_files
 from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.runner import Runner
+from kcli.pipeline.running import Observer, run_tasks
 
 _INTERVAL = 30.0
 _LOCK = "_kcli_export.lock"
@@ -72,78 +63,115 @@ ALWAYS_KEPT = ("cleanup.policy", "max.message.bytes")
 """Settings that the manifest has even where they are defaults: with others, a copy may lose records."""
 
 
-def run(inv: Invocation, topics: Sequence[str], folder: str, flags: Mapping[str, Any]) -> int:
-    """Runs the export; returns the exit status."""
-    spec = export_range(flags)
-    if flags["form"] == "parquet":
-        check_pyarrow("writes Parquet", otherwise="--format ndjson")
-    flags = with_runner(inv, flags, "export")
-    with ExitStack() as stack:
-        return _Export(inv, topics, folder, flags, spec, stack).run()
+COLUMNS = (
+    Column("topic"),
+    Column("partition", "number"),
+    Column("start", "id"),
+    Column("end", "id"),
+    Column("records", "number"),
+    Column("skipped_records", "number", wide=True),
+    Column("bytes", "size"),
+    Column("error", "prose"),
+)
 
 
-class _Export:
-    """One run."""
+NOTHING_DONE = Report([], {"records": 0, "bytes": 0, "seconds": 0.0, "tasks": 0, "task_retries": 0}, [], True)
+"""Of a run that finds everything done."""
+_OF_TASKS = frozenset(
+    {
+        "check_crcs",
+        "client_rack",
+        "fetch_buffer_bytes",
+        "fetch_max_bytes",
+        "fetch_max_wait_ms",
+        "fetch_min_bytes",
+        "max_decompressed_batch_bytes",
+        "max_partition_fetch_bytes",
+    }
+)
+"""The options of a consumer that a job leaves to its user: how fetching is done, and not what is read."""
+FIXED = dict.fromkeys(
+    own_option_names(ConsumerOptions) - _OF_TASKS, ("what a job reads follows from its flags", "leave it out")
+)
+
+
+class Export:
+    """One run; ``with`` closes its clients and ends its lock. ``existing``: the topics that exist now, of those that were
+    asked for: called with the consumer, the timeout, and what is told of the others. ``topics`` and ``words`` are the
+    request as it was typed; ``interval``: seconds between two rounds of a ``continuous`` export.
+    """
 
     def __init__(
         self,
-        inv: Invocation,
-        topics: Sequence[str],
+        cluster: JobCluster,
+        observer: Observer,
         folder: str,
-        flags: Mapping[str, Any],
+        existing: Callable[[Consumer, float, Callable[[KcliError], object]], Sequence[str]],
+        *,
+        topics: Sequence[str],
+        words: Mapping[str, str | None],
+        form: str,
         spec: RangeSpec,
-        stack: ExitStack,
+        partitions: Sequence[int] | None,
+        continuous: bool,
+        interval: float | None,
     ) -> None:
-        self.inv = inv
-        self.flags = flags
+        self.observer = observer
+        self.folder = folder
+        self.request = Request(sorted(set(topics)), **words)
+        self.existing = existing
+        self.form = form
         self.spec = spec
-        self.stack = stack
-        self.folder = os.path.abspath(folder)
-        self.topics = Topics(topics, "pipeline export")
-        self.request = export_request(topics, flags)
-        inv.client_options(ConsumerOptions, unused=FIXED)
-        inv.configuration.check_no_registry()
-        self.source = without(cluster_of(inv, inv.configuration), FIXED)
-        self.settings = ExportSettings(self.source, self.folder, flags["form"])
-        self.admin = stack.enter_context(
-            Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout)
-        )
-        options = inv.inner_options(ConsumerOptions, isolation_level="read_committed")
-        self.consumer = stack.enter_context(Consumer(options, hooks=inv.hooks))
+        self.partitions = partitions
+        self.continuous = continuous
+        self.interval = interval or _INTERVAL
+        self.source = cluster.ref
+        self.settings = ExportSettings(self.source, self.folder, form)
         self.cluster = ""
-        self.interval: float = flags["interval"] or _INTERVAL
+        self.manifest: Manifest | None = None
+        self.plan: ExportPlan | None = None
         self.results: list[TaskResult] = []
         self.places: list[Mapping[str, Any]] = []
+        self.stack = ExitStack()
+        self.admin = self.stack.enter_context(
+            Admin(cluster.options(ClientOptions), observer.hooks, timeout=observer.timeout)
+        )
+        options = cluster.options(ConsumerOptions, isolation_level="read_committed")
+        self.consumer = self.stack.enter_context(Consumer(options, hooks=observer.hooks))
 
-    def run(self) -> int:
-        """See ``run``."""
-        inv = self.inv
-        with inv.first_contact(self.source.servers):
-            self.cluster = inv.cluster_id = self.admin.cluster_id()
-            self.consumer.connect(inv.timeout)
-        check_folder(self.folder)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.stack.close()
+
+    def contact(self) -> None:
+        """The first contact; ``cluster`` is known then."""
+        with self.observer.contact(self.source.servers):
+            self.cluster = self.admin.cluster_id()
+            self.consumer.connect(self.observer.timeout)
+
+    def prepare(self) -> None:
+        """Finds out what the folder lacks: ``plan``; None where it is complete. A dry run writes nothing."""
         if not os.path.isdir(self.folder):  # a mistyped topic leaves no folder
-            self.topics.existing(self.consumer, inv.timeout, lambda _error: None)
-        if not inv.dry_run:
+            self.existing(self.consumer, self.observer.timeout, lambda _error: None)
+        if not self.observer.dry_run:
             os.makedirs(self.folder, exist_ok=True)
             lock = Path(self.folder, _LOCK)
             self.stack.callback(lock.unlink, missing_ok=True)
             self.stack.enter_context(file_lock(lock, timeout=0, doing=f"writing {self.folder}"))
             remove_temporary_files(self.folder)
-        manifest, plan = self._found()
-        if plan is None and (manifest is None or self.flags["continuous"]):
-            plan = self._planned(manifest)
-        if inv.dry_run:
-            show_plan(inv, self._text(manifest, plan))
-            return 0
-        if plan is None:
-            assert manifest is not None
-            inv.talk.note(f"{self.folder} is complete, as an earlier run has reported: nothing is read again")
-            report = of_manifest(NOTHING_DONE, manifest)
-            return self._print(report, Stop(), "exported", self.flags["runner"])
-        with runner_of(inv, self.flags) as runner, Stop() as stop:
-            stop.wake(self.consumer.wakeup)
-            return self._rounds(manifest, plan, runner, stop)
+        self.manifest, self.plan = self._found()
+        if self.plan is None and (self.manifest is None or self.continuous):
+            self.plan = self._planned(self.manifest)
+
+    def complete(self) -> Report:
+        """The report of a folder in which nothing is missing."""
+        assert self.manifest is not None
+        self.observer.note(
+            f"{self.folder} is complete, as an earlier run has reported: nothing is read again"
+        )
+        return of_manifest(NOTHING_DONE, self.manifest)
 
     # what there is
 
@@ -156,30 +184,29 @@ class _Export:
         ids = {topic.name: topic.topic_id for topic in self.admin.list_topics()}
         for one in (manifest, plan):
             if one is not None:
-                check_same(one, self.folder, self.cluster, self.flags["form"], self.request, ids)
+                check_same(one, self.folder, self.cluster, self.form, self.request, ids)
         if plan is not None and written(plan, manifest):
             plan = None
-            if not self.inv.dry_run:
+            if not self.observer.dry_run:
                 os.unlink(os.path.join(self.folder, PLAN))
         if manifest is None and plan is None:
             _check_empty(self.folder)
         if manifest is not None and plan is None and (missing := missing_files(manifest, self.folder)):
-            self.inv.talk.note(f"{counted(len(missing), 'file')} of {self.folder} removed: written again")
+            self.observer.note(f"{counted(len(missing), 'file')} of {self.folder} removed: written again")
             plan = planned_again(manifest, missing)
         return manifest, plan
 
     def _planned(self, manifest: Manifest | None) -> ExportPlan:
         """The plan up to the current ends."""
-        inv = self.inv
-        names = self.topics.existing(self.consumer, inv.timeout, inv.failed)
-        partitions = None if self.flags["partitions"] is None else self.flags["partitions"].value
+        timeout = self.observer.timeout
+        names = self.existing(self.consumer, timeout, self.observer.failed)
         spec = self.spec if manifest is None else RangeSpec(OffsetSpec("earliest"))
-        slices = ranges.pin(self.consumer, names, spec, inv.timeout, partitions=partitions)
+        slices = ranges.pin(self.consumer, names, spec, timeout, partitions=self.partitions)
         slices = [each._replace(end=max(each.start, each.end)) for each in slices]
         topics = planned_topics(slices, self._configs(names), manifest)
         return new_plan(
             self.cluster,
-            self.flags["form"],
+            self.form,
             str(rfc3339(wall_ms())) if manifest is None else manifest.created,
             self.request,
             topics,
@@ -190,7 +217,7 @@ class _Export:
         found: dict[str, dict[str, str]] = {name: {} for name in names}
         for name, entries in self.admin.describe_topic_configs(names).items():
             if isinstance(entries, KcliError):
-                self.inv.talk.warn(f"the configuration of topic {name} is not in the manifest: {entries}")
+                self.observer.warn(f"the configuration of topic {name} is not in the manifest: {entries}")
                 continue
             found[name] = {
                 entry.name: entry.value
@@ -201,17 +228,20 @@ class _Export:
 
     # the job
 
-    def _rounds(self, manifest: Manifest | None, plan: ExportPlan, runner: Runner, stop: Stop) -> int:
-        """One round, or with ``--continuous`` one after the other until a stop or a failure."""
+    def run(self, runner: Runner, stop: Stop) -> Report:
+        """Writes what is planned: one round, or if continuous one after the other until a stop or a failure."""
+        assert self.plan is not None
+        stop.wake(self.consumer.wakeup)
+        manifest, plan = self.manifest, self.plan
         started = time.monotonic()
-        total = None if self.flags["continuous"] else sum(one.end - one.start for one in plan.slices)
+        total = None if self.continuous else sum(one.end - one.start for one in plan.slices)
         if load_plan(self.folder) is None:
             plan = _divided(plan, runner.slots)
-        with self.inv.progress("exported", total=total) as bar:
+        with self.observer.progress("exported", total=total) as bar:
             while True:
                 begun, known = time.monotonic(), len(self.results)
                 after = self._round(manifest, plan, runner, stop, bar)
-                if not self.flags["continuous"] or stop or not (after or self._may_repeat(known)):
+                if not self.continuous or stop or not (after or self._may_repeat(known)):
                     break
                 manifest = after or manifest
                 wait(max(0.0, begun + self.interval - time.monotonic()), stop)
@@ -220,18 +250,16 @@ class _Export:
                     break
                 plan = _divided(following, runner.slots) if after else plan
         report = report_of(self.results, self.places, time.monotonic() - started)
-        if after is not None and not self.flags["continuous"]:
-            report = of_manifest(report, after)
-        else:
-            report = with_empty(report, plan)
-        return self._print(report, stop, "exported", runner.name)
+        if after is not None and not self.continuous:
+            return of_manifest(report, after)
+        return with_empty(report, plan)
 
     def _may_repeat(self, known: int) -> bool:
         """Whether what failed in this round may succeed later: then its results are forgotten, and it is repeated."""
         failed = [result.error for result in self.results[known:] if result.error is not None]
         if not all(error.may_pass for error in failed):
             return False
-        self.inv.talk.note(f"{failed[0].error()}; trying again")
+        self.observer.note(f"{failed[0].error()}; trying again")
         del self.results[known:], self.places[known:]
         return True
 
@@ -243,7 +271,7 @@ class _Export:
             except KcliError as error:
                 if not may_pass(error):
                     raise
-                self.inv.talk.note(f"{error}; trying again")
+                self.observer.note(f"{error}; trying again")
                 wait(self.interval, stop)
         return None
 
@@ -282,42 +310,20 @@ class _Export:
         remove_temporary_files(self.folder)  # of attempts that were killed
         return after
 
-    # what is printed
-
-    def _text(self, manifest: Manifest | None, plan: ExportPlan | None) -> str:
+    def text(self) -> str:
+        """The plan for people."""
+        plan = self.plan
         if plan is None:
             return f"{self.folder} is complete: nothing would be read"
-        lines = [f"Export to {self.folder}, as {self.flags['form']}"]
+        lines = [f"Export to {self.folder}, as {self.form}"]
         for topic in plan.topics:
             parts = [one for one in plan.slices if one.topic == topic.topic]
             offsets = sum(one.end - one.start for one in parts)
             lines.append(
                 f"  {visible_line(topic.topic)}: {counted(len(topic.partitions), 'partition')}, "
-                f"at most {counted(offsets, 'record')}" + (" more" if manifest is not None else "")
+                f"at most {counted(offsets, 'record')}" + (" more" if self.manifest is not None else "")
             )
         return "\n".join(lines)
-
-    def _print(self, report: Report, stop: Stop, title: str, runner: str) -> int:
-        return print_report(
-            self.inv,
-            report,
-            COLUMNS,
-            stop,
-            command="export",
-            runner=runner,
-            cluster=self.cluster,
-            title=title,
-        )
-
-
-def check_folder(folder: str) -> None:
-    """A usage error for a path that is no folder."""
-    if os.path.lexists(folder) and not os.path.isdir(folder):
-        raise usage(
-            f"kcli pipeline export: {folder} is not a folder",
-            why="an export is a folder of files",
-            do="name a folder; it need not exist",
-        )
 
 
 def _check_empty(folder: str) -> None:
@@ -340,3 +346,37 @@ def _divided(plan: ExportPlan, slots: int) -> ExportPlan:
 
 def _partitions(plan: ExportPlan) -> set[TopicPartition]:
     return {TopicPartition(topic.topic, one.partition) for topic in plan.topics for one in topic.partitions}
+
+
+def with_empty(report: Report, plan: ExportPlan) -> Report:
+    """The report with the partitions of which nothing was written."""
+    known = {(item["topic"], item["partition"]) for item in report.items}
+    empty = [
+        item_of(topic, msgspec.structs.replace(one, start=one.end))
+        for topic in plan.topics
+        for one in topic.partitions
+        if (topic.topic, one.partition) not in known
+    ]
+    return report._replace(
+        items=sorted([*report.items, *empty], key=lambda item: (item["topic"], item["partition"]))
+    )
+
+
+def of_manifest(report: Report, manifest: Manifest) -> Report:
+    """The report with all that a complete export has, whichever run wrote it."""
+    items = [item_of(topic, one) for topic in manifest.topics for one in topic.partitions]
+    sums = {name: sum(item[name] for item in items) for name in ("records", "bytes")}
+    return report._replace(items=items, totals={**report.totals, **sums}, done=True)
+
+
+def item_of(topic: ExportedTopic, one: ExportedPartition) -> dict[str, Any]:
+    return {
+        "topic": topic.topic,
+        "partition": one.partition,
+        "start": one.start,
+        "end": one.end,
+        "records": one.records,
+        "skipped_records": one.end - one.start - one.records,
+        "bytes": sum(file.bytes for file in one.files),
+        "files": [file.path for file in one.files],
+    }

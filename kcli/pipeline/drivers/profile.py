@@ -1,32 +1,27 @@
-"""What ``kcli pipeline profile`` does: pins the ranges, counts, merges, and shows."""
+"""What ``kcli pipeline profile`` does: pins the ranges, counts, and merges."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from kcli.commands.pipeline._job_run import (
-    cluster_of,
-    print_report,
-    run_job,
-    runner_of,
-    with_runner,
-)
-from kcli.commands.pipeline._ranges import wanted_range
-from kcli.commands.shared.context import Invocation
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.options import ConsumerOptions
+from kcli.core.positions import RangeSpec
 from kcli.files.atomic import replace_file
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column, time_text
-from kcli.pipeline.arrow_library import check_pyarrow
+from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import Job
 from kcli.pipeline.kernels.profile import ProfileSettings
 from kcli.pipeline.plan import Slice, pin, split
 from kcli.pipeline.profile.html import page
 from kcli.pipeline.profile.partition_profile import RangeProfile, partition_item, topic_item
+from kcli.pipeline.report import Item, Report
+from kcli.pipeline.runners.runner import Runner
+from kcli.pipeline.running import Observer, run_job
 
-_COLUMNS = (
+COLUMNS = (
     Column("topic"),
     Column("partition", "number"),
     Column("start", "number", wide=True),
@@ -42,27 +37,53 @@ _COLUMNS = (
 )
 
 
-def run(inv: Invocation, topics: Sequence[str], flags: Mapping[str, Any]) -> int:
-    """Runs the job; returns the exit status."""
-    check_pyarrow("counts")
-    flags = with_runner(inv, flags, "profile")
-    spec = wanted_range("profile", offset=flags["offset"], since=flags["since"], until=flags["until"])
-    options = inv.client_options(ConsumerOptions, isolation_level="read_committed", group_id="")
-    with Consumer(options, hooks=inv.hooks) as consumer:
-        with inv.first_contact(options.bootstrap_servers):
-            consumer.connect(inv.timeout)
-        slices = pin(consumer, dict.fromkeys(topics), spec, inv.timeout, partitions=flags["partitions"])
-        cluster = consumer.cluster.view.cluster_id
+class Pinned(NamedTuple):
+    """What is read, and the id of its cluster."""
+
+    slices: list[Slice]
+    cluster: str | None
+
+
+class Profiled(NamedTuple):
+    """``report`` has an item a partition; ``topics``: one for each topic."""
+
+    report: Report
+    topics: list[Item]
+
+
+def pinned(
+    observer: Observer,
+    options: ConsumerOptions,
+    topics: Sequence[str],
+    spec: RangeSpec,
+    partitions: Sequence[int] | None,
+) -> Pinned:
+    """The ranges of the topics, up to their ends now."""
+    with Consumer(options, hooks=observer.hooks) as consumer:
+        with observer.contact(options.bootstrap_servers):
+            consumer.connect(observer.timeout)
+        slices = pin(consumer, dict.fromkeys(topics), spec, observer.timeout, partitions=partitions)
+        return Pinned(slices, consumer.cluster.view.cluster_id)
+
+
+def profiled(
+    observer: Observer,
+    runner: Runner,
+    stop: Stop,
+    cluster: ClusterRef,
+    topics: Sequence[str],
+    slices: Sequence[Slice],
+    *,
+    sample: int,
+    top: int,
+) -> Profiled:
+    """``sample``: about how many values of a topic are looked into; ``top``: how many of the most frequent keys."""
     total = sum(one.offsets for one in slices)
-    with Stop() as stop, runner_of(inv, flags) as runner:
-        tasks = [one for one in split(slices, runner.slots) if one.offsets]
-        settings = ProfileSettings(
-            cluster_of(inv, inv.configuration), _stride(total, len(topics), flags["sample"])
-        )
-        places = [_place(one) for one in tasks]
-        report = run_job(
-            inv, runner, Job("profile", settings, tuple(tasks)), places, stop, title="profiled", total=total
-        )
+    tasks = [one for one in split(slices, runner.slots) if one.offsets]
+    settings = ProfileSettings(cluster, _stride(total, len(topics), sample))
+    places = [_place(one) for one in tasks]
+    job = Job("profile", settings, tuple(tasks))
+    report = run_job(observer, runner, job, places, stop, title="profiled", total=total)
     by_partition = {(one.topic, one.partition): RangeProfile() for one in slices}
     items = {(item["topic"], item["partition"]): item for item in report.items}
     for key, item in items.items():
@@ -73,25 +94,9 @@ def run(inv: Invocation, topics: Sequence[str], flags: Mapping[str, Any]) -> int
         item = {**_place(one), **partition_item(by_partition[one.topic, one.partition])}
         failed = items.get((one.topic, one.partition), {})
         shown.append({**item, "error": failed["error"]} if "error" in failed else item)
-    summaries = [_topic(name, by_partition, flags["top"]) for name in dict.fromkeys(topics)]
-    if flags["html"] is not None:
-        if not inv.dry_run:
-            replace_file(flags["html"], page(cluster or "", time_text(wall_ms()), summaries, shown).encode())
-        inv.talk.note(f"{'would write' if inv.dry_run else 'wrote'} {flags['html']}")
-    code = print_report(
-        inv,
-        report._replace(items=shown),
-        _COLUMNS,
-        stop,
-        command="profile",
-        runner=runner.name,
-        cluster=cluster,
-        title="profiled",
-        head={"topics": summaries},
+    return Profiled(
+        report._replace(items=shown), [_topic(name, by_partition, top) for name in dict.fromkeys(topics)]
     )
-    if inv.out.kind in (None, "table", "plain", "wide"):
-        inv.out.shown("".join(f"\n{line}" for summary in summaries for line in _lines(summary)) + "\n")
-    return code
 
 
 def _place(one: Slice) -> dict[str, Any]:
@@ -110,7 +115,12 @@ def _topic(name: str, by_partition: Mapping[tuple[str, int], RangeProfile], top:
     return topic_item(name, whole, partitions, top)
 
 
-def _lines(topic: Mapping[str, Any]) -> list[str]:
+def write_page(path: str, cluster: str | None, topics: Sequence[Item], items: Sequence[Item]) -> None:
+    """Writes the page with plots; it is replaced atomically."""
+    replace_file(path, page(cluster or "", time_text(wall_ms()), topics, items).encode())
+
+
+def summary_lines(topic: Mapping[str, Any]) -> list[str]:
     """The topic in a few lines of text."""
     about = "" if topic["distinct_keys_exact"] else "about "
     lines = [

@@ -1,30 +1,18 @@
-"""What ``kcli pipeline import`` does: checks the files and the cluster, shows the plan, creates topics, runs the job."""
+"""What ``kcli pipeline import`` does: checks the files and the cluster, makes the plan, runs the job."""
 
 import hashlib
 import os
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from typing import Any
+from typing import Any, Self
 
-from kcli.commands.pipeline._job_run import (
-    cluster_of,
-    print_report,
-    run_job,
-    run_tasks,
-    runner_of,
-    with_runner,
-    without,
-)
-from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
-from kcli.commands.shared.copy_plan import Names, may_begin
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.options import ClientOptions, ProducerOptions, own_option_names
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.group_position import Position, read_positions
-from kcli.flows.mirror.plan import CopyPlan
+from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
 from kcli.flows.mirror.preflight import TopicFacts
 from kcli.flows.mirror.routes import parse_renames, plan_routes
 from kcli.flows.mirror.survey import Survey, survey_target
@@ -33,7 +21,7 @@ from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
-from kcli.pipeline.arrow_library import check_pyarrow
+from kcli.pipeline.cluster_ref import JobCluster
 from kcli.pipeline.job import Job
 from kcli.pipeline.kernels.check_files import CheckSettings, check_size
 from kcli.pipeline.kernels.import_ import (
@@ -42,11 +30,12 @@ from kcli.pipeline.kernels.import_ import (
     anchor_of,
     check_belongs,
 )
-from kcli.pipeline.manifest import MANIFEST, ExportedTopic, Manifest, load_manifest
+from kcli.pipeline.manifest import MANIFEST, ExportedPartition, ExportedTopic, Manifest, load_manifest
 from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.runner import Runner
+from kcli.pipeline.running import CopyObserver, run_job, run_tasks
 
-_COLUMNS = (
+COLUMNS = (
     Column("topic"),
     Column("partition", "number"),
     Column("target_topic", spare=2),
@@ -58,40 +47,36 @@ _COLUMNS = (
     Column("error", "prose"),
 )
 _OF_TASKS = frozenset({"batch_size", "buffer_memory", "compression_level", "compression_type"})
-_FIXED = dict.fromkeys(
+FIXED = dict.fromkeys(
     own_option_names(ProducerOptions) - _OF_TASKS,
     ("how an import sends follows from its flags", "leave it out"),
 )
 _BROKERS_DEFAULT = -1
 
 
-def run(inv: Invocation, folder: str, flags: Mapping[str, Any]) -> int:
-    """Runs the import; returns the exit status."""
-    check_pyarrow("reads Parquet and prepares records")
-    flags = with_runner(inv, flags, "import")
-    with ExitStack() as stack:
-        return _Import(inv, os.path.abspath(folder), flags, stack).run()
+class Import:
+    """One run; ``with`` closes its clients. ``by_key``: partitions are chosen by key. ConfigError for a folder that is no
+    complete export, and for routes that cannot be.
+    """
 
-
-class _Import:
-    """One run."""
-
-    def __init__(self, inv: Invocation, folder: str, flags: Mapping[str, Any], stack: ExitStack) -> None:
-        self.inv = inv
+    def __init__(
+        self,
+        cluster: JobCluster,
+        observer: CopyObserver,
+        folder: str,
+        renames: Sequence[str],
+        *,
+        by_key: bool,
+    ) -> None:
+        self.observer = observer
         self.folder = folder
-        self.flags = flags
-        self.by_key = flags["partitions"] == "by-key"
-        # Before files are read: it refuses what the profile forbids.
-        inv.client_options(ProducerOptions, unused=_FIXED)
-        inv.configuration.check_no_registry()
+        self.by_key = by_key
         self.manifest = restorable(folder)
         topics = [topic.topic for topic in self.manifest.topics]
-        self.routes = plan_routes(topics, parse_renames(flags["renames"], topics), same_cluster=False)
+        self.routes = plan_routes(topics, parse_renames(renames, topics), same_cluster=False)
         self.targets = dict(self.routes)
-        self.target = without(cluster_of(inv, inv.configuration), _FIXED)
-        self.admin = stack.enter_context(
-            Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout)
-        )
+        self.target = cluster.ref
+        self.admin = Admin(cluster.options(ClientOptions), observer.hooks, timeout=observer.timeout)
         self.settings = ImportSettings(
             self.target,
             folder,
@@ -101,14 +86,23 @@ class _Import:
             secrets.token_hex(8),
             self.by_key,
         )
+        self.cluster = ""
+        self.positions: Mapping[TopicPartition, Position] = {}
+        self.tasks: Sequence[ImportTask] = ()
+        self.found: Survey
 
-    def run(self) -> int:
-        """See ``run``."""
-        inv = self.inv
-        with inv.first_contact(self.target.servers):
-            inv.cluster_id = self.admin.cluster_id()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.admin.close()
+
+    def prepare(self) -> None:
+        """Finds out what is left: ``tasks``. ConfigError for a file that is missing or was cut."""
+        with self.observer.contact(self.target.servers):
+            self.cluster = self.admin.cluster_id()
         positions = self._positions()
-        found = survey_target(
+        self.found = survey_target(
             self.manifest.cluster,
             self.admin,
             self.routes,
@@ -116,29 +110,23 @@ class _Import:
             {tp.topic: self.targets[tp.topic] for tp in positions},
             by_key=self.by_key,
         )
-        positions = {tp: one for tp, one in positions.items() if self._continues(tp, one, found)}
-        tasks = self._tasks(positions)
-        check_sizes(self.folder, tasks)
-        if not inv.dry_run and not self._may_begin(found, positions, tasks):
-            return 0
-        with runner_of(inv, self.flags) as runner, Stop() as stop:
-            if not self._check_files(tasks, runner, stop):
-                return inv.finish(done=False, also=[stop.exit_code])
-            if inv.dry_run:
-                self._may_begin(found, positions, tasks)
-                return 0
-            create_targets(self.admin, found.findings, list(self.targets.values()))
-            report = self._restore(tasks, runner, stop)
-            return print_report(
-                inv,
-                self._whole(report, tasks, positions),
-                _COLUMNS,
-                stop,
-                command="import",
-                runner=runner.name,
-                cluster=inv.cluster_id,
-                title="imported",
-            )
+        self.positions = {tp: one for tp, one in positions.items() if self._continues(tp, one)}
+        self.tasks = self._tasks()
+        check_sizes(self.folder, self.tasks)
+
+    def restore(self, runner: Runner, stop: Stop) -> Report:
+        """Creates what is missing, and restores all tasks."""
+        create_targets(self.admin, self.found.findings, list(self.targets.values()))
+        total = sum(file.records for task in self.tasks for file in task.files)
+        job, began = Job("import_", self.settings, tuple(self.tasks)), time.monotonic()
+        with self.observer.progress("imported", total=total) as bar:
+            results = run_tasks(runner, job, stop, bar)
+        failed = any(result.item is None for result in results)
+        places = self._places() if failed else [{}] * len(self.tasks)
+        report = report_of(results, places, time.monotonic() - began)
+        if stop:
+            self.observer.note("stopped; the same command continues from here")
+        return self._whole(report)
 
     # what there is
 
@@ -163,18 +151,18 @@ class _Import:
     def _target_of(self, tp: TopicPartition) -> TopicPartition:
         return TopicPartition(self.targets[tp.topic], tp.partition)
 
-    def _continues(self, tp: TopicPartition, position: Position, found: Survey) -> bool:
+    def _continues(self, tp: TopicPartition, position: Position) -> bool:
         """Whether the topic that an earlier run wrote is still there."""
-        target = found.targets.get(self.targets[tp.topic])
+        target = self.found.targets.get(self.targets[tp.topic])
         return target is not None and position.bookmark.target_topic_id in ("", target.topic_id)
 
-    def _tasks(self, positions: Mapping[TopicPartition, Position]) -> list[ImportTask]:
+    def _tasks(self) -> list[ImportTask]:
         """What is left of each partition, the largest first."""
         tasks = []
         for topic in self.manifest.topics:
             for one in topic.partitions:
                 tp = TopicPartition(topic.topic, one.partition)
-                position = positions.get(tp)
+                position = self.positions.get(tp)
                 at = one.start if position is None else position.offset
                 files = tuple(file for file in one.files if file.end > at)
                 if files:
@@ -187,73 +175,69 @@ class _Import:
                     tasks.append(task)
         return sorted(tasks, key=lambda task: -sum(file.bytes for file in task.files))
 
-    def _may_begin(
-        self, found: Survey, positions: Mapping[TopicPartition, Position], tasks: Sequence[ImportTask]
-    ) -> bool:
-        files = [file for task in tasks for file in task.files]
+    def may_begin(self) -> bool:
+        """Has the plan shown, and returns whether the observer lets it begin."""
+        files = [file for task in self.tasks for file in task.files]
         remark = (
             f"  {counted(len(files), 'file')} with {counted(sum(file.records for file in files), 'record')}, "
             f"{size_text(sum(file.bytes for file in files))}"
         )
-        profile = self.inv.profile
-        option = f"--profile {profile.name}" if profile is not None else f"-b {self.target.servers}"
-        return may_begin(
-            self.inv,
-            Names(ClusterName(self.folder, ""), self.inv.cluster_name, "", option),
+        return self.observer.may_begin(
             CopyPlan(
                 self.settings.job,
-                found,
-                {tp.topic: self.targets[tp.topic] for tp in positions},
-                {topic.topic: len(topic.partitions) for topic in self.manifest.topics},
-                target_ends(self.admin, found),
+                self.found,
+                {tp.topic: self.targets[tp.topic] for tp in self.positions},
+                [
+                    PlannedPartition(tp, self._target_of(tp), self._begin(tp, one), one.end)
+                    for tp, one in self.manifest.partitions()
+                ],
+                target_ends(self.admin, self.found),
                 exactly_once=True,
                 unfit=unfit(
                     self.admin, self.target.inner_options(ProducerOptions, transactional_id="import")
                 ),
-                title=f"Import {visible_line(self.folder)} of cluster {visible_line(self.manifest.cluster)} "
-                f"to {cluster_text(self.inv.cluster_name, found.target_cluster)}, exactly once",
+                title=f"Import {visible_line(self.folder)} of cluster {visible_line(self.manifest.cluster)}",
                 remarks=[remark],
-            ),
+            )
         )
+
+    def _begin(self, tp: TopicPartition, one: ExportedPartition) -> int:
+        """Where what is left of a partition begins."""
+        return self.positions[tp].offset if tp in self.positions else one.start
 
     # the jobs
 
-    def _check_files(self, tasks: Sequence[ImportTask], runner: Runner, stop: Stop) -> bool:
+    def check_files(self, runner: Runner, stop: Stop) -> bool:
         """Whether all files are as the manifest says; what is not is reported."""
-        files = sorted((file for task in tasks for file in task.files), key=lambda file: -file.bytes)
+        files = sorted((file for task in self.tasks for file in task.files), key=lambda file: -file.bytes)
         if not files:
             return True
         job = Job("check_files", CheckSettings(self.folder), tuple(files))
         total = sum(file.records for file in files)
         report = run_job(
-            self.inv, runner, job, [{"file": file.path} for file in files], stop, title="checked", total=total
+            self.observer,
+            runner,
+            job,
+            [{"file": file.path} for file in files],
+            stop,
+            title="checked",
+            total=total,
         )
         for error in report.failures:
             if error.exit_code != stop.exit_code or not stop:
-                self.inv.failed(error)
+                self.observer.failed(error)
         return not report.failures and not stop
-
-    def _restore(self, tasks: Sequence[ImportTask], runner: Runner, stop: Stop) -> Report:
-        total = sum(file.records for task in tasks for file in task.files)
-        job, began = Job("import_", self.settings, tuple(tasks)), time.monotonic()
-        with self.inv.progress("imported", total=total) as bar:
-            results = run_tasks(runner, job, stop, bar)
-        places = self._places(tasks) if any(result.item is None for result in results) else [{}] * len(tasks)
-        report = report_of(results, places, time.monotonic() - began)
-        if stop:
-            self.inv.talk.note("stopped; the same command continues from here")
-        return report
 
     # the report
 
-    def _places(self, tasks: Sequence[ImportTask]) -> list[dict[str, Any]]:
+    def _places(self) -> list[dict[str, Any]]:
         """What tasks that failed or were stopped have restored, as the cluster knows it."""
         try:
             positions = self._positions()
         except KcliError:  # the errors of the tasks say what is wrong
             positions = {}
         places = []
-        for task in tasks:
+        for task in self.tasks:
             place, position = self._place(task.source, task.start, task.start), positions.get(task.source)
             if position is not None and position.bookmark.run == self.settings.run:
                 place |= {
@@ -278,18 +262,16 @@ class _Import:
             "bytes": 0,
         }
 
-    def _whole(
-        self, report: Report, tasks: Sequence[ImportTask], positions: Mapping[TopicPartition, Position]
-    ) -> Report:
+    def _whole(self, report: Report) -> Report:
         """The report with the partitions that needed no task."""
-        begun = {task.source for task in tasks}
+        begun = {task.source for task in self.tasks}
         rest = [
-            self._place(tp, positions[tp].offset if tp in positions else one.start, one.end) | {"files": []}
+            self._place(tp, self._begin(tp, one), one.end) | {"files": []}
             for tp, one in self.manifest.partitions()
             if tp not in begun
         ]
         items = sorted([*report.items, *rest], key=lambda item: (item["topic"], item["partition"]))
-        return report._replace(items=items, done=report.done or not tasks)
+        return report._replace(items=items, done=report.done or not self.tasks)
 
 
 def restorable(folder: str) -> Manifest:

@@ -73,12 +73,13 @@ def plan_text(
     found: Found,
     *,
     continued: int,
-    flags: Mapping[str, Any],
+    where: str | None,
+    max_replays: int,
 ) -> str:
     """What is going to be sent."""
     lines = [f"Replay {visible_line(topic)} to {visible_line(target)}, job {visible_line(job)}, exactly once"]
-    if flags["where"] is not None:
-        lines.append(f"  where {visible_line(flags['where'])}")
+    if where is not None:
+        lines.append(f"  where {visible_line(where)}")
     if continued:
         lines.append(
             f"  continues: {counted(continued, 'offset')} were done by earlier runs; another --job NAME begins anew"
@@ -95,7 +96,7 @@ def plan_text(
         )
     if found.too_often:
         lines.append(
-            f"  skipped, since they were replayed {counted(flags['max_replays'], 'time')} or more: "
+            f"  skipped, since they were replayed {counted(max_replays, 'time')} or more: "
             f"{counted(found.too_often, 'record')}"
         )
     if found.without_target:

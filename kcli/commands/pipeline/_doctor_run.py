@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
-from kcli.commands._doctor_screen import Screen, print_findings
 from kcli.commands.pipeline._job_run import check_spark_flags, cluster_of, spark_conf
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.findings import Screen, print_findings
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import worst
 from kcli.flows.doctor.findings import Finding, failure

@@ -1,4 +1,4 @@
-"""``kcli doctor``: its options. What it does is in ``_doctor_run.py``."""
+"""``kcli doctor``: its options. What it does is in ``run.py``."""
 
 import click
 
@@ -43,6 +43,6 @@ def doctor(inv: Invocation, /, topic: str | None, group: str | None) -> int:
     The exit code is 0 if nothing has failed (warnings do not count), otherwise that of the worst finding: 4 before 7
     before 3, as everywhere. With -o json the report is one document; -o tsv has a line for each step.
     """
-    from kcli.commands._doctor_run import examine  # clients are loaded when the command runs
+    from kcli.commands.doctor.run import examine  # clients are loaded when the command runs
 
     return examine(inv, topic, group)

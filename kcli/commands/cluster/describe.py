@@ -1,17 +1,12 @@
-"""``kcli cluster``: its verb and the options. What it does is in ``_cluster_run.py``."""
+"""``kcli cluster describe``: show brokers, controller, versions, and partitions in trouble."""
 
 import click
 
-from kcli.commands.shared.command import group
+from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 
 
-@group("cluster", examples=(("kcli cluster describe", "brokers, controller, partitions in trouble"),))
-def cluster() -> None:
-    """Describe the cluster and its brokers."""
-
-
-@cluster.command(
+@command(
     "describe",
     changes=False,
     examples=(
@@ -39,6 +34,6 @@ def describe_cluster(inv: Invocation, /, features: bool, log_dirs: bool) -> int:
     adds. Exit code 6 where something could not be described, 4 without permission (DESCRIBE on the cluster); the rest is
     shown.
     """
-    from kcli.commands._cluster_run import describe  # clients are loaded when the command runs
+    from kcli.commands.cluster._describing import describe  # clients are loaded when the command runs
 
     return describe(inv, features=features, log_dirs=log_dirs)

@@ -1,4 +1,4 @@
-"""Names that are kept for a minute: for whom, how long, and what is wrong with files."""
+"""Names that are kept for a minute: for whom, how long, and what is wrong with files; and which names are offered."""
 
 import os
 import stat
@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 from kcli.core.options import ClientOptions
-from kcli.flows.completion.names_file import FRESH, PAUSE, Kept, names_path, read_names, write_names
+from kcli.flows.completion.names import (
+    FRESH,
+    LONGEST,
+    MOST,
+    PAUSE,
+    Kept,
+    names_path,
+    offered,
+    read_names,
+    write_names,
+)
 
 HERE = ClientOptions(bootstrap_servers="a:1")
 
@@ -100,3 +110,46 @@ def test_where_nothing_can_be_cached_nothing_is_reported(tmp_path: Path) -> None
     (tmp_path / "file").write_text("")
     write_names(str(tmp_path / "file" / "completion" / "x"), ["a"], 0.0)
     write_names("/proc/kcli/x", ["a"], 0.0)
+
+
+def test_names_that_begin_so_sorted_and_once() -> None:
+    assert offered(["b2", "a", "b1", "b2"], "b") == ["b1", "b2"]
+
+
+def test_the_clusters_own_names_only_when_their_first_character_was_typed() -> None:
+    names = ["orders", "_mine", "__consumer_offsets"]
+    assert offered(names, "", hide="__") == ["_mine", "orders"]
+    assert offered(names, "_", hide="__") == ["__consumer_offsets", "_mine"]
+    assert offered(names, "__c", hide="__") == ["__consumer_offsets"]
+    assert offered(names, "", hide="") == ["__consumer_offsets", "_mine", "orders"]
+
+
+def test_names_like_options_only_when_the_dash_was_typed() -> None:
+    assert offered(["-x", "x"], "") == ["x"]
+    assert offered(["-x", "x"], "-") == ["-x"]
+
+
+def test_names_that_would_act_on_the_terminal_are_left_out() -> None:
+    bad = [
+        "a\nb",
+        "a\tb",
+        "a\x1b[31m",
+        "a\x9b",
+        "a\u202eb",
+        "a\u200bb",
+        "a\0b",
+        "",
+        "a" * (LONGEST + 1),
+        "a\udc80",
+    ]
+    assert offered([*bad, "a b", "aé", "a" * LONGEST], "") == ["a b", "a" * LONGEST, "aé"]
+
+
+def test_of_very_many_some_are_offered_that_begin_with_no_more_than_all() -> None:
+    names = [f"{letter}-{number}" for letter in "abz" for number in range(20_000)]
+    found = offered(names, "")
+    assert len(found) == MOST
+    assert found == sorted(found)
+    assert found[-1] == "z-9999"
+    assert offered(names, "b")[-1] == "b-9999"
+    assert len(offered([f"a{n}" for n in range(MOST)], "")) == MOST

@@ -1,7 +1,7 @@
-"""What ``kcli cluster describe`` does. Columns and rows are in ``_cluster_rows.py``."""
+"""What ``kcli cluster describe`` does. Columns and rows are in ``_rows.py``."""
 
 from kcli.account.survey import Missing
-from kcli.commands import _cluster_rows as view
+from kcli.commands.cluster import _rows as view
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage

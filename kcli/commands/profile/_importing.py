@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from kcli.commands._profile_edit import check_replacement, edited, typed, warn_of_plain_secrets
-from kcli.commands._profile_show import print_profiles, profiles
+from kcli.commands.profile._editing import check_replacement, edited, typed, warn_of_plain_secrets
+from kcli.commands.profile._showing import print_profiles, profiles
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import ConfigError
 from kcli.core.net.tls.stores import conversion, is_jks

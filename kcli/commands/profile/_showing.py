@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kcli.commands._config_show import print_values, value_row
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import environment
+from kcli.commands.shared.option_rows import is_structured, print_values, value_row
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import ConfigError
 from kcli.output.tables import Column
@@ -103,7 +103,7 @@ def show(inv: Invocation, name: str | None) -> int:
         known[wanted] = sandbox_profile(wanted, options_of)
     if wanted not in known:
         raise no_profile(wanted, list(known))
-    structured = inv.out.list_kind() in ("json", "ndjson", "yaml")
+    structured = is_structured(inv)
     print_values(inv, _rows(known[wanted], structured=structured), origin=True, profile=wanted)
     return 0
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from importlib import metadata
 from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
 
-from kcli.commands._doctor_screen import Screen, print_findings
 from kcli.commands.shared.cluster import admin_options
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.findings import Screen, print_findings
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.transaction_log import log_reader
 from kcli.commands.shared.version import kernels, runtime

@@ -1,4 +1,4 @@
-"""The report of ``kcli doctor`` on a terminal: a line for each step as it comes, and below it the remedy."""
+"""The findings of ``kcli doctor`` and ``kcli pipeline doctor``: on a terminal a line for each as it comes."""
 
 from __future__ import annotations
 

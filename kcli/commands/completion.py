@@ -30,8 +30,6 @@ class ShellType(click.Choice[str]):
 
 @command(
     "completion",
-    changes=False,
-    local=True,
     exits={7: "with --install: a file of another program is in its place"},
     examples=(
         ("kcli completion bash --install", "puts the script where bash-completion looks for it"),

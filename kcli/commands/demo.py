@@ -9,8 +9,6 @@ from kcli.commands.shared.types import CountType
 
 @command(
     "demo",
-    changes=False,
-    local=True,
     exits={
         1: "a step failed, or Kafka did not start",
         3: "the brokers of its sandbox do not answer",

@@ -10,7 +10,6 @@ from kcli.commands.shared.params import TOPIC_PARTITIONS, TopicPartitions
 
 @command(
     "elect-leaders",
-    changes=True,
     exits={6: "some of the partitions have no such leader", 7: "none of them has"},
     examples=(
         ("kcli elect-leaders", "after a broker has come back: shows the plan, and asks"),

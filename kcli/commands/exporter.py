@@ -11,7 +11,6 @@ from kcli.commands.shared.types import DURATION, CountType
 
 @command(
     "exporter",
-    changes=False,
     exits={7: "the address is taken"},
     reads=("NOTIFY_SOCKET",),
     outputs=(),

@@ -15,8 +15,6 @@ from kcli.output.pager import page
 
 @command(
     "help",
-    changes=False,
-    local=True,
     examples=(
         ("kcli help topics create", "the same as `kcli topics create --help`"),
         ("kcli help options", "all client options, for -X and -F"),

@@ -20,8 +20,6 @@ _WIDEST = 100
 
 @command(
     "man",
-    changes=False,
-    local=True,
     outputs=(),
     examples=(
         ("kcli man", "the first page of the manual"),

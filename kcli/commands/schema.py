@@ -17,8 +17,6 @@ _COLUMNS = (Column("name"), Column("printed_by", "prose"), Column("description",
 
 @command(
     "schema",
-    changes=False,
-    local=True,
     examples=(
         ("kcli schema", "all kinds, and which command prints them"),
         ("kcli schema GroupLagList", "what `kcli groups lag -o json` prints"),

@@ -18,7 +18,6 @@ SHORTEST_INTERVAL = 0.5
 
 @command(
     "top",
-    changes=False,
     exits={2: "there is no terminal, or a usage error"},
     outputs=(),
     examples=(

@@ -9,7 +9,6 @@ from kcli.flows.acls.selection import Selection
 
 @command(
     "delete",
-    changes=True,
     examples=(
         ("kcli acls delete --principal User:alice", "shows them, asks for the principal to be typed"),
         ("kcli acls delete --principal User:bob --operation write --topic orders --yes", "in a script"),

@@ -1,21 +1,13 @@
-"""``kcli cluster``: a table of its verbs, each a module that is imported when it runs."""
+"""``kcli cluster``: its help. Its verbs are rows of ``kcli/commands/registry.py``."""
 
 import click
 
-from kcli.commands.shared.command import LazyGroup
-
-VERBS: dict[str, tuple[str, str]] = {
-    "describe": (
-        "kcli.commands.cluster.describe:describe_cluster",
-        "show brokers, controller, versions, and partitions that are offline or under-replicated",
-    ),
-}
+from kcli.commands.shared.command import Group
 
 
 @click.group(
     "cluster",
-    cls=LazyGroup,
-    table=VERBS,
+    cls=Group,
     examples=(("kcli cluster describe", "brokers, controller, partitions in trouble"),),
 )
 def cluster() -> None:

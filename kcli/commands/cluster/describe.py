@@ -8,7 +8,6 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 
 @command(
     "describe",
-    changes=False,
     examples=(
         ("kcli cluster describe", "brokers, controller, versions, partitions in trouble"),
         ("kcli cluster describe --features", "finalized features, and what each broker supports"),

@@ -7,8 +7,6 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 
 @command(
     "check",
-    changes=False,
-    local=True,
     reads=("XDG_CONFIG_HOME", *OF_CLUSTERS),
     examples=(
         ("kcli config check", "all files, variables and profiles"),

@@ -9,8 +9,6 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 
 @command(
     "show",
-    changes=False,
-    local=True,
     reads=("XDG_CONFIG_HOME", *OF_CLUSTERS),
     examples=(
         ("kcli config show", "the options that a command would use"),

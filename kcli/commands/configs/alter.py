@@ -12,7 +12,6 @@ from kcli.commands.shared.usage import usage
 
 @command(
     "alter",
-    changes=True,
     examples=(
         ("kcli configs alter topics orders --set retention.ms=3600000", "asks before it changes anything"),
         ("kcli configs alter topics orders --append cleanup.policy=compact --yes", "a list gets a value"),

@@ -21,7 +21,6 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
 
 @command(
     "consume",
-    changes=False,
     exits={
         5: "an offset is not in the log (--on-out-of-range), a batch is damaged (--on-corrupt), or records are lost",
         6: "some of the topics or partitions could not be read",

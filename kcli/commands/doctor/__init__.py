@@ -9,7 +9,6 @@ from kcli.commands.shared.types import GROUP, TOPIC
 
 @command(
     "doctor",
-    changes=False,
     exits={1: "something does not work that has no code of its own"},
     examples=(
         ("kcli doctor", "why does it not connect? what is wrong with the cluster?"),

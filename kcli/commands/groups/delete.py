@@ -15,7 +15,6 @@ from kcli.commands.shared.usage import usage
 
 @command(
     "delete",
-    changes=True,
     exits={7: "the group has members"},
     reads=("XDG_STATE_HOME",),
     examples=(

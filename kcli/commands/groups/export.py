@@ -23,7 +23,6 @@ FORMS = (*OUTPUTS, "zookeeper")
 
 @command(
     "export",
-    changes=False,
     outputs=OUTPUTS,
     examples=(
         ("kcli groups export billing --file billing.csv", "as Kafka's own script writes and reads it"),

@@ -15,7 +15,6 @@ BY = ("offset", "time")
 
 @command(
     "import",
-    changes=True,
     exits={
         6: "the offsets of some partitions are not set",
         7: "a group has members, or the offsets are of another cluster or topic",

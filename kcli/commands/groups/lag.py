@@ -19,7 +19,6 @@ SHORTEST_INTERVAL = 0.1
 
 @command(
     "lag",
-    changes=False,
     exits={8: "a limit is exceeded: --max-lag, --max-lag-time"},
     outputs=(*OUTPUT_KINDS, "openmetrics"),
     examples=(

@@ -21,7 +21,6 @@ SORTS = ("group", "type", "state", "coordinator", "lag")
 
 @command(
     "list",
-    changes=False,
     examples=(
         ("kcli groups list", "all groups"),
         ("kcli groups list --state stable,empty --match 'bill*'", "by state and shell pattern"),

@@ -17,8 +17,6 @@ PERCENT = Word("percentage", parse_percent)
 
 @command(
     "compare",
-    changes=False,
-    local=True,
     exits={8: "a condition of --fail-if is true with certainty"},
     outputs=[kind for kind in OUTPUT_KINDS if kind != "name"],
     examples=(

@@ -14,7 +14,6 @@ from kcli.commands.shared.types import GROUP, DurationType
 
 @command(
     "consume",
-    changes=False,
     exits={8: "a condition of --fail-if is true"},
     reads=("KCLI_IMPL",),
     outputs=OUTPUTS,

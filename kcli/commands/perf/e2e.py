@@ -20,7 +20,6 @@ from kcli.commands.shared.types import GROUP, DurationType
 
 @command(
     "e2e",
-    changes=True,
     exits={
         5: "records are lost, there twice, or in another order",
         6: "some records were not confirmed",

@@ -20,7 +20,6 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 
 @command(
     "produce",
-    changes=True,
     exits={
         5: "records are lost, there twice, or in another order: --verify",
         6: "some records were not confirmed",

@@ -9,7 +9,6 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 
 @command(
     "doctor",
-    changes=False,
     reads=(
         "KCLI_IMPL",
         "JAVA_HOME",

@@ -34,7 +34,6 @@ _INSTANT = _given("time", instant)
 
 @command(
     "export",
-    changes=False,
     reads=(
         "KCLI_IMPL",
         "JAVA_HOME",

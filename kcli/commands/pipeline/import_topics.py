@@ -12,7 +12,6 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 
 @command(
     "import",
-    changes=True,
     reads=(
         "KCLI_IMPL",
         "JAVA_HOME",

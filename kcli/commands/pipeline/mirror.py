@@ -15,7 +15,6 @@ from kcli.commands.shared.types import POSITIVE_DURATION
 
 @command(
     "mirror",
-    changes=True,
     reads=(
         "KCLI_IMPL",
         "JAVA_HOME",

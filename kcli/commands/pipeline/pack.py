@@ -8,8 +8,6 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 
 @command(
     "pack",
-    changes=False,
-    local=True,
     outputs=("plain",),
     examples=(
         ("kcli pipeline pack", "where is the archive that jobs bring along? it is made if it is missing"),

@@ -15,7 +15,6 @@ from kcli.commands.shared.types import TOPIC, CountType, DurationType
 
 @command(
     "perf",
-    changes=True,
     reads=(
         "KCLI_IMPL",
         "JAVA_HOME",

@@ -14,7 +14,6 @@ from kcli.commands.shared.types import TOPIC, CountType
 
 @command(
     "profile",
-    changes=False,
     reads=(
         "KCLI_IMPL",
         "JAVA_HOME",

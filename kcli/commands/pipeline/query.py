@@ -13,7 +13,6 @@ from kcli.commands.shared.types import TOPIC, CountType
 
 @command(
     "query",
-    changes=False,
     reads=(
         "KCLI_IMPL",
         "JAVA_HOME",

@@ -13,7 +13,6 @@ from kcli.commands.shared.types import TOPIC, CountType
 
 @command(
     "replay",
-    changes=True,
     reads=(
         "KCLI_IMPL",
         "JAVA_HOME",

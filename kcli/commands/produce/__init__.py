@@ -14,7 +14,6 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
 
 @command(
     "produce",
-    changes=True,
     exits={
         1: "no record was confirmed; the topic does not exist",
         6: "some of the input was not stored: --failed FILE keeps it",

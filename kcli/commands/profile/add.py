@@ -8,8 +8,6 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 
 @command(
     "add",
-    changes=False,
-    local=True,
     exits={7: "a profile of this name exists"},
     reads=("XDG_CONFIG_HOME",),
     examples=(

@@ -12,8 +12,6 @@ _FORMATS = (*_TOOLS, "properties")
 
 @command(
     "import",
-    changes=False,
-    local=True,
     exits={7: "a profile exists that the file has too, and --replace is not given"},
     reads=("XDG_CONFIG_HOME",),
     examples=(

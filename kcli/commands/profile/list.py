@@ -6,8 +6,6 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 
 @command(
     "list",
-    changes=False,
-    local=True,
     reads=("XDG_CONFIG_HOME", "KCLI_BOOTSTRAP_SERVER"),
     examples=(("kcli profile list", "all profiles"), ("kcli profile list -o name", "their names only")),
 )

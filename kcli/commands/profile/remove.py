@@ -9,8 +9,6 @@ from kcli.commands.shared.types import PROFILE
 
 @command(
     "remove",
-    changes=False,
-    local=True,
     reads=("XDG_CONFIG_HOME",),
     examples=(("kcli profile remove test", "asks first"),),
 )

@@ -9,8 +9,6 @@ from kcli.commands.shared.types import PROFILE
 
 @command(
     "show",
-    changes=False,
-    local=True,
     reads=("XDG_CONFIG_HOME", "KCLI_BOOTSTRAP_SERVER"),
     examples=(
         ("kcli profile show prod", "its options, secrets hidden"),

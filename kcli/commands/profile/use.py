@@ -9,8 +9,6 @@ from kcli.commands.shared.types import PROFILE
 
 @command(
     "use",
-    changes=False,
-    local=True,
     reads=("XDG_CONFIG_HOME",),
     examples=(("kcli profile use prod", "for all commands without --profile and KCLI_PROFILE"),),
 )

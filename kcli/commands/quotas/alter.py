@@ -17,7 +17,6 @@ from kcli.flows.quotas.values import BYTES, KEYS_OF_CLIENTS, KEYS_OF_IPS, UNITS,
 
 @command(
     "alter",
-    changes=True,
     examples=(
         ("kcli quotas alter --user alice --set producer_byte_rate=10MB/s", "asks before it changes anything"),
         (

@@ -14,7 +14,6 @@ _COLUMNS = (*ENTITY, Column("key"), Column("value", "number"), Column("unit", sp
 
 @command(
     "list",
-    changes=False,
     examples=(
         ("kcli quotas list", "all quotas"),
         ("kcli quotas list --user alice", "of a user, also together with client ids"),

@@ -10,7 +10,6 @@ from kcli.commands.shared.types import TOPIC, CountType
 
 @command(
     "plan",
-    changes=False,
     examples=(
         ("kcli reassign plan --topic orders moves.json", "balance a topic over all brokers"),
         ("kcli reassign plan --brokers 1,2,3 > moves.json", "drain the other brokers, of all topics"),

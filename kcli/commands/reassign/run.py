@@ -12,7 +12,6 @@ from kcli.commands.shared.usage import usage
 
 @command(
     "run",
-    changes=True,
     examples=(
         (
             "kcli reassign run moves.json --throttle 50MB/s --watch",

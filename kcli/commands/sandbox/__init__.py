@@ -1,27 +1,13 @@
-"""``kcli sandbox``: a table of its verbs, each a module that is imported when it runs."""
+"""``kcli sandbox``: its help. Its verbs are rows of ``kcli/commands/registry.py``."""
 
 import click
 
-from kcli.commands.shared.command import LazyGroup
-
-VERBS: dict[str, tuple[str, str]] = {
-    "up": (
-        "kcli.commands.sandbox.up:up",
-        "start a sandbox in the background; returns when every broker responds",
-    ),
-    "down": ("kcli.commands.sandbox.down:down", "stop a sandbox"),
-    "status": ("kcli.commands.sandbox.status:status", "show all sandboxes, running or not"),
-    "logs": (
-        "kcli.commands.sandbox.logs:logs",
-        "print the end of the brokers' logs, also after a start that failed",
-    ),
-}
+from kcli.commands.shared.command import Group
 
 
 @click.group(
     "sandbox",
-    cls=LazyGroup,
-    table=VERBS,
+    cls=Group,
     examples=(
         ("kcli sandbox up", "one broker; other commands find it without -b"),
         ("kcli sandbox up ha --brokers 3", "a cluster beside it, replication 3"),

@@ -9,8 +9,6 @@ from kcli.commands.shared.types import SANDBOX
 
 @command(
     "down",
-    changes=False,
-    local=True,
     exits={7: "a newer kcli has started the sandbox"},
     reads=("XDG_STATE_HOME",),
     examples=(

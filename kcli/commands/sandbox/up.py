@@ -9,8 +9,6 @@ from kcli.commands.shared.types import SANDBOX, CountType
 
 @command(
     "up",
-    changes=False,
-    local=True,
     exits={7: "a sandbox of this name is up with other settings, or a port is taken"},
     reads=("KCLI_CACHE", "KCLI_JAVA", "JAVA_HOME", "KCLI_MAVEN_REPO", "XDG_STATE_HOME"),
     examples=(

@@ -15,7 +15,6 @@ _MOST_PARTITIONS = (1 << 31) - 1
 
 @command(
     "alter",
-    changes=True,
     examples=(
         ("kcli topics alter orders --set retention.ms=3600000", "shows the plan, and asks"),
         ("kcli topics alter orders --unset retention.ms --yes", "back to the default, in a script"),

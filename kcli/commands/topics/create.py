@@ -15,7 +15,6 @@ _MOST_PARTITIONS = (1 << 31) - 1
 
 @command(
     "create",
-    changes=True,
     exits={7: "the topic exists already"},
     examples=(
         ("kcli topics create orders --partitions 12", "the broker's default replication factor"),

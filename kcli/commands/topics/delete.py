@@ -10,7 +10,6 @@ from kcli.commands.shared.types import TOPIC
 
 @command(
     "delete",
-    changes=True,
     reads=("XDG_STATE_HOME",),
     exits={1: "a named topic does not exist"},
     examples=(

@@ -20,7 +20,6 @@ _EXAMPLES = (
 
 @command(
     "trim",
-    changes=True,
     examples=(
         ("kcli topics trim orders --before @-7d", "what is older than a week; asks for the name to be typed"),
         ("kcli topics trim orders --before 1200 -p 0 --yes", "in a script"),

@@ -12,7 +12,6 @@ from kcli.commands.txn._scope import check_scope, surveyed
 
 @command(
     "abort",
-    changes=True,
     examples=(
         ("kcli txn abort --topic orders -p 3", "what holds this partition back; shows the plan, and asks"),
         ("kcli txn abort payments-7", "the open transaction of an id; its client is fenced"),

@@ -9,7 +9,6 @@ from kcli.commands.txn._options import topic_options
 
 @command(
     "describe",
-    changes=False,
     examples=(
         ("kcli txn describe --topic orders -p 3", "which transaction holds this partition back, since when"),
         ("kcli txn describe payments-7", "one transactional id, with all its partitions"),

@@ -10,7 +10,6 @@ from kcli.commands.users._types import NAME, mechanism_option
 
 @command(
     "delete",
-    changes=True,
     examples=(
         ("kcli users delete alice", "shows the credentials, asks for the name to be typed"),
         ("kcli users delete alice --mechanism SCRAM-SHA-256 --yes", "only this one, in a script"),

@@ -15,7 +15,6 @@ from kcli.flows.users.credentials import CREDENTIAL, Iterations, in_order, mecha
 
 @command(
     "list",
-    changes=False,
     examples=(
         ("kcli users list", "all users with SCRAM credentials"),
         ("kcli users list alice bob", "these users"),

@@ -51,7 +51,6 @@ def _refused(ctx: click.Context) -> click.UsageError:
 @click.command(
     "set",
     cls=WithoutPassword,
-    changes=True,
     examples=(
         ("kcli users set alice", "shows the plan, then asks for the password, twice"),
         ("kcli users set alice --password-file alice.secret --yes", "in a script; the file has mode 0600"),

@@ -32,7 +32,7 @@ class ShellType(click.Choice[str]):
     "completion",
     exits={7: "with --install: a file of another program is in its place"},
     examples=(
-        ("kcli completion bash --install", "puts the script where bash-completion looks for it"),
+        ("kcli completion bash --install", "put the script where bash-completion looks for it"),
         ("kcli completion zsh > ~/.zsh/_kcli", "to a file of your own"),
         ("kcli completion fish --install --dry-run", "only show where it would go"),
     ),

@@ -34,13 +34,13 @@ SHORTEST_INTERVAL = 0.5
     "--interval",
     type=DURATION,
     metavar="DUR",
-    help="time between two readings, at least 0.5 s  [default: 2s]",
+    help="time between two readings, at least 0.5 s (default: 2s)",
 )
 @click.option(
     "--screen",
     type=click.Choice(["groups", "topics", "brokers", "events"]),
     default="groups",
-    help="what is shown first  [default: groups]",
+    help="what is shown first (default: groups)",
 )
 @click.option("--record", metavar="FILE", help="append each reading to FILE, as JSON lines")
 @click.option("--replay", metavar="FILE", help="play what --record wrote, without a cluster")

@@ -46,13 +46,13 @@ SHORTEST_INTERVAL = 0.1
     click.option(
         "--by",
         type=click.Choice(["group", "topic", "partition", "member"]),
-        help="one line for each  [default: partition when groups are named, else group]",
+        help="one line for each (default: partition when groups are named, else group)",
     ),
     click.option(
         "--time",
         type=click.Choice(["exact", "estimate", "off"]),
-        help="read lag in time from records, estimate it, or leave it out  "
-        "[default: exact when groups are named, else off]",
+        help="read lag in time from records, estimate it, or leave it out "
+        "(default: exact when groups are named, else off)",
     ),
 )
 @options(

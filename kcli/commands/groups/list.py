@@ -51,7 +51,7 @@ SORTS = ("group", "type", "state", "coordinator", "lag")
     "--sort",
     type=click.Choice(SORTS),
     default="group",
-    help="sort order; lag puts the largest first  [default: group]",
+    help="sort order; lag puts the largest first (default: group)",
 )
 @pass_invocation
 def list_groups(inv: Invocation, /, **flags: Any) -> int:

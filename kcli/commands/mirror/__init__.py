@@ -55,70 +55,70 @@ def _changes(flags: Mapping[str, Any]) -> bool:
     from_option("copied", required=False),
     to_option("written", required=False),
     topics_option("copy", required=False),
-    map_topic_option("Copy topic A to B"),
+    map_topic_option("copy topic A to B"),
     click.option(
         "--partitions",
         type=click.Choice(["keep", "by-key"]),
         default="keep",
-        help="Copy to the same partition, or to that of the key.  [default: keep]",
+        help="copy to the same partition, or to that of the key (default: keep)",
     ),
     click.option(
         "--offset",
         "span",
         type=OFFSET_RANGE,
         metavar="SPEC",
-        help="Where a new job begins, and may end: earliest, latest, N, N:M, @TIME.  [default: earliest]",
+        help="where a new job begins, and may end: earliest, latest, N, N:M, @TIME (default: earliest)",
     ),
 )
 @options(
     "How to copy",
     click.option(
-        "--exactly-once", is_flag=True, help="Copy in transactions of the target: nothing is stored twice."
+        "--exactly-once", is_flag=True, help="copy in transactions of the target: nothing is stored twice"
     ),
-    click.option("--rate", type=RATE, metavar="RATE", help="Limit: records per second, or 10MB/s."),
+    click.option("--rate", type=RATE, metavar="RATE", help="limit: records per second, or 10MB/s"),
     click.option(
-        "--headers", is_flag=True, help="Add headers with the record's origin; it re-encodes all batches."
+        "--headers", is_flag=True, help="add headers with the record's origin; it re-encodes all batches"
     ),
     click.option(
         "--sync-groups",
         "groups",
         multiple=True,
         metavar="GROUP",
-        help="Also commit the group's offsets on the target, translated; repeatable.",
+        help="also commit the group's offsets on the target, translated; repeatable",
     ),
 )
 @options(
     "When to end, and proof",
     click.option(
-        "--until-caught-up", is_flag=True, help="End when everything is copied that was there at the start."
+        "--until-caught-up", is_flag=True, help="end when everything is copied that was there at the start"
     ),
     click.option(
-        "--verify", is_flag=True, help="Compare all copied records at the end; implies --until-caught-up."
+        "--verify", is_flag=True, help="compare all copied records at the end; implies --until-caught-up"
     ),
-    click.option("--verify-only", is_flag=True, help="Compare, and copy nothing."),
+    click.option("--verify-only", is_flag=True, help="compare, and copy nothing"),
 )
 @options(
     "Position and failures",
     click.option(
-        "--job", metavar="NAME", help="Name of the job.  [default: from the source, -t and --map-topic]"
+        "--job", metavar="NAME", help="name of the job (default: from the source, -t and --map-topic)"
     ),
     click.option(
         "--checkpoint",
         metavar="FILE",
-        help="Keep the position in FILE instead of a topic of the target; not with --exactly-once.",
+        help="keep the position in FILE instead of a topic of the target; not with --exactly-once",
     ),
     click.option(
         "--on-gap",
         type=click.Choice(["fail", "record"]),
         default="fail",
-        help="When the source has removed records that are not copied yet, or a batch is damaged: end that partition, or "
-        "record the gap and continue.  [default: fail]",
+        help="when the source has removed records that are not copied yet, or a batch is damaged: end that partition, or "
+        "record the gap and continue (default: fail)",
     ),
     click.option(
         "--on-recreate",
         type=click.Choice(["fail", "restart"]),
         default="fail",
-        help="When a topic of the source is deleted and created again: end it, or copy the new one.  [default: fail]",
+        help="when a topic of the source is deleted and created again: end it, or copy the new one (default: fail)",
     ),
 )
 @pass_invocation

@@ -28,8 +28,8 @@ _OPTIONS = (
         "--reporting-interval",
         type=DurationType(positive=True),
         default="5s",
-        metavar="DURATION",
-        help="How often a line of figures is written while the test runs.  [default: 5s]",
+        metavar="DUR",
+        help="how often a line of figures is written while the test runs (default: 5s)",
     ),
     click.option(
         "--fail-if",
@@ -37,12 +37,12 @@ _OPTIONS = (
         type=LIMIT,
         multiple=True,
         metavar="CONDITION",
-        help="Exit with 8 if this is true at the end, as 'p99>50ms', 'rate<100k' or 'errors>0'; repeatable.",
+        help="exit with 8 if this is true at the end, as 'p99>50ms', 'rate<100k' or 'errors>0'; repeatable",
     ),
     click.option(
         "--html",
         metavar="FILE",
-        help="Also write the result as a page with plots; it is replaced atomically.",
+        help="also write the result as a page with plots; it is replaced atomically",
     ),
 )
 

@@ -38,7 +38,7 @@ PERCENT = Word("percentage", parse_percent)
     type=PERCENT,
     default="5%",
     metavar="PERCENT",
-    help="Smaller changes are no difference, however certain.  [default: 5%]",
+    help="smaller changes are no difference, however certain (default: 5%)",
 )
 @click.option(
     "--fail-if",
@@ -46,7 +46,7 @@ PERCENT = Word("percentage", parse_percent)
     type=LIMIT,
     multiple=True,
     metavar="CONDITION",
-    help="Exit with 8 if a change is beyond this with certainty, as 'rate<-5%', 'p99>10%' or 'cpu>10%'; repeatable.",
+    help="exit with 8 if a change is beyond this with certainty, as 'rate<-5%', 'p99>10%' or 'cpu>10%'; repeatable",
 )
 @pass_invocation
 def compare(inv: Invocation, /, before: str, after: str, **flags: Any) -> int:

@@ -61,18 +61,18 @@ _INSTANT = _given("time", instant)
 @options(
     "What to export",
     click.option(
-        "-p", "--partitions", type=_PARTITIONS, metavar="LIST", help="Only these partitions, as in 0,2,5-7."
+        "-p", "--partitions", type=_PARTITIONS, metavar="LIST", help="only these partitions, as in 0,2,5-7"
     ),
     click.option(
         "--offset",
         type=_RANGE,
         metavar="SPEC",
-        help="Where to start, or a range: earliest, N, +N, -N, @TIME, A:B (B exclusive).  [default: earliest]",
+        help="where to start, or a range: earliest, N, +N, -N, @TIME, A:B (B exclusive) (default: earliest)",
     ),
     click.option(
-        "--since", type=_INSTANT, metavar="TIME", help="Start at this time: 3h (ago), 2026-11-21T10:00Z."
+        "--since", type=_INSTANT, metavar="TIME", help="start at this time: 3h (ago), 2026-11-21T10:00Z"
     ),
-    click.option("--until", type=_INSTANT, metavar="TIME", help="Stop at this time.  [default: the end now]"),
+    click.option("--until", type=_INSTANT, metavar="TIME", help="stop at this time (default: the end now)"),
 )
 @options(
     "How to export",
@@ -81,15 +81,15 @@ _INSTANT = _given("time", instant)
         "form",
         type=click.Choice(FORMATS),
         default="parquet",
-        help="parquet, or what `kcli consume -o` prints: ndjson, csv, raw.  [default: parquet]",
+        help="parquet, or what `kcli consume -o` prints: ndjson, csv, raw (default: parquet)",
     ),
-    click.option("--continuous", is_flag=True, help="Go on with what arrives, until Ctrl-C."),
+    click.option("--continuous", is_flag=True, help="go on with what arrives, until Ctrl-C"),
     click.option(
         "--slice",
         "interval",
         type=POSITIVE_DURATION,
         metavar="DUR",
-        help="With --continuous: how often new records are added, as files of their own.  [default: 30s]",
+        help="with --continuous: how often new records are added, as files of their own (default: 30s)",
     ),
 )
 @job_options

@@ -36,13 +36,13 @@ from kcli.commands.shared.context import Invocation, pass_invocation
     "renames",
     multiple=True,
     metavar="A=B",
-    help=r"Restore topic A as B; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable.",
+    help=r"restore topic A as B; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable",
 )
 @click.option(
     "--partitions",
     type=click.Choice(["keep", "by-key"]),
     default="keep",
-    help="Restore to the same partition, or to that of the key.  [default: keep]",
+    help="restore to the same partition, or to that of the key (default: keep)",
 )
 @job_options
 @pass_invocation

@@ -45,21 +45,21 @@ from kcli.commands.shared.types import POSITIVE_DURATION
     from_option("copied", required=True),
     to_option("written", required=True),
     topics_option("copy", required=True),
-    map_topic_option("Copy topic A to B"),
+    map_topic_option("copy topic A to B"),
     click.option(
         "--offset",
         "span",
         type=OFFSET_RANGE,
         metavar="SPEC",
-        help="Where a new job begins, and may end: earliest, latest, N, N:M, @TIME.  [default: earliest]",
+        help="where a new job begins, and may end: earliest, latest, N, N:M, @TIME (default: earliest)",
     ),
     click.option(
         "--since",
         type=INSTANT,
         metavar="TIME",
-        help="A new job begins with records from TIME on: 3h (ago), an ISO date.",
+        help="a new job begins with records from TIME on: 3h (ago), an ISO date",
     ),
-    click.option("--until", type=INSTANT, metavar="TIME", help="Only records before TIME."),
+    click.option("--until", type=INSTANT, metavar="TIME", help="only records before TIME"),
 )
 @options(
     "How to copy",
@@ -67,19 +67,19 @@ from kcli.commands.shared.types import POSITIVE_DURATION
         "--delivery",
         type=click.Choice(["exactly-once", "at-least-once"]),
         default="exactly-once",
-        help="Copy in transactions of the target, so that nothing is stored twice, or without: after a kill, records of "
-        "about the last second may be.  [default: exactly-once]",
+        help="copy in transactions of the target, so that nothing is stored twice, or without: after a kill, records of "
+        "about the last second may be (default: exactly-once)",
     ),
-    click.option("--continuous", is_flag=True, help="Follow the source, slice by slice, until Ctrl-C."),
+    click.option("--continuous", is_flag=True, help="follow the source, slice by slice, until Ctrl-C"),
     click.option(
         "--slice",
         "slice_ms",
         type=POSITIVE_DURATION,
-        metavar="DURATION",
-        help="With --continuous: how often it looks for new records, topics and partitions.  [default: 30s]",
+        metavar="DUR",
+        help="with --continuous: how often it looks for new records, topics and partitions (default: 30s)",
     ),
     click.option(
-        "--job", metavar="NAME", help="Name of the job.  [default: from the source, -t and --map-topic]"
+        "--job", metavar="NAME", help="name of the job (default: from the source, -t and --map-topic)"
     ),
 )
 @job_options

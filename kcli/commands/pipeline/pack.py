@@ -21,7 +21,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
     "--file",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write the archive to this file.  [default: kcli's cache]",
+    help="write the archive to this file (default: kcli's cache)",
 )
 @pass_invocation
 def pack(inv: Invocation, /, file: str | None) -> int:

@@ -34,26 +34,26 @@ from kcli.commands.shared.types import TOPIC, CountType
 @click.argument("topics", nargs=-1, required=True, type=TOPIC, metavar="TOPIC…")
 @options(
     "What to read",
-    click.option("-p", "--partitions", type=PARTITIONS, metavar="LIST", help="Only these partitions: 0,2-4."),
+    click.option("-p", "--partitions", type=PARTITIONS, metavar="LIST", help="only these partitions: 0,2-4"),
     click.option(
         "--offset",
         type=OFFSET_RANGE,
         metavar="SPEC",
-        help="Where to begin, and to end: earliest, -1000, N, N:M, @TIME.",
+        help="where to begin, and to end: earliest, -1000, N, N:M, @TIME",
     ),
     click.option(
         "--since",
         type=INSTANT,
         metavar="TIME",
-        help="Only records from TIME on: 3h (ago), an ISO date, an epoch.",
+        help="only records from TIME on: 3h (ago), an ISO date, an epoch",
     ),
-    click.option("--until", type=INSTANT, metavar="TIME", help="Only records before TIME."),
+    click.option("--until", type=INSTANT, metavar="TIME", help="only records before TIME"),
     click.option(
         "--sample",
         type=CountType(0),
         default=10_000,
         metavar="N",
-        help="About how many values of a topic to look into, spread evenly; 0: none.  [default: 10000]",
+        help="about how many values of a topic to look into, spread evenly; 0: none (default: 10000)",
     ),
 )
 @options(
@@ -63,9 +63,9 @@ from kcli.commands.shared.types import TOPIC, CountType
         type=CountType(0),
         default=20,
         metavar="N",
-        help="How many of the most frequent keys to show.  [default: 20]",
+        help="how many of the most frequent keys to show (default: 20)",
     ),
-    click.option("--html", metavar="FILE", help="Also write a page with plots; it is replaced atomically."),
+    click.option("--html", metavar="FILE", help="also write a page with plots; it is replaced atomically"),
 )
 @job_options
 @pass_invocation

@@ -44,17 +44,17 @@ from kcli.commands.shared.types import TOPIC, CountType
 )
 @click.argument("topics", nargs=-1, required=True, type=TOPIC, metavar="TOPIC… [DIR]")
 @click.option(
-    "--sql", required=True, metavar="SQL", help="The query, in Spark SQL; the records are the table source."
+    "--sql", required=True, metavar="SQL", help="the query, in Spark SQL; the records are the table source"
 )
 @click.option(
     "--since",
     type=INSTANT,
     metavar="TIME",
-    help="Read records from this time on: 3h (ago), yesterday.",
+    help="read records from this time on: 3h (ago), yesterday",
 )
-@click.option("--until", type=INSTANT, metavar="TIME", help="Read records up to this time.")
-@click.option("--limit", type=CountType(1), metavar="N", help="At most N rows of the result.")
-@serde_option("Decode keys and values, for key:PATH, value:PATH, key_json and value_json: {names}.")
+@click.option("--until", type=INSTANT, metavar="TIME", help="read records up to this time")
+@click.option("--limit", type=CountType(1), metavar="N", help="at most N rows of the result")
+@serde_option("decode keys and values, for key:PATH, value:PATH, key_json and value_json: {names}")
 @job_options
 @pass_invocation
 def query(inv: Invocation, /, topics: tuple[str, ...], sql: str, **flags: Any) -> int:

@@ -36,22 +36,22 @@ from kcli.commands.shared.types import TOPIC, CountType
 @options(
     "What to send again",
     click.option(
-        "--where", metavar="SQL", help="Only records that meet this condition, as in `kcli pipeline query`."
+        "--where", metavar="SQL", help="only records that meet this condition, as in `kcli pipeline query`"
     ),
     click.option(
-        "--dedupe", type=click.Choice(["key"]), help="Of the records of a key, send the last one only."
+        "--dedupe", type=click.Choice(["key"]), help="of the records of a key, send the last one only"
     ),
     click.option(
         "--max-replays",
         type=CountType(1),
         default=3,
         metavar="N",
-        help="Skip records that were replayed N times.  [default: 3]",
+        help="skip records that were replayed N times (default: 3)",
     ),
     click.option(
-        "--since", type=INSTANT, metavar="TIME", help="Records from this time on: 3h (ago), yesterday."
+        "--since", type=INSTANT, metavar="TIME", help="records from this time on: 3h (ago), yesterday"
     ),
-    click.option("--until", type=INSTANT, metavar="TIME", help="Records up to this time."),
+    click.option("--until", type=INSTANT, metavar="TIME", help="records up to this time"),
 )
 @options(
     "Where to, and how",
@@ -60,16 +60,16 @@ from kcli.commands.shared.types import TOPIC, CountType
         "target",
         required=True,
         metavar="TOPIC|header:NAME",
-        help="Send to this topic, or to the topic that the record's header NAME names.",
+        help="send to this topic, or to the topic that the record's header NAME names",
     ),
     click.option(
         "--timestamps",
         type=click.Choice(["keep", "now"]),
         default="keep",
-        help="Send records with their timestamps, or with the present time.  [default: keep]",
+        help="send records with their timestamps, or with the present time (default: keep)",
     ),
     click.option(
-        "--job", metavar="NAME", help="Name of the job.  [default: from TOPIC, --to, --where and --dedupe]"
+        "--job", metavar="NAME", help="name of the job (default: from TOPIC, --to, --where and --dedupe)"
     ),
 )
 @job_options

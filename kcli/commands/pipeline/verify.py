@@ -49,14 +49,14 @@ def _changes(flags: Mapping[str, Any]) -> bool:
     from_option("right", required=True),
     to_option("compared with it", required=True),
     topics_option("compare", required=True),
-    map_topic_option("Topic A is called B on the target"),
+    map_topic_option("topic A is called B on the target"),
     click.option(
         "--since",
         type=INSTANT,
         metavar="TIME",
-        help="Only records from TIME on: 3h (ago), an ISO date, an epoch.",
+        help="only records from TIME on: 3h (ago), an ISO date, an epoch",
     ),
-    click.option("--until", type=INSTANT, metavar="TIME", help="Only records before TIME."),
+    click.option("--until", type=INSTANT, metavar="TIME", help="only records before TIME"),
 )
 @options(
     "How to compare",
@@ -65,18 +65,18 @@ def _changes(flags: Mapping[str, Any]) -> bool:
         type=click.Choice(LEVELS),
         default="digest",
         help="offsets: numbers of offsets only, nothing is read; digest: all records, by digests; records: also find the "
-        "record that differs.  [default: digest]",
+        "record that differs (default: digest)",
     ),
     click.option(
         "--compacted",
         is_flag=True,
-        help="Compare the last record of each key, whatever compaction has removed before it.",
+        help="compare the last record of each key, whatever compaction has removed before it",
     ),
     click.option(
         "--repair",
         is_flag=True,
-        help="Write to the target what it lacks: records at the end of a partition; with --compacted last records "
-        "of keys.",
+        help="write to the target what it lacks: records at the end of a partition; with --compacted last records "
+        "of keys",
     ),
 )
 @job_options

@@ -10,7 +10,7 @@ from kcli.commands.shared.types import PROFILE
 @command(
     "remove",
     reads=("XDG_CONFIG_HOME",),
-    examples=(("kcli profile remove test", "asks first"),),
+    examples=(("kcli profile remove test", "after a question"),),
 )
 @click.argument("name", type=PROFILE)
 @pass_invocation

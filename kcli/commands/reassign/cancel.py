@@ -12,7 +12,7 @@ from kcli.commands.shared.usage import usage
 @command(
     "cancel",
     examples=(
-        ("kcli reassign cancel --topic orders", "shows what would be cancelled, and asks"),
+        ("kcli reassign cancel --topic orders", "after a plan and a question"),
         ("kcli reassign cancel --all --yes", "all that is being moved, in a script"),
     ),
 )

@@ -29,8 +29,8 @@ from kcli.commands.shared.types import TOPIC, CountType
 @click.option(
     "--brokers",
     type=BROKERS,
-    metavar="1,2,3",
-    help="the brokers that are to have the replicas (default: all that are alive)",
+    metavar="LIST",
+    help="the brokers that are to have the replicas, as in 1,2,3 (default: all that are alive)",
 )
 @click.option(
     "--replication-factor",

@@ -27,7 +27,7 @@ def topics_option(verb: str, *, required: bool) -> Callable[[Any], Any]:
         multiple=True,
         required=required,
         metavar="TOPIC|GLOB|^REGEX",
-        help=f"Topics to {verb}: a name, a pattern, or a regular expression; repeatable.",
+        help=f"topics to {verb}: a name, a pattern, or a regular expression; repeatable",
     )
 
 
@@ -38,7 +38,7 @@ def map_topic_option(what: str) -> Callable[[Any], Any]:
         "renames",
         multiple=True,
         metavar="A=B",
-        help=rf"{what}; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable.",
+        help=rf"{what}; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable",
     )
 
 
@@ -49,5 +49,5 @@ def _cluster(name: str, parameter: str, what: str, required: bool) -> Callable[[
         type=PROFILE,
         required=required,
         metavar="PROFILE|HOST:PORT,…",
-        help=f"The cluster that is {what}: a profile, or its brokers.",
+        help=f"the cluster that is {what}: a profile, or its brokers",
     )

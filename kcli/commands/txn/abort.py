@@ -18,7 +18,7 @@ from kcli.commands.txn._scope import check_scope, surveyed
         ("kcli txn abort --topic orders --older-than 1h --dry-run", "only show what would be aborted"),
     ),
 )
-@click.argument("name", required=False, metavar="[TXN_ID]")
+@click.argument("name", required=False, metavar="[ID]")
 @topic_options("what holds this topic's partitions back")
 @older_than_option
 @pass_invocation

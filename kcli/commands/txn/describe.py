@@ -15,7 +15,7 @@ from kcli.commands.txn._options import topic_options
         ("kcli txn describe --topic orders -o json", "for scripts"),
     ),
 )
-@click.argument("name", required=False, metavar="[TXN_ID]")
+@click.argument("name", required=False, metavar="[ID]")
 @topic_options("the transactions in this topic")
 @pass_invocation
 def describe_transactions(

@@ -9,7 +9,6 @@ from typing import Any
 
 from kcli.commands.shared.configuration import Configuration
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.passwords import lacks_password
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import Refused, usage
 from kcli.core.errors import ConfigError
@@ -27,6 +26,7 @@ from kcli.pipeline.runners.inline import InlineRunner
 from kcli.pipeline.runners.processes import ProcessesRunner
 from kcli.pipeline.runners.runner import Runner
 from kcli.pipeline.spark.libraries import WITHOUT_SPARK, check_libraries, missing_library
+from kcli.profiles.secret_keys import lacks_password
 
 KIND, ITEM = "PipelineReport", "PipelinePartition"
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.passwords import asked_password, lacks_password, leave_no_core
+from kcli.commands.shared.passwords import asked_password, leave_no_core
 from kcli.commands.shared.sources import sources_of
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode
@@ -23,7 +23,7 @@ from kcli.profiles.pairs import COMMAND_LINE
 from kcli.profiles.private_files import check_private_files
 from kcli.profiles.profile import Profile
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
-from kcli.profiles.secret_keys import SecretSource
+from kcli.profiles.secret_keys import SecretSource, lacks_password
 from kcli.profiles.secrets import SecretReader
 from kcli.profiles.sources import Sources
 

@@ -1,45 +1,52 @@
-"""What ``kcli config check`` does: reads all sources, lists all that is wrong, contacts no broker."""
+"""What is wrong with the client options of all sources. No broker is contacted."""
 
 import copy
 import os
 import shutil
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
-from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.passwords import lacks_password
-from kcli.commands.shared.row_output import print_rows
-from kcli.commands.shared.sources import sources_of
 from kcli.core.connection.sasl.registry import OAUTHBEARER, login_of
 from kcli.core.errors import ConfigError
 from kcli.core.net.tls.context import tls_context, unverified
 from kcli.core.options import ClientOptions, build, key_of
 from kcli.core.secret import Secret
 from kcli.core.tokens.provider import with_tokens
-from kcli.output.progress import counted
-from kcli.output.tables import Column
 from kcli.profiles.pairs import Report
 from kcli.profiles.private_files import check_private_files
 from kcli.profiles.resolve import Resolved, no_broker, resolve
 from kcli.profiles.secret_command import command_words
-from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource, names_file
+from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource, lacks_password, names_file
 from kcli.profiles.secrets import empty, no_keyring, read_secret_file
 from kcli.profiles.sources import BROKERS, Sources
 from kcli.serde.registry.addresses import addresses
 from kcli.serde.registry.options import RegistryOptions
 
-_COLUMNS = (Column("severity"), Column("what", "prose"), Column("why", "prose"), Column("do", "prose"))
-_FOUND = 2
 _SOME_SECRET = Secret("x" * 8)
 """In place of secrets that are not read here."""
 
 
-def check(inv: Invocation) -> int:
-    """Lists the problems; 2 if commands would refuse one of them, 0 for warnings."""
+class Problem(NamedTuple):
+    """What is wrong; ``severity`` is ``error`` where commands would refuse it, else ``warning``."""
+
+    severity: str
+    what: str
+    why: str = ""
+    do: str = ""
+
+
+class Checked(NamedTuple):
+    """All problems, each once, errors first, and the files that were read."""
+
+    problems: list[Problem]
+    read: list[str]
+
+
+def check_sources(sources: Sources) -> Checked:
+    """Checks the options of all sources, and of each profile by itself."""
     errors: list[ConfigError] = []
     warnings: list[str] = []
-    sources = sources_of(inv.values, lambda: None)
     configs = sources.config_files(errors.append)
     sources.config_files = lambda _report: configs
     found = [_checked(sources, errors.append, warnings)]
@@ -51,19 +58,9 @@ def check(inv: Invocation) -> int:
         warnings += check_private_files(resolved, errors.append)
         if _check_files(resolved, errors.append):
             _check_use(resolved, errors.append, warnings.append)
-    rows = [("error", error.what, error.why, error.do) for error in errors]
-    rows += [("warning", text, "", "") for text in warnings]
-    keys = [column.key for column in _COLUMNS]
-    problems = (dict(zip(keys, row, strict=True)) for row in dict.fromkeys(rows))
-    print_rows(inv, "ConfigProblemList", _COLUMNS, problems, item="ConfigProblem")
-    count = len(dict.fromkeys(rows))
-    read = [*sources.files, *(config.path for config in configs)]
-    inv.talk.note(
-        f"{counted(count, 'problem')} in {', '.join(read) or 'the command line and the environment'}"
-        if count
-        else f"nothing is wrong{' in ' + ', '.join(read) if read else ''}"
-    )
-    return _FOUND if errors else 0
+    problems = [Problem("error", error.what, error.why, error.do) for error in errors]
+    problems += [Problem("warning", text) for text in warnings]
+    return Checked(list(dict.fromkeys(problems)), [*sources.files, *(config.path for config in configs)])
 
 
 def _only_profile(sources: Sources, name: str) -> Sources:

@@ -3,13 +3,6 @@
 from kcli.commands.config import OF_CLUSTERS
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.row_output import print_rows
-from kcli.commands.shared.sources import sources_of
-from kcli.core.exit_codes import ExitCode
-from kcli.output.progress import counted
-from kcli.output.tables import Column
-
-_COLUMNS = (Column("severity"), Column("what", "prose"), Column("why", "prose"), Column("do", "prose"))
 
 
 @command(
@@ -28,13 +21,8 @@ def check_config(inv: Invocation, /) -> int:
     All profiles are checked, not only the one in use. Commands that print secrets are looked for, but not run. Exit
     code 2 if there is an error; warnings alone are 0. No broker is contacted.
     """
-    from kcli.flows.config_check import check_sources  # client options are loaded when the command runs
-
-    problems, read = check_sources(sources_of(inv.values, lambda: None))
-    print_rows(inv, "ConfigProblemList", _COLUMNS, (one._asdict() for one in problems), item="ConfigProblem")
-    inv.talk.note(
-        f"{counted(len(problems), 'problem')} in {', '.join(read) or 'the command line and the environment'}"
-        if problems
-        else f"nothing is wrong{' in ' + ', '.join(read) if read else ''}"
+    from kcli.commands.config._problems import (
+        print_problems,  # client options are loaded when the command runs
     )
-    return ExitCode.USAGE if any(one.severity == "error" for one in problems) else ExitCode.DONE
+
+    return print_problems(inv)

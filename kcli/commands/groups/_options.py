@@ -10,7 +10,7 @@ from kcli.core.types import TopicPartition
 
 
 def topics_option(text: str, *, required: bool = False) -> Callable[[Any], Any]:
-    """``-t TOPIC[:0,2-4]``, as ``scopes``; repeatable."""
+    """``-t TOPIC[:LIST]``, as ``scopes``; repeatable."""
     return click.option(
         "-t",
         "--topic",

@@ -49,12 +49,10 @@ def completion(inv: Invocation, shell: str, install: bool) -> None:
     done. The script completes commands, options and their values by itself; for names of groups and topics it asks the
     cluster that the line and the configuration name, for 0.3 s at most, and remembers them for a minute.
     """
-    from kcli.docgen import bash, fish, zsh  # not for --help
-    from kcli.docgen.completed import completed
+    from kcli.docgen.scripts import script  # not for --help
     from kcli.flows.completion.install import place, write
 
-    docs = completed(list(walk(click.get_current_context().find_root().command, "kcli")))
-    text = {"bash": bash.script, "zsh": zsh.script, "fish": fish.script}[shell](docs)
+    text = script(shell, list(walk(click.get_current_context().find_root().command, "kcli")))
     if not install:
         inv.out.text(text)
         return

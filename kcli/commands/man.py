@@ -52,8 +52,8 @@ def man(ctx: click.Context, words: tuple[str, ...]) -> None:
 
 def source_of(ctx: click.Context, words: tuple[str, ...]) -> str:
     """The page in the macros of man(7); a usage error for a command that does not exist."""
-    from kcli.docgen import manual  # not for --help
-    from kcli.docgen.man import command_page
+    from kcli.docgen import man as pages  # not for --help
+    from kcli.docgen import manual
 
     docs = list(walk(ctx.find_root().command, "kcli"))
     shared = manual.shared_by_all(docs)
@@ -63,7 +63,7 @@ def source_of(ctx: click.Context, words: tuple[str, ...]) -> str:
     if len(words) == 1 and words[0] in topics and section != "1":
         return manual.page_on(words[0], shared)
     path = tuple(context_of(ctx, words, topics).command_path.split())
-    return command_page(next(doc for doc in docs if doc.path == path), shared)
+    return pages.command_page(next(doc for doc in docs if doc.path == path), shared)
 
 
 def _shown_by_man(source: str) -> bool:

@@ -396,7 +396,7 @@ def test_config_show_needs_no_choice_of_a_sandbox(kcli: Kcli, monkeypatch: pytes
     def several() -> None:
         raise SeveralSandboxesError("several sandboxes run", why="a (h:1), b (h:2)")
 
-    monkeypatch.setattr("kcli.commands._config_show.find_sandbox", several)
+    monkeypatch.setattr("kcli.commands.config._showing.find_sandbox", several)
     shown = kcli("config", "show", "-b", "h:1")
     assert (shown.code, shown.out.split()[-1], shown.err) == (0, "h:1", "")
     without = kcli("config", "show", "--client-id", "me")

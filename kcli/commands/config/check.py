@@ -21,8 +21,6 @@ def check_config(inv: Invocation, /) -> int:
     All profiles are checked, not only the one in use. Commands that print secrets are looked for, but not run. Exit
     code 2 if there is an error; warnings alone are 0. No broker is contacted.
     """
-    from kcli.commands.config._problems import (
-        print_problems,  # client options are loaded when the command runs
-    )
+    from kcli.commands.config._problems import print_problems  # not for --help
 
     return print_problems(inv)

@@ -3,18 +3,17 @@
 import time
 from pathlib import Path
 
-from kcli.commands.sandbox._statuses import missing
+from kcli.commands.sandbox._statuses import missing, named
 from kcli.commands.shared.context import Invocation
 from kcli.output.sanitise import visible_line
 from kcli.sandbox import log_file
-from kcli.sandbox.sandbox import Sandbox
 
 _POLL = 0.2
 
 
 def print_logs(inv: Invocation, name: str | None, lines: int, follow: bool) -> int:
     """Prints the end of the brokers' logs. Returns the exit status."""
-    wanted = Sandbox(*filter(None, [name]))
+    wanted = named(name)
     files = wanted.logs()
     if not files:
         raise missing(wanted.name)

@@ -4,12 +4,11 @@ import os
 import time
 from pathlib import Path
 
-from kcli.commands.sandbox._statuses import print_statuses
+from kcli.commands.sandbox._statuses import named, print_statuses
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.kafka_download import Download
 from kcli.commands.shared.orderly_end import orderly_end
 from kcli.sandbox.errors import StartError
-from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.security.names import CLIENT_FILES, LISTENERS, MUTUAL_TLS, Way
 from kcli.sandbox.settings import Settings
 from kcli.sandbox.status import SandboxStatus
@@ -26,7 +25,7 @@ def start(
     secure: bool,
 ) -> int:
     """Starts a sandbox. Returns the exit status."""
-    wanted = Sandbox(*filter(None, [name]))
+    wanted = named(name)
     settings = Settings(
         version=kafka_version,
         brokers=brokers,

@@ -27,6 +27,11 @@ COLUMNS = (
 )
 
 
+def named(name: str | None) -> Sandbox:
+    """The sandbox of that name, or the default one."""
+    return Sandbox(*filter(None, [name]))
+
+
 def print_status(inv: Invocation, name: str | None) -> int:
     """Prints which sandboxes exist. Returns the exit status."""
     inv.page()

@@ -21,10 +21,9 @@ from kcli.commands.shared.types import SANDBOX
 @pass_invocation
 def down(inv: Invocation, name: str | None, delete: bool) -> int:
     """Stop a sandbox. The data stays, unless --delete is given or it was started with --ephemeral."""
-    from kcli.commands.sandbox._statuses import missing, print_statuses  # not for --help
-    from kcli.sandbox.sandbox import Sandbox
+    from kcli.commands.sandbox._statuses import missing, named, print_statuses  # not for --help
 
-    wanted = Sandbox(*filter(None, [name]))
+    wanted = named(name)
     status = wanted.status()
     if status is None:
         raise missing(wanted.name)

@@ -180,10 +180,7 @@ class Configuration:
 
     def _with_password(self, found: Resolved) -> Resolved:
         """With the password that is missing, typed at the terminal."""
-        from kcli.commands.shared.passwords import (  # only where there are secrets
-            asked_password,
-            leave_no_core,
-        )
+        from kcli.commands.shared.passwords import asked_password, leave_no_core  # only with secrets
 
         if lacks_password(found.values):
             password = asked_password(found.values, self._talk, no_input=self._values.no_input)

@@ -44,7 +44,7 @@ def main() -> None:
 def _complete(arguments: list[str]) -> None:
     """A shell requests names: without click, and silent about errors."""
     try:
-        from kcli.commands._complete import complete  # what no other start needs
+        from kcli.commands.complete import complete  # what no other start needs
 
         complete(arguments)
     finally:

@@ -7,6 +7,7 @@ import click
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.usage import nearest, usage, where
+from kcli.docgen.describe import walk
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -29,11 +30,9 @@ class ShellType(click.Choice[str]):
 
 @command(
     "completion",
-    changes=False,
-    local=True,
     exits={7: "with --install: a file of another program is in its place"},
     examples=(
-        ("kcli completion bash --install", "puts the script where bash-completion looks for it"),
+        ("kcli completion bash --install", "put the script where bash-completion looks for it"),
         ("kcli completion zsh > ~/.zsh/_kcli", "to a file of your own"),
         ("kcli completion fish --install --dry-run", "only show where it would go"),
     ),
@@ -50,6 +49,17 @@ def completion(inv: Invocation, shell: str, install: bool) -> None:
     done. The script completes commands, options and their values by itself; for names of groups and topics it asks the
     cluster that the line and the configuration name, for 0.3 s at most, and remembers them for a minute.
     """
-    from kcli.commands._completion_run import run  # not for --help
+    from kcli.docgen.scripts import script  # not for --help
+    from kcli.flows.completion.install import place, write
 
-    run(inv, shell, click.get_current_context().find_root().command, install=install)
+    text = script(shell, list(walk(click.get_current_context().find_root().command, "kcli")))
+    if not install:
+        inv.out.text(text)
+        return
+    path, to_do = place(shell)
+    if inv.dry_run:
+        inv.talk.note(f"would write {path}")
+        return
+    write(path, text)
+    inv.talk.note(f"wrote {path}")
+    inv.talk.note(to_do)

@@ -10,10 +10,9 @@ from kcli.commands.shared.params import TOPIC_PARTITIONS, TopicPartitions
 
 @command(
     "elect-leaders",
-    changes=True,
     exits={6: "some of the partitions have no such leader", 7: "none of them has"},
     examples=(
-        ("kcli elect-leaders", "after a broker has come back: shows the plan, and asks"),
+        ("kcli elect-leaders", "after a broker has come back: a plan, and a question"),
         ("kcli elect-leaders --topic orders --yes", "one topic, in a script"),
         ("kcli elect-leaders --dry-run -o json", "which partitions are not led by their preferred replica"),
         (
@@ -28,8 +27,8 @@ from kcli.commands.shared.params import TOPIC_PARTITIONS, TopicPartitions
     "scopes",
     type=TOPIC_PARTITIONS,
     multiple=True,
-    metavar="TOPIC[:0,2-4]",
-    help="only these partitions (default: all, those of internal topics too); repeatable",
+    metavar="TOPIC[:LIST]",
+    help="only these partitions, as in orders:0,2-4 (default: all, those of internal topics too); repeatable",
 )
 @click.option(
     "--unclean",

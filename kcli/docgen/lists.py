@@ -45,18 +45,18 @@ LISTS = {
         _list(
             "cluster describe",
             "The cluster: the only item.",
-            Items("ClusterDescription", "A cluster.", "commands._cluster_rows:CLUSTER+FURTHER"),
+            Items("ClusterDescription", "A cluster.", "commands.cluster._rows:CLUSTER+FURTHER"),
         ),
         _list(
             "config check",
             "What is wrong with the options of the clients.",
-            Items("ConfigProblem", "A problem.", "commands._config_check:COLUMNS"),
+            Items("ConfigProblem", "A problem.", "commands.config._problems:COLUMNS"),
         ),
         _list(
             "config show, profile show",
             "The options of clients that are set.",
-            Items("ClientConfig", "An option.", "commands._config_show:COLUMNS+FURTHER"),
-            head="commands._config_show:HEAD",
+            Items("ClientConfig", "An option.", "commands.shared.option_rows:COLUMNS+FURTHER"),
+            head="commands.shared.option_rows:HEAD",
         ),
         _list(
             "configs describe",
@@ -73,9 +73,9 @@ LISTS = {
         _list(
             "doctor, pipeline doctor",
             "What was checked, step by step.",
-            Items("DoctorFinding", "A step.", "commands._doctor_screen:FINDING"),
+            Items("DoctorFinding", "A step.", "commands.shared.findings:FINDING"),
             kind="DoctorReport",
-            head="commands._doctor_screen:HEAD",
+            head="commands.shared.findings:HEAD",
         ),
         _list(
             "groups describe",
@@ -190,7 +190,7 @@ LISTS = {
         _list(
             "profile list",
             "The profiles of this user.",
-            Items("Profile", "A profile.", "commands._profile_show:COLUMNS"),
+            Items("Profile", "A profile.", "commands.profile._showing:COLUMNS"),
         ),
         _list("quotas list", "Quotas.", Items("Quota", "A quota: one key.", "commands.quotas.list:COLUMNS")),
         _list(
@@ -201,13 +201,13 @@ LISTS = {
         _list(
             "sandbox status, sandbox up",
             "Sandboxes on this machine.",
-            Items("SandboxStatus", "", "commands._sandbox_run:COLUMNS+FURTHER"),
+            Items("SandboxStatus", "", "commands.sandbox._statuses:COLUMNS+FURTHER"),
             kind="SandboxStatus",
         ),
         _list(
             "schema",
             "The kinds that have a schema.",
-            Items("Schema", "A kind.", "commands._schema_run:COLUMNS"),
+            Items("Schema", "A kind.", "commands.schema:COLUMNS"),
         ),
         _screen("TopBroker", "brokers", "broker_columns"),
         _screen("TopConfig", "configuration of a group", "config_columns"),

@@ -187,7 +187,7 @@ def _unicode(digits: str, where: str) -> str:
 
 
 def split_pair(text: str, origin: str) -> Pair:
-    """``K=V`` of ``-X``; ConfigError without ``=``, which shows a key at most."""
+    """``KEY=VALUE`` of ``-X``; ConfigError without ``=``, which shows a key at most."""
     key, sign, value = text.partition("=")
     if not sign or not key.strip():
         shown = repr(text) if re.fullmatch(r"[A-Za-z_.]*", text) else "…"

@@ -7,6 +7,7 @@ an entry of the system's keyring. Nothing is read here (``secrets.py``).
 import dataclasses
 import os
 import shlex
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kcli.core.errors import ConfigError
@@ -17,6 +18,7 @@ FILE, COMMAND, KEYRING = "file", "command", "keyring"
 KEYRING_PREFIX = "keyring:"
 JAAS = "sasl.jaas.config"
 TOKEN_COMMAND = "sasl.oauthbearer.token.command"  # noqa: S105 - an option's name
+_WITH_PASSWORD = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 LIMIT = 64 << 10
 """Bytes of a secret that is read: a private key with its chain is less."""
 
@@ -142,3 +144,13 @@ JAVA_SASL_KEYS = frozenset((
     "sasl.oauthbearer.metadata.authentication.type",
 ))  # fmt: skip
 """The keys by which other clients configure SASL: ``java_sasl.py``, which few starts need, translates them."""
+
+
+def lacks_password(values: Mapping[str, Any]) -> bool:
+    """Whether the options name a user, but no password."""
+    return (
+        str(values.get("security_protocol", "")).startswith("SASL_")
+        and values.get("sasl_mechanism") in _WITH_PASSWORD
+        and bool(values.get("sasl_username"))
+        and not values.get("sasl_password")
+    )

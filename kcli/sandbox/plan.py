@@ -13,8 +13,7 @@ from kcli.sandbox.config import uses_zookeeper
 from kcli.sandbox.data_folder import cluster_id
 from kcli.sandbox.discovery import all_states, is_running
 from kcli.sandbox.paths import state_root
-from kcli.sandbox.port_use import who_uses
-from kcli.sandbox.ports import ANY, IsFree, PortTakenError, choose_ports, is_port_free
+from kcli.sandbox.ports import ANY, IsFree, PortTakenError, choose_ports, is_port_free, who_uses
 from kcli.sandbox.security.names import LISTENERS
 from kcli.sandbox.settings import Resolved
 from kcli.sandbox.state import Listener, NodeState, Phase, SandboxState, ZooKeeperState

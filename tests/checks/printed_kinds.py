@@ -24,8 +24,8 @@ PRINTERS = {"list_rows": 3, "print_rows": 2, "print_report": 2}
 """The functions, with the place of the columns among their arguments."""
 
 ELSEWHERE = {
-    "commands/_cluster_rows.py:_print": ["ClusterDescriptionList ClusterDescription CLUSTER"],
-    "commands/_config_show.py:print_values": ["ClientConfigList ClientConfig (*COLUMNS,_ORIGIN)"],
+    "commands/cluster/_rows.py:_print": ["ClusterDescriptionList ClusterDescription CLUSTER"],
+    "commands/shared/option_rows.py:print_values": ["ClientConfigList ClientConfig (*COLUMNS,_ORIGIN)"],
     "commands/configs/describe.py:describe_configs": ["ConfigValueList ConfigValue _COLUMNS+WITH_ORIGIN"],
     "commands/topics/_rows.py:print_descriptions": ["TopicDescriptionList TopicDescription DESCRIPTION"],
     "commands/topics/_reading.py:list_topics": ["TopicList Topic (*view.LIST,*view.SIZES)"],

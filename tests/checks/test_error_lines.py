@@ -19,8 +19,8 @@ HANDLED = {
 EVERYWHERE = {"NotFoundError"}
 OTHERS = ("core", "tui")
 NEVER_SHOWN = {
-    "commands/_complete.py:_secret_of_file",
-    "commands/_complete.py:_Completion.run",
+    "commands/complete.py:_secret_of_file",
+    "commands/complete.py:_Completion.run",
     "flows/monitor/playback.py:Recording.at",
 }
 """Completion shows no errors; a recording counts its broken lines."""

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.packages.every_command import LATE, LINES, NAME_CLUSTERS, STATUS, WITH_JAVA, WITH_SPARK, leaves
+from tests.lines import PATHS
+from tests.packages.every_command import LATE, LINES, NAME_CLUSTERS, STATUS, WITH_JAVA, WITH_SPARK
 from tests.packages.installations import CHECKS
 from tools.packaging.merge import merge
 from tools.packaging.platforms import VERSIONS, of_python
@@ -20,7 +21,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
 def test_every_command_is_run_by_each_package() -> None:
-    assert LINES.keys() == set(leaves())
+    assert LINES.keys() == set(PATHS)
     assert STATUS.keys() | WITH_SPARK | WITH_JAVA | NAME_CLUSTERS | set(LATE) <= LINES.keys()
 
 

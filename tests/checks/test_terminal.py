@@ -18,9 +18,9 @@ SANITISED = (
     "output/tables.py:Separated.add_block", "output/tables.py:Separated._line",
     "commands/shared/exit.py:print_error", "commands/shared/exit.py:print_traceback",
     "commands/shared/confirm.py:_answer", "commands/shared/confirm.py:_answered",
-    "commands/_cluster_rows.py:print_state", "commands/topics/_rows.py:print_descriptions",
-    "commands/_doctor_screen.py:Screen._line", "commands/groups/_describing.py:Describing._print",
-    "commands/_sandbox_run.py:_log_line", "commands/txn/_describing.py:_describe_id",
+    "commands/cluster/_rows.py:print_state", "commands/topics/_rows.py:print_descriptions",
+    "commands/shared/findings.py:Screen._line", "commands/groups/_describing.py:Describing._print",
+    "commands/sandbox/_log_lines.py:_log_line", "commands/txn/_describing.py:_describe_id",
 )  # fmt: skip
 """They pass their text, or have passed each name in it, through `kcli/output/sanitise.py`."""
 ESCAPED = (
@@ -32,7 +32,7 @@ ESCAPED = (
 """Documents, whose strings their format escapes."""
 OWN = (
     # Numbers and words of kcli's own, and what the user typed.
-    "commands/_completion_run.py:run", "commands/_schema_run.py:run", "commands/demo/run.py:show_all",
+    "commands/completion.py:completion", "commands/schema.py:schema", "commands/demo/run.py:show_all",
     "commands/demo/run.py:_throw_away_kafka",
     "commands/demo/stage.py:Stage.command", "commands/demo/stage.py:Stage.line",
     "commands/groups/_describing.py:Describing._print_records",
@@ -44,7 +44,7 @@ OWN = (
     "docgen/__main__.py:main", "docgen/__main__.py:write_site",
     "docgen/pictures.py:main", "tui/driver.py:TopDriver.restore_at_once",
     # Names for completion, which are checked one by one; and the input of `produce --tee`, which the user has.
-    "commands/_complete.py:_print", "commands/produce/run.py:_tee.tap",
+    "commands/complete.py:_print", "commands/produce/run.py:_tee.tap",
     # The stream itself.
     "output/stdout.py:Output.write",
 )  # fmt: skip

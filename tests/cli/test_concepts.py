@@ -11,7 +11,7 @@ from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.help import concept_text
 from kcli.core.options import ALL_OPTIONS, key_of
 from kcli.docgen.concepts import concept
-from kcli.docgen.describe import Example, walk
+from kcli.docgen.describe import Example, sentence, walk
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.docgen.topics import CONCEPTS, RELATED, TOPICS
 from tests.command import KCLI, environment, run
@@ -82,7 +82,7 @@ def test_every_concept_has_a_page_in_help_and_in_the_manual() -> None:
 def test_the_manual_has_the_exit_codes() -> None:
     page = " ".join(kcli("man", "exit-codes").out.split())
     for _code, meaning in EXIT_CODES:
-        assert meaning in page
+        assert sentence(meaning) in page
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ import pytest
 from kcli.core.admin.acls import AclOperation
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcli.core.types import TopicPartition
-from tests.cli.test_every_option import NO_CLUSTER
 from tests.cli.test_questions import LINES, MEMBER, World
 from tests.cli.test_read_only import COMMANDS, line_of
 from tests.committing import put
@@ -24,6 +23,7 @@ from tests.fake.codes import Code
 from tests.fake.journal import Seen
 from tests.fake.script import FOREVER
 from tests.in_process import Done
+from tests.lines import NO_CLUSTER
 from tests.protocol.tables import requests
 
 BETWEEN = "--from {broker} --to {broker} -t t --map-topic t=copy"

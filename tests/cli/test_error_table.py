@@ -140,8 +140,14 @@ NOT_OURS = [
     ),
     Row("top", 2, "needs a terminal", "stdin is not one", "`kcli groups lag --watch` needs none"),
     Row("topics delete-records orders", 2, "no command", "other tools", "`kcli topics trim TOPIC --before"),
-    Row("topics set-config orders", 2, "no command", "other tools", "`kcli topics alter TOPIC --set K=V`"),
-    Row("topics --alter", 2, "no option --alter", "", "`kcli topics alter TOPIC --set K=V`"),
+    Row(
+        "topics set-config orders",
+        2,
+        "no command",
+        "other tools",
+        "`kcli topics alter TOPIC --set KEY=VALUE`",
+    ),
+    Row("topics --alter", 2, "no option --alter", "", "`kcli topics alter TOPIC --set KEY=VALUE`"),
     Row("get topics", 2, "no command 'get'", "other tools", "the noun comes first: `kcli topics list`"),
     Row("consume orders --timeout-ms 500", 2, "no option --timeout-ms", "", "--idle-timeout DUR"),
     Row(

@@ -16,12 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
 from kcli.__main__ import run
-from kcli.cli import cli
-from kcli.commands.pipeline import VERBS
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import KcliError
 from kcli.core.options import ALL_OPTIONS, ClientOptions, ConsumerOptions, ProducerOptions, key_of
@@ -43,71 +40,17 @@ from tests.fake.raw_client import RawClient, batch
 from tests.fake.raw_transaction import RawTransaction
 from tests.fake.scram_store import Credential
 from tests.fake.script import FOREVER
+from tests.lines import NO_CLUSTER, PATHS, line_of
 from tests.rewinding import QUICK, others, wait_for
 from tests.warm_kcli import WarmKcli
 
-OF_PROFILES = {
-    "profile list", "profile show", "profile use", "profile add", "profile remove", "profile import", "config show",
-    "config check",
-}  # fmt: skip
-NO_CLUSTER = OF_PROFILES | {
-    "sandbox up",
-    "sandbox down",
-    "sandbox status",
-    "sandbox logs",
-    "demo",
-    "completion",
-    "help",
-    "man",
-    "schema",
-    "perf compare",
-    "pipeline doctor",  # its tasks contact one: tests/pipeline
-    "pipeline pack",
-}
-
 MOVES = '{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}'
 
+NOT_ADMIN = ("consume", "exporter", "mirror", "perf", "pipeline", "produce")
 ADMIN = {
-    "topics list": "",
-    "topics describe": "t",
-    "topics offsets": "t",
-    "topics create": "made --dry-run",
-    "topics alter": "t --set retention.ms=5 --partitions 4 --dry-run",
-    "topics trim": "t --before latest --dry-run",
-    "topics delete": "t --dry-run",
-    "cluster describe": "--log-dirs",
-    "configs describe": "topics t",
-    "configs alter": "topics t --set retention.ms=5 --dry-run",
-    "elect-leaders": "--topic t --dry-run",
-    "reassign plan": "--topic t --dry-run",
-    "reassign run": "{dir}/moves.json --dry-run",
-    "reassign status": "",
-    "reassign cancel": "--all --dry-run",
-    "acls list": "",
-    "acls create": "--principal User:a --operation read --topic t --dry-run",
-    "acls delete": "--topic t --dry-run",
-    "txn list": "",
-    "txn describe": "--topic t",
-    "txn abort": "--topic t --dry-run",
-    "users list": "",
-    "users set": "a --dry-run --allow-plaintext-secrets",
-    "users delete": "a --dry-run",
-    "quotas list": "",
-    "quotas alter": "--user a --set request_percentage=5 --dry-run",
-    "doctor": "--topic t --group g",
-    "groups list": "",
-    "groups describe": "g --peek 1",
-    "groups lag": "g --time exact",
-    "groups rewind": "g --to earliest --dry-run",
-    "groups export": "g",
-    "groups import": "{dir}/offsets.csv --dry-run",
-    "groups create": "new -t t --from earliest --dry-run",
-    "groups copy": "g new --dry-run",
-    "groups delete": "g --dry-run",
-    "groups delete-offsets": "g -t t --dry-run",
-    "groups remove-members": "g somebody --dry-run",
-    "top": "g",
-    "undo": "",
+    path: line_of(path, topic="t", group="g")
+    for path in PATHS
+    if path not in NO_CLUSTER and path.split()[0] not in NOT_ADMIN
 }
 """A line for each command about a cluster's things."""
 
@@ -273,24 +216,13 @@ def one_reading(app: TopApp) -> None:
 # --- every command -------------------------------------------------------------------------------------
 
 
-def leaves(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[str]:
-    if not isinstance(group, click.Group):
-        yield " ".join(path)
-        return
-    ctx = click.Context(group)
-    for name in group.list_commands(ctx):
-        found = group.get_command(ctx, name)
-        assert found is not None
-        yield from leaves(found, (*path, name))
-
-
 def test_every_command_is_in_a_table() -> None:
     of_two_clusters = {"mirror"}  # tests/cli/test_mirror.py
-    jobs = {f"pipeline {verb}" for verb in VERBS}  # tests/pipeline
+    jobs = {path for path in PATHS if path.startswith("pipeline ")}  # tests/pipeline
     without_end = {"exporter"}  # tests/fault/test_exporter.py
     tests = {" ".join(line.split()[:2]) for line in PERF}
     others = {"consume", "produce"} | tests | of_two_clusters | jobs | without_end
-    assert {*leaves(cli)} == NO_CLUSTER | ADMIN.keys() | others
+    assert {*PATHS} == NO_CLUSTER | ADMIN.keys() | others
 
 
 class _NoFurtherError(KcliError):

@@ -246,7 +246,7 @@ def test_debug_shows_the_traceback_and_only_debug() -> None:
 def test_an_internal_error_is_one_line_without_debug() -> None:
     code = (
         "from kcli.commands import help\nfrom kcli.__main__ import run\nimport sys\n"
-        "def broken(*_): raise RuntimeError('boom')\nhelp.exit_codes_text = broken\n"
+        "def broken(*_): raise RuntimeError('boom')\nhelp.concept_text = broken\n"
         "sys.exit(run(['help', 'exit-codes'] + sys.argv[1:]))"
     )
 
@@ -372,7 +372,7 @@ def test_interrupt_is_130() -> None:
     code = (
         "import signal, os\nfrom kcli.commands import help\nfrom kcli.__main__ import run\nimport sys\n"
         + (
-            "help.exit_codes_text = lambda: os.kill(os.getpid(), signal.SIGINT)\nsys.exit(run(['help', 'exit-codes']))"
+            "help.concept_text = lambda *_: os.kill(os.getpid(), signal.SIGINT)\nsys.exit(run(['help', 'exit-codes']))"
         )
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment())

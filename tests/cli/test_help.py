@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli import cli
-from kcli.docgen.describe import walk
+from kcli.docgen.describe import sentence, walk
 from kcli.docgen.environment import ENVIRONMENT
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.docgen.topics import TOPICS
@@ -79,7 +79,7 @@ def test_the_manual_has_what_the_help_has(name: str) -> None:
     doc = DOCS[name]
     page = " ".join(kcli("man", *name.split()[1:]).out.split())
     headings = [heading for heading, _ in (*doc.own_groups, *doc.global_groups) if heading]
-    meanings = [f"{meaning}." for _, meaning in (*doc.exit_codes, *doc.environment)]
+    meanings = [sentence(meaning) for _, meaning in (*doc.exit_codes, *doc.environment)]
     for text in (*headings, *meanings, *(f"kcli-{word}(7)" for word in doc.concepts)):
         assert text in page
 

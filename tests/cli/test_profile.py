@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from kcli.commands.profile import profile
@@ -348,8 +349,10 @@ def test_completion_offers_the_names(kcli: Kcli, home: Path) -> None:
 
 
 def test_every_example_of_profile_is_a_command() -> None:
-    text = "\n".join(line for name in profile.commands for line, _ in profile.commands[name].examples)  # type: ignore[attr-defined]
-    assert set(re.findall(r"kcli profile (\w+)", text)) == set(profile.commands)
+    context = click.Context(profile)
+    names = profile.list_commands(context)
+    text = "\n".join(line for name in names for line, _ in profile.get_command(context, name).examples)  # type: ignore[union-attr]
+    assert set(re.findall(r"kcli profile (\w+)", text)) == set(names)
     assert (ROOT / "docs/profiles.md").exists()
 
 
@@ -393,7 +396,7 @@ def test_config_show_needs_no_choice_of_a_sandbox(kcli: Kcli, monkeypatch: pytes
     def several() -> None:
         raise SeveralSandboxesError("several sandboxes run", why="a (h:1), b (h:2)")
 
-    monkeypatch.setattr("kcli.commands._config_show.find_sandbox", several)
+    monkeypatch.setattr("kcli.commands.config._showing.find_sandbox", several)
     shown = kcli("config", "show", "-b", "h:1")
     assert (shown.code, shown.out.split()[-1], shown.err) == (0, "h:1", "")
     without = kcli("config", "show", "--client-id", "me")

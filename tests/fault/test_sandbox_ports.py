@@ -2,8 +2,7 @@
 
 import socket
 
-from kcli.sandbox.port_use import who_uses
-from kcli.sandbox.ports import HOST, is_port_free
+from kcli.sandbox.ports import HOST, is_port_free, who_uses
 
 
 def connected(server: socket.socket) -> tuple[socket.socket, socket.socket, int]:

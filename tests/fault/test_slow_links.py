@@ -18,14 +18,9 @@ from tests.command import KCLI, environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.scram_store import Credential
-from tests.packages.every_command import leaves
+from tests.lines import NO_CLUSTER, PATHS
 from tests.warm_kcli import WarmPopen
 
-NO_CLUSTER = {
-    "profile list", "profile show", "profile use", "profile add", "profile remove", "profile import", "config show",
-    "config check", "sandbox up", "sandbox down", "sandbox status", "sandbox logs", "demo", "completion", "help", "man",
-    "schema", "perf compare", "pipeline doctor", "pipeline pack",
-}  # fmt: skip
 NO_END = {"exporter", "top"}
 ON_SPARK = {"pipeline query"}
 
@@ -135,7 +130,7 @@ def run(line: str, broker: str, homes: dict[str, str]) -> "subprocess.CompletedP
 
 def test_every_command_has_a_line() -> None:
     words = {" ".join(line.split()[:2]) for line in LINES} | {line.split()[0] for line in LINES}
-    assert {*leaves()} - words == NO_CLUSTER | NO_END | ON_SPARK
+    assert {*PATHS} - words == NO_CLUSTER | NO_END | ON_SPARK
 
 
 @pytest.mark.parametrize("seconds", [0.3, pytest.param(1.0, marks=pytest.mark.soak)])

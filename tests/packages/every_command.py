@@ -8,86 +8,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
+from tests import lines
 
-from kcli.cli import cli
-
-LINES = {
-    "acls create": "--principal User:a --operation read --topic orders --dry-run",
-    "acls delete": "--topic orders --dry-run",
-    "acls list": "",
-    "cluster describe": "--log-dirs",
-    "completion": "bash",
-    "config check": "",
-    "config show": "--origin",
-    "configs alter": "topics orders --set retention.ms=5 --dry-run",
-    "configs describe": "topics orders",
-    "consume": "orders --exit -n 3 -s value=json -o ndjson",
-    "demo": "--help",  # every package runs it whole: see checks.py
-    "doctor": "--topic orders --group billing",
-    "elect-leaders": "--topic orders --dry-run",
+OTHERWISE = {
     "exporter": "--help",  # has no end
-    "groups copy": "billing other --dry-run",
-    "groups create": "new -t orders --from earliest --dry-run",
-    "groups delete": "billing --dry-run",
-    "groups delete-offsets": "billing -t orders --dry-run",
-    "groups describe": "billing --peek 1",
-    "groups export": "billing",
-    "groups import": "{dir}/offsets.csv --dry-run",
-    "groups lag": "billing --time exact -o json",
+    "groups lag": "{group} --time exact -o json",
     "groups list": "-o yaml",
-    "groups remove-members": "billing somebody --dry-run",
-    "groups rewind": "billing --to earliest --dry-run",
-    "help": "exit-codes",
-    "man": "groups rewind",
-    "mirror": "--from {broker} --to {broker} -t orders --map-topic orders=copy --dry-run",
-    "perf compare": "{dir}/perf.json {dir}/perf.json",
-    "perf consume": "-t orders --num-records 10",
-    "perf e2e": "-t e2e --num-records 5 --record-size 100",
-    "perf produce": "-t e2e --num-records 50 --record-size 100 --verify -o json",
-    "pipeline doctor": "--help",
-    "pipeline export": "orders {dir}/exported --format ndjson --runner processes",
-    "pipeline import": "{dir}/exported --dry-run --runner inline",
-    "pipeline mirror": "--from {broker} --to {broker} -t orders --map-topic orders=copy --dry-run --runner inline",
-    "pipeline pack": "--dry-run",
-    "pipeline perf": "-t e2e --num-records 10 --record-size 100 --runner inline",
-    "pipeline profile": "orders --runner inline",
-    "pipeline query": "orders --sql 'select 1 from source' --dry-run",
-    "pipeline replay": "orders --to copy --dry-run --runner inline",
-    "pipeline verify": "--from {broker} --to {broker} -t orders --map-topic orders=copy --runner inline",
-    "produce": "orders {dir}/lines.txt -z zstd --dry-run",
-    "profile add": "{name} -b {broker}",
-    "profile import": "--help",  # reads what other tools have left
-    "profile list": "",
-    "profile remove": "{name} --yes",
-    "profile show": "{name}",
-    "profile use": "{name}",
-    "quotas alter": "--user a --set request_percentage=5 --dry-run",
-    "quotas list": "",
-    "reassign cancel": "--all --dry-run",
-    "reassign plan": "--topic orders --dry-run",
-    "reassign run": "{dir}/moves.json --dry-run",
-    "reassign status": "",
-    "sandbox down": "none --dry-run",
-    "sandbox logs": "--help",
-    "sandbox status": "",
-    "sandbox up": "--dry-run",
-    "schema": "GroupLag",
     "top": "--help",  # needs a terminal
-    "topics alter": "orders --set retention.ms=5 --partitions 8 --dry-run",
-    "topics create": "made --dry-run",
-    "topics delete": "orders --dry-run",
-    "topics describe": "orders",
-    "topics list": "",
-    "topics offsets": "orders -o csv",
-    "topics trim": "orders --before latest --dry-run",
-    "txn abort": "--topic orders --dry-run",
-    "txn describe": "--topic orders",
-    "txn list": "",
-    "undo": "",
-    "users delete": "a --dry-run",
-    "users list": "",
-    "users set": "a --dry-run --allow-plaintext-secrets",
+    "topics offsets": "{topic} -o csv",
+}
+LINES = {
+    path: line.format(
+        topic="orders", group="billing", load="e2e", dir="{dir}", broker="{broker}", name="{name}"
+    )
+    for path, line in {**lines.LINES, **OTHERWISE}.items()
 }
 
 STATUS = {
@@ -131,18 +65,6 @@ LATE = ("perf compare", "pipeline import", "profile show", "profile use", "profi
 """They need what others have made."""
 
 
-def leaves(group: click.Command = cli, path: tuple[str, ...] = ()) -> Iterator[str]:
-    """All commands that do something."""
-    if not isinstance(group, click.Group):
-        yield " ".join(path)
-        return
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        found = group.get_command(context, name)
-        assert found is not None
-        yield from leaves(found, (*path, name))
-
-
 @dataclass(frozen=True)
 class Done:
     """How a command ended."""
@@ -160,7 +82,7 @@ def faults(run: Run, *, broker: str, folder: Path, seen_as: str) -> Iterator[str
     """What any command does that it should not. ``folder`` is empty; the installed kcli sees it as ``seen_as``."""
     for name, text in FILES.items():
         (folder / name).write_text(text)
-    for leaf in leaves():
+    for leaf in lines.PATHS:
         done = run([*leaf.split(), "--help"])
         if done.code or f"kcli {leaf}" not in done.out:
             yield f"{leaf} --help: {done.code} {done.err.strip()}"

@@ -77,15 +77,17 @@ def acl_options(
     """
     who = (
         click.option("--principal", "principals", multiple=True, metavar="TYPE:NAME", help="as in User:alice"),
-        click.option("--operation", "operations", type=_OPERATIONS, multiple=True, metavar="OP", help="as in read"),
+        click.option(
+            "--operation", "operations", type=_OPERATIONS, multiple=True, metavar="OPERATION", help="as in read"
+        ),
         click.option("--host", "hosts", multiple=True, metavar="ADDRESS", help=host),
         click.option("--deny", is_flag=True, help=deny),
     )  # fmt: skip
     resources = (
-        click.option("--topic", "topics", type=TOPIC, multiple=True, metavar="NAME", help=topic),
-        click.option("--group", "groups", type=GROUP, multiple=True, metavar="NAME", help="a consumer group"),
+        click.option("--topic", "topics", type=TOPIC, multiple=True, metavar="TOPIC", help=topic),
+        click.option("--group", "groups", type=GROUP, multiple=True, metavar="GROUP", help="a consumer group"),
         click.option(
-            "--transactional-id", "transactional_ids", type=_TRANSACTIONAL_ID, multiple=True, metavar="NAME",
+            "--transactional-id", "transactional_ids", type=_TRANSACTIONAL_ID, multiple=True, metavar="ID",
             help="a transactional id",
         ),
         click.option("--cluster", "cluster", is_flag=True, help="the cluster itself"),

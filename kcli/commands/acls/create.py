@@ -9,7 +9,6 @@ from kcli.flows.acls.selection import Selection
 
 @command(
     "create",
-    changes=True,
     examples=(
         (
             "kcli acls create --principal User:alice --operation read --topic orders --group billing",

@@ -9,9 +9,8 @@ from kcli.flows.acls.selection import Selection
 
 @command(
     "delete",
-    changes=True,
     examples=(
-        ("kcli acls delete --principal User:alice", "shows them, asks for the principal to be typed"),
+        ("kcli acls delete --principal User:alice", "after a plan, and when the principal is typed"),
         ("kcli acls delete --principal User:bob --operation write --topic orders --yes", "in a script"),
         ("kcli acls delete --topic orders --dry-run", "only show what would be deleted"),
     ),

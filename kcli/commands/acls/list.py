@@ -11,7 +11,6 @@ from kcli.flows.acls.selection import Selection, nothing_selected, selected_acls
 
 @command(
     "list",
-    changes=False,
     examples=(
         ("kcli acls list", "all ACLs"),
         ("kcli acls list --principal User:alice", "of one principal"),

@@ -12,9 +12,8 @@ from kcli.commands.shared.usage import usage
 
 @command(
     "alter",
-    changes=True,
     examples=(
-        ("kcli configs alter topics orders --set retention.ms=3600000", "asks before it changes anything"),
+        ("kcli configs alter topics orders --set retention.ms=3600000", "after a plan and a question"),
         ("kcli configs alter topics orders --append cleanup.policy=compact --yes", "a list gets a value"),
         ("kcli configs alter brokers default --unset message.max.bytes --dry-run", "only show the plan"),
         ("kcli configs alter groups billing --set consumer.session.timeout.ms=60000", "of a group"),
@@ -22,10 +21,10 @@ from kcli.commands.shared.usage import usage
 )
 @click.argument("kind", type=KIND, metavar="topics|brokers|groups")
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
-@click.option("--set", "sets", multiple=True, metavar="K=V", help="set a key; repeatable")
-@click.option("--unset", "unsets", multiple=True, metavar="K", help="unset a key: its default applies")
-@click.option("--append", "appends", multiple=True, metavar="K=V", help="add values to a list")
-@click.option("--remove", "removes", multiple=True, metavar="K=V", help="remove values from a list")
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="set a key; repeatable")
+@click.option("--unset", "unsets", multiple=True, metavar="KEY", help="unset a key: its default applies")
+@click.option("--append", "appends", multiple=True, metavar="KEY=VALUE", help="add values to a list")
+@click.option("--remove", "removes", multiple=True, metavar="KEY=VALUE", help="remove values from a list")
 @pass_invocation
 def alter_configs(
     inv: Invocation,

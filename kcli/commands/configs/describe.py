@@ -48,7 +48,6 @@ WITH_ORIGIN = (
 
 @command(
     "describe",
-    changes=False,
     examples=(
         ("kcli configs describe topics orders payments", "what is set, and where"),
         ("kcli configs describe topics orders --all", "defaults too"),

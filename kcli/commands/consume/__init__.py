@@ -24,7 +24,6 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
 
 @command(
     "consume",
-    changes=False,
     exits={
         5: "an offset is not in the log (--on-out-of-range), a batch is damaged (--on-corrupt), or records are lost",
         6: "some of the topics or partitions could not be read",
@@ -59,44 +58,44 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
         type=TOPIC,
         multiple=True,
         metavar="TOPIC",
-        help="A topic, or ^REGEX; repeatable.",
+        help="a topic, or ^REGEX; repeatable",
     ),
-    partitions_option("Only these partitions, as in 0,2,5-7."),
+    partitions_option("only these partitions, as in 0,2,5-7"),
     click.option(
         "--isolation-level",
         type=click.Choice(["read_committed", "read_uncommitted"]),
-        help="Whether to show records of open and aborted transactions.  [default: read_committed]",
+        help="whether to show records of open and aborted transactions (default: read_committed)",
     ),
-    click.option("--print-control", is_flag=True, help="Show the markers that end transactions, too."),
-    click.option("--rack", metavar="RACK", help="Read from replicas in this rack if there are any."),
+    click.option("--print-control", is_flag=True, help="show the markers that end transactions, too"),
+    click.option("--rack", metavar="RACK", help="read from replicas in this rack if there are any"),
 )
 @options(
     "Where to begin and end",
-    offset_option("Where to start, or a range: earliest, latest, N, +N, -N, @TIME, A:B (B exclusive)."),
-    since_option("Start at this time: 3h (ago), 2026-11-21T10:00Z."),
-    until_option("Stop at this time."),
-    click.option("--from-beginning", is_flag=True, help="Start at the earliest offset (the default)."),
+    offset_option("where to start, or a range: earliest, latest, N, +N, -N, @TIME, A:B (B exclusive)"),
+    since_option("start at this time: 3h (ago), 2026-11-21T10:00Z"),
+    until_option("stop at this time"),
+    click.option("--from-beginning", is_flag=True, help="start at the earliest offset (the default)"),
     click.option(
         "--tail",
         type=CountType(1),
         metavar="N",
-        help="The last N records of all partitions together, then exit.",
+        help="the last N records of all partitions together, then exit",
     ),
     click.option(
         "-e",
         "--exit",
         "until_end",
         is_flag=True,
-        help="Stop at the end offsets that the partitions have when reading starts.",
+        help="stop at the end offsets that the partitions have when reading starts",
     ),
     click.option(
-        "-n", "--max-messages", type=CountType(1), metavar="N", help="Stop after N records that match."
+        "-n", "--max-messages", type=CountType(1), metavar="N", help="stop after N records that match"
     ),
     click.option(
         "--idle-timeout",
         type=DURATION,
         metavar="DUR",
-        help="Stop when no record has arrived for this long: 5s, 1m30s.",
+        help="stop when no record has arrived for this long: 5s, 1m30s",
     ),
 )
 @options(
@@ -105,18 +104,16 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
         "--grep",
         multiple=True,
         metavar="[!]FIELD:REGEX",
-        help="Only records that match: k:, v:, h:NAME=, t: and a regular expression; ! negates; repeatable.",
+        help="only records that match: k:, v:, h:NAME=, t: and a regular expression; ! negates; repeatable",
     ),
     click.option(
         "--where",
         type=Word("expression", str, concept="filters"),
         metavar="EXPR",
-        help="Only records for which this expression is true: value.status == 'late' and value.total > 80.",
+        help="only records for which this expression is true: value.status == 'late' and value.total > 80",
     ),
-    click.option(
-        "--key", metavar="KEY", help="Only records with this key, from the partition it belongs to."
-    ),
-    click.option("--all-partitions", is_flag=True, help="With --key: read all partitions."),
+    click.option("--key", metavar="KEY", help="only records with this key, from the partition it belongs to"),
+    click.option("--all-partitions", is_flag=True, help="with --key: read all partitions"),
 )
 @options(
     "As a member of a group",
@@ -125,40 +122,40 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
         "--group",
         type=GROUP,
         metavar="GROUP",
-        help="As a member of this group, from its committed offsets on.",
+        help="as a member of this group, from its committed offsets on",
     ),
     click.option(
-        "--commit/--no-commit", default=None, help="With -g: commit what was written.  [default: --commit]"
+        "--commit/--no-commit", default=None, help="with -g: commit what was written (default: --commit)"
     ),
 )
 @options(
     "Format",
     click.option(
-        "-f", "--format", "template", metavar="FORMAT", help=r"Output per record, as in '%t %p %o %k %v\n'."
+        "-f", "--format", "template", metavar="FORMAT", help=r"output per record, as in '%t %p %o %k %v\n'"
     ),
-    serde_option("Decode keys, values, or both: {names}, or an internal topic's; repeatable."),
-    click.option("-J", "kcat", is_flag=True, help="The same as -o kcat."),
-    delimiter_option(r"What follows each value with -o value.  [default: \n]"),
-    null_marker_option("Print null keys and values as STR."),
+    serde_option("decode keys, values, or both: {names}, or an internal topic's; repeatable"),
+    click.option("-J", "kcat", is_flag=True, help="the same as -o kcat"),
+    delimiter_option(r"what follows each value with -o value (default: \n)"),
+    null_marker_option("print null keys and values as STR"),
     click.option(
-        "--raw", is_flag=True, help="Bytes as they are, even on a terminal and from internal topics."
+        "--raw", is_flag=True, help="bytes as they are, even on a terminal and from internal topics"
     ),
-    click.option("--merge", is_flag=True, help="Order records by time across partitions."),
+    click.option("--merge", is_flag=True, help="order records by time across partitions"),
 )
 @options(
     "Failures",
     click.option(
         "--on-out-of-range",
         type=click.Choice(["fail", "earliest", "latest"]),
-        help="What to do when an offset is not in the log (any more).  [default: fail]",
+        help="what to do when an offset is not in the log (any more) (default: fail)",
     ),
     on_recreate_option(
-        "What to do when the topic is deleted and re-created while it is read.  [default: fail]"
+        "what to do when the topic is deleted and re-created while it is read (default: fail)"
     ),
     click.option(
         "--on-corrupt",
         type=click.Choice(["fail", "skip"]),
-        help="What to do when a batch is damaged: skip leaves it out and reports it.  [default: fail]",
+        help="what to do when a batch is damaged: skip leaves it out and reports it (default: fail)",
     ),
 )
 @pass_invocation

@@ -9,8 +9,6 @@ from kcli.commands.shared.types import CountType
 
 @command(
     "demo",
-    changes=False,
-    local=True,
     exits={
         1: "a step failed, or Kafka did not start",
         3: "the brokers of its sandbox do not answer",
@@ -35,16 +33,16 @@ from kcli.commands.shared.types import CountType
     type=CountType(1),
     default=1_000_000,
     metavar="N",
-    help="Number of records.  [default: 1000000]",
+    help="number of records (default: 1000000)",
 )
 @click.option(
     "--record-size",
     type=CountType(11),
     default=100,
-    metavar="BYTES",
-    help="Size of a record.  [default: 100]",
+    metavar="SIZE",
+    help="size of a record (default: 100)",
 )
-@click.option("--kafka-version", metavar="VERSION", help="Version of Apache Kafka to start.")
+@click.option("--kafka-version", metavar="VERSION", help="version of Apache Kafka to start")
 @pass_invocation
 def demo(inv: Invocation, /, records: int, record_size: int, kafka_version: str | None) -> int:
     """See it work: round trip, lag, rewind, mirror and verify, each with its proof.

@@ -12,7 +12,6 @@ from kcli.commands.shared.types import DURATION, CountType
 
 @command(
     "exporter",
-    changes=False,
     exits={7: "the address is taken"},
     reads=("NOTIFY_SOCKET",),
     outputs=(),
@@ -30,32 +29,32 @@ from kcli.commands.shared.types import DURATION, CountType
 @options(
     "What to measure",
     click.option(
-        "--groups", metavar="RE", help="only groups whose whole names match this regular expression"
+        "--groups", metavar="REGEX", help="only groups whose whole names match this regular expression"
     ),
     click.option(
         "--topics",
-        metavar="RE",
+        metavar="REGEX",
         help="only topics whose whole names match, and groups that read some of them",
     ),
     click.option(
         "--time",
         type=click.Choice(["exact", "estimate", "off"]),
         default="estimate",
-        help="read lag in time from records, estimate it, or leave it out  [default: estimate]",
+        help="read lag in time from records, estimate it, or leave it out (default: estimate)",
     ),
     click.option(
         "--interval",
         type=DURATION,
         default="15s",
         metavar="DUR",
-        help="time between two samples  [default: 15s]",
+        help="time between two samples (default: 15s)",
     ),
     click.option(
         "--max-series",
         type=CountType(1),
         default="1M",
         metavar="N",
-        help="export at most N series of groups and topics  [default: 1M]",
+        help="export at most N series of groups and topics (default: 1M)",
     ),
 )
 @options(
@@ -64,11 +63,11 @@ from kcli.commands.shared.types import DURATION, CountType
         "--listen",
         default="127.0.0.1:9308",
         metavar="HOST:PORT",
-        help="address to serve; :PORT is all addresses, port 0 a free port  [default: 127.0.0.1:9308]",
+        help="address to serve; :PORT is all addresses, port 0 a free port (default: 127.0.0.1:9308)",
     ),
     click.option("--tls-certificate", metavar="FILE", help="serve over TLS with this certificate (PEM)"),
     click.option(
-        "--tls-key", metavar="FILE", help="the certificate's key  [default: the file of --tls-certificate]"
+        "--tls-key", metavar="FILE", help="the certificate's key (default: the file of --tls-certificate)"
     ),
     click.option(
         "--tls-client-ca",

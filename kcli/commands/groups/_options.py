@@ -10,7 +10,7 @@ from kcli.core.types import TopicPartition
 
 
 def topics_option(text: str, *, required: bool = False) -> Callable[[Any], Any]:
-    """``-t TOPIC[:0,2-4]``, as ``scopes``; repeatable."""
+    """``-t TOPIC[:LIST]``, as ``scopes``; repeatable."""
     return click.option(
         "-t",
         "--topic",
@@ -18,8 +18,8 @@ def topics_option(text: str, *, required: bool = False) -> Callable[[Any], Any]:
         type=TOPIC_PARTITIONS,
         multiple=True,
         required=required,
-        metavar="TOPIC[:0,2-4]",
-        help=f"{text}; repeatable",
+        metavar="TOPIC[:LIST]",
+        help=f"{text}, as in orders:0,2-4; repeatable",
     )
 
 

@@ -11,7 +11,6 @@ from kcli.commands.shared.usage import usage
 
 @command(
     "copy",
-    changes=True,
     exits={6: "the offsets of some partitions are not set", 7: "the group to write has members"},
     reads=("XDG_STATE_HOME",),
     examples=(

@@ -17,7 +17,6 @@ EXAMPLES = "--from earliest, --from latest, --from @-1h, --from 2026-11-21T10:00
 
 @command(
     "create",
-    changes=True,
     exits={7: "the group has members"},
     reads=("XDG_STATE_HOME",),
     examples=(

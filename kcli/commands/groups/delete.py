@@ -15,11 +15,10 @@ from kcli.commands.shared.usage import usage
 
 @command(
     "delete",
-    changes=True,
     exits={7: "the group has members"},
     reads=("XDG_STATE_HOME",),
     examples=(
-        ("kcli groups delete billing", "asks for the name to be typed"),
+        ("kcli groups delete billing", "after its name is typed"),
         ("kcli groups delete billing --yes", "in a script"),
         ("kcli groups delete billing --dry-run", "only show what would be lost"),
         ("kcli groups delete --match 'console-consumer-*' --dry-run", "of all groups that match"),

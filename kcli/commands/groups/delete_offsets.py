@@ -12,7 +12,6 @@ from kcli.commands.shared.types import GROUP
 
 @command(
     "delete-offsets",
-    changes=True,
     reads=("XDG_STATE_HOME",),
     examples=(
         ("kcli groups delete-offsets billing -t orders", "all partitions of a topic"),

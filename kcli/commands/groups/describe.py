@@ -15,7 +15,6 @@ WITH_RECORDS = ("table", "wide", "plain", "json", "ndjson", "yaml")
 
 @command(
     "describe",
-    changes=False,
     exits={1: "none of the named groups exists", 6: "some of the named groups do not exist"},
     outputs=(*OUTPUT_KINDS, "kafka"),
     examples=(

@@ -35,7 +35,6 @@ FORMS = (*OUTPUTS, "zookeeper")
 
 @command(
     "export",
-    changes=False,
     outputs=OUTPUTS,
     examples=(
         ("kcli groups export billing --file billing.csv", "as Kafka's own script writes and reads it"),
@@ -56,10 +55,10 @@ FORMS = (*OUTPUTS, "zookeeper")
     "--format",
     "form",
     type=click.Choice(FORMS),
-    help="csv is Kafka's, zookeeper the lines of its old ExportZkOffsets  [default: csv]",
+    help="csv is Kafka's, zookeeper the lines of its old ExportZkOffsets (default: csv)",
 )
 @click.option(
-    "--file", "path", metavar="PATH", help="write this file instead of stdout; it is replaced atomically"
+    "--file", "path", metavar="FILE", help="write this file instead of stdout; it is replaced atomically"
 )
 @click.option(
     "--with-time", "timed", is_flag=True, help="with ndjson: add the time of each first unread record"

@@ -15,7 +15,6 @@ BY = ("offset", "time")
 
 @command(
     "import",
-    changes=True,
     exits={
         6: "the offsets of some partitions are not set",
         7: "a group has members, or the offsets are of another cluster or topic",
@@ -45,7 +44,7 @@ BY = ("offset", "time")
 @click.option(
     "--group",
     type=GROUP,
-    metavar="NEW",
+    metavar="GROUP",
     help="commit the offsets for this group instead of the one in the file",
 )
 @click.option("--empty-group", is_flag=True, help="commit the offsets for the group whose name is empty")
@@ -58,7 +57,10 @@ BY = ("offset", "time")
     help="use topic B for topic A of the file; repeatable",
 )
 @click.option(
-    "--by", type=click.Choice(BY), default=BY[0], show_default=True, help="how to find the new position"
+    "--by",
+    type=click.Choice(BY),
+    default=BY[0],
+    help="how to find the new position (default: offset)",
 )
 @topics_option("only this topic of the file, or some of its partitions")
 @click.option("--clamp", is_flag=True, help="move offsets outside the log to its nearer end")

@@ -18,7 +18,6 @@ from kcli.commands.shared.types import DURATION, GROUP, TOPIC, CountType
 
 @command(
     "lag",
-    changes=False,
     exits={8: "a limit is exceeded: --max-lag, --max-lag-time"},
     outputs=(*OUTPUT_KINDS, "openmetrics"),
     examples=(
@@ -46,13 +45,13 @@ from kcli.commands.shared.types import DURATION, GROUP, TOPIC, CountType
     click.option(
         "--by",
         type=click.Choice(["group", "topic", "partition", "member"]),
-        help="one line for each  [default: partition when groups are named, else group]",
+        help="one line for each (default: partition when groups are named, else group)",
     ),
     click.option(
         "--time",
         type=click.Choice(["exact", "estimate", "off"]),
-        help="read lag in time from records, estimate it, or leave it out  "
-        "[default: exact when groups are named, else off]",
+        help="read lag in time from records, estimate it, or leave it out "
+        "(default: exact when groups are named, else off)",
     ),
 )
 @options(

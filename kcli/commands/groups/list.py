@@ -19,7 +19,6 @@ SORTS = ("group", "type", "state", "coordinator", "lag")
 
 @command(
     "list",
-    changes=False,
     examples=(
         ("kcli groups list", "all groups"),
         ("kcli groups list --state stable,empty --match 'bill*'", "by state and shell pattern"),
@@ -50,7 +49,7 @@ SORTS = ("group", "type", "state", "coordinator", "lag")
     "--sort",
     type=click.Choice(SORTS),
     default="group",
-    help="sort order; lag puts the largest first  [default: group]",
+    help="sort order; lag puts the largest first (default: group)",
 )
 @pass_invocation
 def list_groups(

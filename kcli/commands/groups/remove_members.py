@@ -11,7 +11,6 @@ from kcli.commands.shared.types import GROUP
 
 @command(
     "remove-members",
-    changes=True,
     examples=(
         ("kcli groups remove-members billing billing-3", "a static member, by its instance id"),
         ("kcli groups remove-members billing --yes", "all members, without a question"),

@@ -63,50 +63,50 @@ def _changes(params: Mapping[str, Any]) -> bool:
     from_option("copied", required=False),
     to_option("written", required=False),
     topics_option("copy", required=False),
-    map_topic_option("Copy topic A to B"),
-    partitions_kept_option("Copy"),
+    map_topic_option("copy topic A to B"),
+    partitions_kept_option("copy"),
     begin_option(),
 )
 @options(
     "How to copy",
     click.option(
-        "--exactly-once", is_flag=True, help="Copy in transactions of the target: nothing is stored twice."
+        "--exactly-once", is_flag=True, help="copy in transactions of the target: nothing is stored twice"
     ),
-    rate_option("Limit: records per second, or 10MB/s."),
+    rate_option("limit: records per second, or 10MB/s"),
     click.option(
-        "--headers", is_flag=True, help="Add headers with the record's origin; it re-encodes all batches."
+        "--headers", is_flag=True, help="add headers with the record's origin; it re-encodes all batches"
     ),
     click.option(
         "--sync-groups",
         "groups",
         multiple=True,
         metavar="GROUP",
-        help="Also commit the group's offsets on the target, translated; repeatable.",
+        help="also commit the group's offsets on the target, translated; repeatable",
     ),
 )
 @options(
     "When to end, and proof",
     click.option(
-        "--until-caught-up", is_flag=True, help="End when everything is copied that was there at the start."
+        "--until-caught-up", is_flag=True, help="end when everything is copied that was there at the start"
     ),
     click.option(
-        "--verify", is_flag=True, help="Compare all copied records at the end; implies --until-caught-up."
+        "--verify", is_flag=True, help="compare all copied records at the end; implies --until-caught-up"
     ),
-    click.option("--verify-only", is_flag=True, help="Compare, and copy nothing."),
+    click.option("--verify-only", is_flag=True, help="compare, and copy nothing"),
 )
 @options(
     "Position and failures",
     job_option(),
-    checkpoint_option("Keep the position in FILE instead of a topic of the target; not with --exactly-once."),
+    checkpoint_option("keep the position in FILE instead of a topic of the target; not with --exactly-once"),
     click.option(
         "--on-gap",
         type=click.Choice(["fail", "record"]),
         default="fail",
-        help="When the source has removed records that are not copied yet, or a batch is damaged: end that partition, or "
-        "record the gap and continue.  [default: fail]",
+        help="when the source has removed records that are not copied yet, or a batch is damaged: end that partition, or "
+        "record the gap and continue (default: fail)",
     ),
     on_recreate_option(
-        "When a topic of the source is deleted and created again: end it, or copy the new one.  [default: fail]"
+        "when a topic of the source is deleted and created again: end it, or copy the new one (default: fail)"
     ),
 )
 @pass_invocation

@@ -66,8 +66,6 @@ HEAD = (
 
 @command(
     "compare",
-    changes=False,
-    local=True,
     exits={8: "a condition of --fail-if is true with certainty"},
     outputs=[kind for kind in OUTPUT_KINDS if kind != "name"],
     examples=(
@@ -89,7 +87,7 @@ HEAD = (
     type=PERCENT,
     default="5%",
     metavar="PERCENT",
-    help="Smaller changes are no difference, however certain.  [default: 5%]",
+    help="smaller changes are no difference, however certain (default: 5%)",
 )
 @click.option(
     "--fail-if",
@@ -97,7 +95,7 @@ HEAD = (
     type=LIMIT,
     multiple=True,
     metavar="CONDITION",
-    help="Exit with 8 if a change is beyond this with certainty, as 'rate<-5%', 'p99>10%' or 'cpu>10%'; repeatable.",
+    help="exit with 8 if a change is beyond this with certainty, as 'rate<-5%', 'p99>10%' or 'cpu>10%'; repeatable",
 )
 @pass_invocation
 def compare(inv: Invocation, before: str, after: str, threshold: float, fail_if: tuple[Limit, ...]) -> int:

@@ -20,7 +20,6 @@ from kcli.commands.shared.types import GROUP, DurationType
 
 @command(
     "consume",
-    changes=False,
     exits={8: "a condition of --fail-if is true"},
     reads=("KCLI_IMPL",),
     outputs=OUTPUTS,
@@ -37,34 +36,34 @@ from kcli.commands.shared.types import GROUP, DurationType
 )
 @options(
     "What to read",
-    topic_option("The topic to read."),
+    topic_option("the topic to read"),
     click.option(
         "-g",
         "--group",
         type=GROUP,
         metavar="GROUP",
-        help="Read as members of this group, from its committed offsets on; what is read is committed.",
+        help="read as members of this group, from its committed offsets on; what is read is committed",
     ),
     click.option(
         "--from-latest",
         is_flag=True,
-        help="Begin at the end of the topic; with -g where the group has committed nothing.",
+        help="begin at the end of the topic; with -g where the group has committed nothing",
     ),
 )
 @options(
     "How long, and how",
     amount_options(
-        "How many records are read, those of the warm-up included, by all processes together in equal shares.",
-        "How long records are read, after the warm-up; with --num-records whichever ends first.",
+        "how many records are read, those of the warm-up included, by all processes together in equal shares",
+        "how long records are read, after the warm-up; with --num-records whichever ends first",
     ),
     click.option(
         "--idle-timeout",
         type=DurationType(positive=True),
-        metavar="DURATION",
-        help="End when no record has come for so long; not part of the measured time.  [default: 10s without --duration]",
+        metavar="DUR",
+        help="end when no record has come for so long; not part of the measured time (default: 10s without --duration)",
     ),
-    warmup_option("The first N records are read but not measured.  [default: 0]"),
-    processes_option("How many processes read: each some of the partitions, or with -g each as a member."),
+    warmup_option("the first N records are read but not measured (default: 0)"),
+    processes_option("how many processes read: each some of the partitions, or with -g each as a member"),
 )
 @options(
     "Result",

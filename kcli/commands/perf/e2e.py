@@ -21,7 +21,6 @@ from kcli.commands.shared.types import GROUP, DurationType
 
 @command(
     "e2e",
-    changes=True,
     exits={
         5: "records are lost, there twice, or in another order",
         6: "some records were not confirmed",
@@ -45,33 +44,33 @@ from kcli.commands.shared.types import GROUP, DurationType
 )
 @options(
     "What to send",
-    topic_option("The topic to write to and to read; it must exist."),
+    topic_option("the topic to write to and to read; it must exist"),
     amount_options(
-        "How many records are sent, those of the warm-up included.  [default: 10k without --duration]",
-        "How long records are sent, after the warm-up; with --num-records whichever ends first.",
+        "how many records are sent, those of the warm-up included (default: 10k without --duration)",
+        "how long records are sent, after the warm-up; with --num-records whichever ends first",
     ),
     made_value_options,
 )
 @options(
     "How to send and read",
     throughput_option(
-        "Send N records, or SIZE bytes of values, per second, whatever has become of those before; -1: each when the one "
-        "before was received.  [default: -1]"
+        "send N records, or SIZE bytes of values, per second, whatever has become of those before; -1: each when the one "
+        "before was received (default: -1)"
     ),
-    warmup_option("The first N records are sent but not measured.  [default: 0]"),
+    warmup_option("the first N records are sent but not measured (default: 0)"),
     click.option(
         "-g",
         "--group",
         type=GROUP,
         metavar="GROUP",
-        help="Receive as the only member of this group, which commits; other members are an error.",
+        help="receive as the only member of this group, which commits; other members are an error",
     ),
     click.option(
         "--idle-timeout",
         type=DurationType(positive=True),
         default="10s",
-        metavar="DURATION",
-        help="How long to wait for a confirmed record before it counts as lost.  [default: 10s]",
+        metavar="DUR",
+        help="how long to wait for a confirmed record before it counts as lost (default: 10s)",
     ),
 )
 @options(

@@ -101,7 +101,7 @@ def amount_options(records: str, duration: str) -> Decorator:
     """``--num-records`` and ``--duration``, with their help texts."""
     options = (
         click.option("--num-records", type=CountType(1), metavar="N", help=records),
-        click.option("--duration", type=DurationType(positive=True), metavar="DURATION", help=duration),
+        click.option("--duration", type=DurationType(positive=True), metavar="DUR", help=duration),
     )
     return lambda function: _with(function, options)
 
@@ -120,26 +120,26 @@ _RECORD_SIZE = click.option(
     "--record-size",
     type=SIZE_RANGE,
     metavar="SIZE|MIN..MAX",
-    help="Bytes of a value; all sizes of a range are equally frequent.  [default: 1KiB]",
+    help="bytes of a value; all sizes of a range are equally frequent (default: 1KiB)",
 )
 _PAYLOAD_FILE = click.option(
     "--payload-file",
     type=click.Path(exists=True, dir_okay=False, readable=True),
     metavar="FILE",
-    help="Send the lines of FILE, in order and over and over, instead of made values.",
+    help="send the lines of FILE, in order and over and over, instead of made values",
 )
 _PAYLOAD_DELIMITER = click.option(
     "--payload-delimiter",
     type=DELIMITER,
     metavar="DELIM",
-    help=r"What ends a value in --payload-file; escapes \n \t \0 \xNN.  [default: \n]",
+    help=r"what ends a value in --payload-file; escapes \n \t \0 \xNN (default: \n)",
 )
 _COMPRESSIBLE = click.option(
     "--compressible",
     type=SHARE,
     metavar="SHARE",
-    help="The share of a value, 0 to 1, that compresses to nothing; the rest is random bytes.  "
-    "[default: random capital letters, as Kafka's tool sends]",
+    help="the share of a value, 0 to 1, that compresses to nothing; the rest is random bytes "
+    "(default: random capital letters, as Kafka's tool sends)",
 )
 
 
@@ -160,7 +160,7 @@ def processes_option(text: str) -> Decorator:
         type=CountType(1, _MOST_PROCESSES),
         default=1,
         metavar="N",
-        help=f"{text}  [default: 1]",
+        help=f"{text} (default: 1)",
     )
 
 
@@ -174,8 +174,8 @@ _REPORT_OPTIONS = (
         "--reporting-interval",
         type=DurationType(positive=True),
         default="5s",
-        metavar="DURATION",
-        help="How often a line of figures is written while the test runs.  [default: 5s]",
+        metavar="DUR",
+        help="how often a line of figures is written while the test runs (default: 5s)",
     ),
     click.option(
         "--fail-if",
@@ -183,12 +183,12 @@ _REPORT_OPTIONS = (
         type=LIMIT,
         multiple=True,
         metavar="CONDITION",
-        help="Exit with 8 if this is true at the end, as 'p99>50ms', 'rate<100k' or 'errors>0'; repeatable.",
+        help="exit with 8 if this is true at the end, as 'p99>50ms', 'rate<100k' or 'errors>0'; repeatable",
     ),
     click.option(
         "--html",
         metavar="FILE",
-        help="Also write the result as a page with plots; it is replaced atomically.",
+        help="also write the result as a page with plots; it is replaced atomically",
     ),
 )
 

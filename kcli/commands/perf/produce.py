@@ -21,7 +21,6 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 
 @command(
     "produce",
-    changes=True,
     exits={
         5: "records are lost, there twice, or in another order: --verify",
         6: "some records were not confirmed",
@@ -55,27 +54,27 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 )
 @options(
     "What to send",
-    topic_option("The topic to write to; it must exist."),
+    topic_option("the topic to write to; it must exist"),
     amount_options(
-        "How many records are sent, those of the warm-up included, by all processes together.",
-        "How long records are sent, after the warm-up; with --num-records whichever ends first.",
+        "how many records are sent, those of the warm-up included, by all processes together",
+        "how long records are sent, after the warm-up; with --num-records whichever ends first",
     ),
     value_options,
 )
 @options(
     "How to send",
     throughput_option(
-        "At most N records, or SIZE bytes of values, per second by all processes together; -1: no limit.  [default: -1]"
+        "at most N records, or SIZE bytes of values, per second by all processes together; -1: no limit (default: -1)"
     ),
-    warmup_option("The first N records are sent but not measured.  [default: 0]"),
-    processes_option("How many processes send, each with a producer of its own."),
+    warmup_option("the first N records are sent but not measured (default: 0)"),
+    processes_option("how many processes send, each with a producer of its own"),
 )
 @options(
     "Result",
     click.option(
         "--verify",
         is_flag=True,
-        help="Read back what was confirmed: exit with 5 if records are lost, there twice, or in another order.",
+        help="read back what was confirmed: exit with 5 if records are lost, there twice, or in another order",
     ),
     report_options,
 )

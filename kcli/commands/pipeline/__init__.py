@@ -1,39 +1,13 @@
-"""``kcli pipeline``: a table of its verbs, each a module that is imported when it runs."""
+"""``kcli pipeline``: its help. Its verbs are rows of ``kcli/commands/registry.py``."""
 
 import click
 
-from kcli.commands.shared.command import LazyGroup
-
-VERBS: dict[str, tuple[str, str]] = {
-    "export": ("kcli.commands.pipeline.export:export", "write the records of topics to files, each once"),
-    "import": ("kcli.commands.pipeline.import_topics:import_topics", "restore the topics of an export"),
-    "mirror": (
-        "kcli.commands.pipeline.mirror:mirror",
-        "copy topics to another cluster by many tasks, exactly once",
-    ),
-    "query": ("kcli.commands.pipeline.query:query", "query topics by SQL"),
-    "replay": ("kcli.commands.pipeline.replay:replay", "send dead letters to where they belong, once more"),
-    "verify": (
-        "kcli.commands.pipeline.verify:verify",
-        "compare topics of two clusters, and repair what differs",
-    ),
-    "profile": (
-        "kcli.commands.pipeline.profile:profile",
-        "show skew, keys, sizes, times and schema of topics",
-    ),
-    "perf": (
-        "kcli.commands.pipeline.perf:perf",
-        "load a topic from many tasks, and measure rate and latency",
-    ),
-    "doctor": ("kcli.commands.pipeline.doctor:doctor", "find out why jobs do not run on Spark"),
-    "pack": ("kcli.commands.pipeline.pack:pack", "write kcli and its libraries to an archive for executors"),
-}
+from kcli.commands.shared.command import Group
 
 
 @click.group(
     "pipeline",
-    cls=LazyGroup,
-    table=VERBS,
+    cls=Group,
     examples=(
         ('kcli pipeline query orders --sql "select count(*) from source"', "how many records are there?"),
         ("kcli pipeline export orders exports/orders", "write a topic to files"),

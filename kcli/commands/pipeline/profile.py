@@ -26,7 +26,6 @@ from kcli.pipeline.arrow_library import check_pyarrow
 
 @command(
     "profile",
-    changes=False,
     reads=READS,
     outputs=REPORTS,
     examples=(
@@ -44,16 +43,16 @@ from kcli.pipeline.arrow_library import check_pyarrow
 @click.argument("topics", nargs=-1, required=True, type=TOPIC, metavar="TOPIC…")
 @options(
     "What to read",
-    partitions_option("Only these partitions: 0,2-4."),
-    offset_option("Where to begin, and to end: earliest, -1000, N, N:M, @TIME."),
-    since_option("Only records from TIME on: 3h (ago), an ISO date, an epoch."),
-    until_option("Only records before TIME."),
+    partitions_option("only these partitions: 0,2-4"),
+    offset_option("where to begin, and to end: earliest, -1000, N, N:M, @TIME"),
+    since_option("only records from TIME on: 3h (ago), an ISO date, an epoch"),
+    until_option("only records before TIME"),
     click.option(
         "--sample",
         type=CountType(0),
         default=10_000,
         metavar="N",
-        help="About how many values of a topic to look into, spread evenly; 0: none.  [default: 10000]",
+        help="about how many values of a topic to look into, spread evenly; 0: none (default: 10000)",
     ),
 )
 @options(
@@ -63,9 +62,9 @@ from kcli.pipeline.arrow_library import check_pyarrow
         type=CountType(0),
         default=20,
         metavar="N",
-        help="How many of the most frequent keys to show.  [default: 20]",
+        help="how many of the most frequent keys to show (default: 20)",
     ),
-    click.option("--html", metavar="FILE", help="Also write a page with plots; it is replaced atomically."),
+    click.option("--html", metavar="FILE", help="also write a page with plots; it is replaced atomically"),
 )
 @job_options
 @pass_invocation

@@ -62,7 +62,6 @@ class QueryOptions:
 
 @command(
     "query",
-    changes=False,
     reads=READS,
     outputs=("table", "plain", "tsv", "csv", "json", "ndjson", "yaml", "parquet"),
     examples=(
@@ -91,12 +90,12 @@ class QueryOptions:
 )
 @click.argument("topics", nargs=-1, required=True, type=TOPIC, metavar="TOPIC… [DIR]")
 @click.option(
-    "--sql", required=True, metavar="SQL", help="The query, in Spark SQL; the records are the table source."
+    "--sql", required=True, metavar="SQL", help="the query, in Spark SQL; the records are the table source"
 )
-@since_option("Read records from this time on: 3h (ago), yesterday.")
-@until_option("Read records up to this time.")
-@click.option("--limit", type=CountType(1), metavar="N", help="At most N rows of the result.")
-@serde_option("Decode keys and values, for key:PATH, value:PATH, key_json and value_json: {names}.")
+@since_option("read records from this time on: 3h (ago), yesterday")
+@until_option("read records up to this time")
+@click.option("--limit", type=CountType(1), metavar="N", help="at most N rows of the result")
+@serde_option("decode keys and values, for key:PATH, value:PATH, key_json and value_json: {names}")
 @job_options
 @pass_invocation
 def query(inv: Invocation, /, **given: Any) -> int:

@@ -75,7 +75,6 @@ class ReplayOptions:
 
 @command(
     "replay",
-    changes=True,
     reads=READS,
     outputs=REPORTS,
     examples=(
@@ -96,20 +95,20 @@ class ReplayOptions:
 @options(
     "What to send again",
     click.option(
-        "--where", metavar="SQL", help="Only records that meet this condition, as in `kcli pipeline query`."
+        "--where", metavar="SQL", help="only records that meet this condition, as in `kcli pipeline query`"
     ),
     click.option(
-        "--dedupe", type=click.Choice(["key"]), help="Of the records of a key, send the last one only."
+        "--dedupe", type=click.Choice(["key"]), help="of the records of a key, send the last one only"
     ),
     click.option(
         "--max-replays",
         type=CountType(1),
         default=3,
         metavar="N",
-        help="Skip records that were replayed N times.  [default: 3]",
+        help="skip records that were replayed N times (default: 3)",
     ),
-    since_option("Records from this time on: 3h (ago), yesterday."),
-    until_option("Records up to this time."),
+    since_option("records from this time on: 3h (ago), yesterday"),
+    until_option("records up to this time"),
 )
 @options(
     "Where to, and how",
@@ -118,13 +117,13 @@ class ReplayOptions:
         "target",
         required=True,
         metavar="TOPIC|header:NAME",
-        help="Send to this topic, or to the topic that the record's header NAME names.",
+        help="send to this topic, or to the topic that the record's header NAME names",
     ),
     click.option(
         "--timestamps",
         type=click.Choice(["keep", "now"]),
         default="keep",
-        help="Send records with their timestamps, or with the present time.  [default: keep]",
+        help="send records with their timestamps, or with the present time (default: keep)",
     ),
     job_option("TOPIC, --to, --where and --dedupe"),
 )

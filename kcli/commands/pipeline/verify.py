@@ -90,9 +90,9 @@ class VerifyOptions:
     from_option("right", required=True),
     to_option("compared with it", required=True),
     topics_option("compare", required=True),
-    map_topic_option("Topic A is called B on the target"),
-    since_option("Only records from TIME on: 3h (ago), an ISO date, an epoch."),
-    until_option("Only records before TIME."),
+    map_topic_option("topic A is called B on the target"),
+    since_option("only records from TIME on: 3h (ago), an ISO date, an epoch"),
+    until_option("only records before TIME"),
 )
 @options(
     "How to compare",
@@ -101,18 +101,18 @@ class VerifyOptions:
         type=click.Choice(LEVELS),
         default="digest",
         help="offsets: numbers of offsets only, nothing is read; digest: all records, by digests; records: also find the "
-        "record that differs.  [default: digest]",
+        "record that differs (default: digest)",
     ),
     click.option(
         "--compacted",
         is_flag=True,
-        help="Compare the last record of each key, whatever compaction has removed before it.",
+        help="compare the last record of each key, whatever compaction has removed before it",
     ),
     click.option(
         "--repair",
         is_flag=True,
-        help="Write to the target what it lacks: records at the end of a partition; with --compacted last records "
-        "of keys.",
+        help="write to the target what it lacks: records at the end of a partition; with --compacted last records "
+        "of keys",
     ),
 )
 @job_options

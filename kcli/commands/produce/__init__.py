@@ -23,7 +23,6 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
 
 @command(
     "produce",
-    changes=True,
     exits={
         1: "no record was confirmed; the topic does not exist",
         6: "some of the input was not stored: --failed FILE keeps it",
@@ -66,38 +65,38 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
         type=TOPIC,
         multiple=True,
         metavar="TOPIC",
-        help="The topic, if it is not the first argument; then all arguments are FILEs.",
+        help="the topic, if it is not the first argument; then all arguments are FILEs",
     ),
     click.option(
         "-i",
         "--input",
         "input_format",
         type=click.Choice(FORMATS),
-        help="What the input is: raw has four bytes of length before each value, file is one record per FILE, failed "
-        "what --failed collected.  [default: lines]",
+        help="what the input is: raw has four bytes of length before each value, file is one record per FILE, failed "
+        "what --failed collected (default: lines)",
     ),
     click.option(
         "-f",
         "--format",
         "pattern",
         metavar="PATTERN",
-        help=r"Read records by a pattern, such as -f '%k\t%v\n'; sizes as in '%R%s'.",
+        help=r"read records by a pattern, such as -f '%k\t%v\n'; sizes as in '%R%s'",
     ),
-    delimiter_option(r"What ends a record, one byte or more; escapes \n \t \0 \xNN.  [default: \n]"),
+    delimiter_option(r"what ends a record, one byte or more; escapes \n \t \0 \xNN (default: \n)"),
     click.option(
         "-K",
         "--key-delimiter",
         type=DELIMITER,
         metavar="DELIM",
-        help="Split lines into key and value at the first DELIM; a line without it has no key.",
+        help="split lines into key and value at the first DELIM; a line without it has no key",
     ),
-    click.option("-Z", "--empty-is-null", is_flag=True, help="Empty keys and empty values become null."),
-    null_marker_option("A key or value that is STR becomes null."),
-    click.option("--tee", is_flag=True, help="Copy the input to stdout as it is read."),
+    click.option("-Z", "--empty-is-null", is_flag=True, help="empty keys and empty values become null"),
+    null_marker_option("a key or value that is STR becomes null"),
+    click.option("--tee", is_flag=True, help="copy the input to stdout as it is read"),
 )
 @options(
     "Records",
-    click.option("-k", "--key", metavar="KEY", help="Key of all records."),
+    click.option("-k", "--key", metavar="KEY", help="key of all records"),
     click.option(
         "-H",
         "--header",
@@ -105,16 +104,16 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
         type=HEADER,
         multiple=True,
         metavar="NAME=VALUE",
-        help=r"Header of all records; NAME= is empty, NAME alone is null (write colons in it as \:). Repeatable.",
+        help=r"header of all records; NAME= is empty, NAME alone is null (write colons in it as \:). Repeatable",
     ),
-    click.option("-p", "--partition", type=CountType(0), metavar="N", help="Partition of all records."),
+    click.option("-p", "--partition", type=CountType(0), metavar="N", help="partition of all records"),
     click.option(
         "--partitioner",
         type=click.Choice(["murmur2", "consistent", "hashcode", "random", "roundrobin", "manual"]),
-        help="Which partition a key belongs to: murmur2 is Java's, consistent librdkafka's; manual is the one that the "
-        "record names.  [default: murmur2]",
+        help="which partition a key belongs to: murmur2 is Java's, consistent librdkafka's; manual is the one that the "
+        "record names (default: murmur2)",
     ),
-    serde_option("Encode keys, values, or both as: {names}; repeatable."),
+    serde_option("encode keys, values, or both as: {names}; repeatable"),
 )
 @options(
     "Delivery",
@@ -123,52 +122,50 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
         "--compression",
         type=CODEC,
         metavar="CODEC[:LEVEL]",
-        help="none, gzip, snappy, lz4 or zstd; levels as in gzip:6.",
+        help="none, gzip, snappy, lz4 or zstd; levels as in gzip:6",
     ),
     click.option(
         "--acks",
         type=click.Choice(["all", "1", "0"]),
-        help="Which replicas must confirm: all in sync, only the leader, or none.  [default: all]",
+        help="which replicas must confirm: all in sync, only the leader, or none (default: all)",
     ),
     click.option(
         "--idempotent/--no-idempotent",
         "idempotent",
         default=None,
-        help="Number the batches, so that a retry is never stored twice.  [default: on with acks=all]",
+        help="number the batches, so that a retry is never stored twice (default: on with acks=all)",
     ),
     click.option(
         "--transactional-id",
         metavar="ID",
-        help="Send in transactions with this transactional id; with --checkpoint nothing is stored twice, "
-        "even after a kill.",
+        help="send in transactions with this transactional id; with --checkpoint nothing is stored twice, "
+        "even after a kill",
     ),
     click.option(
         "--transaction-every",
         type=CountType(1),
         metavar="N",
-        help="End a transaction after N records; after 5 s or 8 MB in any case.  [default: 10000]",
+        help="end a transaction after N records; after 5 s or 8 MB in any case (default: 10000)",
     ),
-    rate_option("Limit per second: 1000 (records), or 10MB/s (of input)."),
-    click.option(
-        "--allow-auto-topic-creation", is_flag=True, help="Let the brokers create an unknown topic."
-    ),
+    rate_option("limit per second: 1000 (records), or 10MB/s (of input)"),
+    click.option("--allow-auto-topic-creation", is_flag=True, help="let the brokers create an unknown topic"),
 )
 @options(
     "Failures and repetition",
     click.option(
         "--failed",
         metavar="FILE",
-        help="Write input that was not stored to FILE: JSON lines with line number and reason.",
+        help="write input that was not stored to FILE: JSON lines with line number and reason",
     ),
     checkpoint_option(
-        "Record in FILE how far the input is confirmed; the same command resumes from there, unless the topic was "
-        "deleted and recreated."
+        "record in FILE how far the input is confirmed; the same command resumes from there, unless the topic was "
+        "deleted and recreated"
     ),
     click.option(
         "--on-bad-input",
         type=click.Choice(["report", "fail"]),
         default="report",
-        help="Input that is not a valid record: report it and continue, or fail at the first.  [default: report]",
+        help="input that is not a valid record: report it and continue, or fail at the first (default: report)",
     ),
 )
 @pass_invocation

@@ -17,9 +17,8 @@ from kcli.flows.quotas.values import BYTES, KEYS_OF_CLIENTS, KEYS_OF_IPS, UNITS,
 
 @command(
     "alter",
-    changes=True,
     examples=(
-        ("kcli quotas alter --user alice --set producer_byte_rate=10MB/s", "asks before it changes anything"),
+        ("kcli quotas alter --user alice --set producer_byte_rate=10MB/s", "after a plan and a question"),
         (
             "kcli quotas alter --user alice --client-id etl --set consumer_byte_rate=1MiB/s --yes",
             "in a script",
@@ -30,8 +29,8 @@ from kcli.flows.quotas.values import BYTES, KEYS_OF_CLIENTS, KEYS_OF_IPS, UNITS,
     ),
 )
 @entity_options
-@click.option("--set", "sets", multiple=True, metavar="K=V", help="set a quota; repeatable")
-@click.option("--unset", "unsets", multiple=True, metavar="K", help="remove a quota; repeatable")
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="set a quota; repeatable")
+@click.option("--unset", "unsets", multiple=True, metavar="KEY", help="remove a quota; repeatable")
 @pass_invocation
 def alter_quotas(
     inv: Invocation,

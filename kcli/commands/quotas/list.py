@@ -19,7 +19,6 @@ COLUMNS = (
 
 @command(
     "list",
-    changes=False,
     examples=(
         ("kcli quotas list", "all quotas"),
         ("kcli quotas list --user alice", "of a user, also together with client ids"),

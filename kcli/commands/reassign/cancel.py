@@ -11,9 +11,8 @@ from kcli.commands.shared.usage import usage
 
 @command(
     "cancel",
-    changes=True,
     examples=(
-        ("kcli reassign cancel --topic orders", "shows what would be cancelled, and asks"),
+        ("kcli reassign cancel --topic orders", "after a plan and a question"),
         ("kcli reassign cancel --all --yes", "all that is being moved, in a script"),
     ),
 )

@@ -10,7 +10,6 @@ from kcli.commands.shared.types import TOPIC, CountType
 
 @command(
     "plan",
-    changes=False,
     examples=(
         ("kcli reassign plan --topic orders moves.json", "balance a topic over all brokers"),
         ("kcli reassign plan --brokers 1,2,3 > moves.json", "drain the other brokers, of all topics"),
@@ -30,8 +29,8 @@ from kcli.commands.shared.types import TOPIC, CountType
 @click.option(
     "--brokers",
     type=BROKERS,
-    metavar="1,2,3",
-    help="the brokers that are to have the replicas (default: all that are alive)",
+    metavar="LIST",
+    help="the brokers that are to have the replicas, as in 1,2,3 (default: all that are alive)",
 )
 @click.option(
     "--replication-factor",

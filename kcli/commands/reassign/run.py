@@ -12,11 +12,10 @@ from kcli.commands.shared.usage import usage
 
 @command(
     "run",
-    changes=True,
     examples=(
         (
             "kcli reassign run moves.json --throttle 50MB/s --watch",
-            "asks, moves, waits, removes the throttle",
+            "after a question: move, wait, remove the throttle",
         ),
         ("kcli reassign run moves.json --dry-run", "only check the file, and show the moves"),
         ("kcli reassign plan --topic orders | kcli reassign run - --yes", "plan and run, in a script"),
@@ -26,8 +25,8 @@ from kcli.commands.shared.usage import usage
 @click.option(
     "--throttle",
     type=RATE,
-    metavar="50MB/s",
-    help="limit what each broker sends and receives for moves (default: no limit)",
+    metavar="RATE",
+    help="limit what each broker sends and receives for moves, as in 50MB/s (default: no limit)",
 )
 @click.option("--watch", is_flag=True, help="wait for the end, and show how far it is")
 @pass_invocation

@@ -8,7 +8,6 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 
 @command(
     "status",
-    changes=False,
     exits={8: "a partition of FILE has other replicas and is not being moved"},
     examples=(
         ("kcli reassign status", "what is being moved, and how much is left"),

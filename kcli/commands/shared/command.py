@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from kcli.commands.registry import BY_FLAGS, CHANGES, LOCAL, below
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.options import (
     OUTPUT_KINDS,
@@ -70,11 +71,11 @@ class WithGlobals(click.Command):
 class Command(WithGlobals):
     """``outputs`` are the values that its ``-o`` accepts; the callback returns the exit code (None is 0).
 
-    ``changes``: whether it changes anything on the cluster, or a function of its flags that tells; a read-only profile
-    refuses it then. One that does not say is refused too.
+    ``changes``: whether it changes anything on the cluster, as the registry says, or a function of its flags that tells;
+    a read-only profile refuses it then. One that is not in the registry is refused too.
 
     For the help and the manual: ``exits`` are exit codes that mean something particular here, ``reads`` are variables of
-    ``kcli/docgen/environment.py`` besides those of all commands; ``local``: it contacts no cluster.
+    ``kcli/docgen/environment.py`` besides those of all commands.
     """
 
     def __init__(
@@ -82,20 +83,25 @@ class Command(WithGlobals):
         *args: Any,
         examples: Examples = (),
         outputs: Sequence[str] = OUTPUT_KINDS,
-        changes: Changes | None = None,
+        changes: Callable[[Mapping[str, Any]], bool] | None = None,
         exits: Mapping[int, str] | None = None,
         reads: Sequence[str] = (),
-        local: bool = False,
         **settings: Any,
     ) -> None:
         settings["add_help_option"] = False
         super().__init__(*args, **settings)
         self.examples = tuple(examples)
         self.outputs = tuple(outputs)
-        self.changes = changes
+        self.changes: Changes | None = changes
         self.exits = exits or {}
         self.reads = tuple(reads)
-        self.local = local
+        self.local = False
+
+    def set_effect(self, effect: str) -> None:
+        """What the registry says about it."""
+        if effect != BY_FLAGS:
+            self.changes = effect == CHANGES
+        self.local = effect == LOCAL
 
     def invoke(self, ctx: click.Context) -> Any:
         """Checks ``-o`` against what this command can print, then runs it."""
@@ -126,12 +132,19 @@ class Command(WithGlobals):
 
 
 class Group(WithGlobals, click.Group):
-    """A noun with verbs; without a verb it shows its help."""
+    """A noun, whose verbs are the registry's rows: a verb's module is imported when it is called. Without a verb it shows
+    its help. ``noun`` is its path in the registry, empty for the root.
+    """
 
     command_class = Command
 
     def __init__(
-        self, *args: Any, examples: Examples = (), aliases: dict[str, str] | None = None, **settings: Any
+        self,
+        *args: Any,
+        noun: str | None = None,
+        examples: Examples = (),
+        aliases: dict[str, str] | None = None,
+        **settings: Any,
     ) -> None:
         settings["add_help_option"] = False
         settings["invoke_without_command"] = True
@@ -139,14 +152,25 @@ class Group(WithGlobals, click.Group):
         super().__init__(*args, **settings)
         self.examples = tuple(examples)
         self.aliases = aliases or {}
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name or hidden alias."""
-        return super().get_command(ctx, self.aliases.get(cmd_name, cmd_name))
+        self.rows = below(self.name or "" if noun is None else noun)
+        self.summaries = {name: summary for name, (_place, _effect, summary) in self.rows.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """In the order of declaration."""
-        return list(self.commands)
+        """In the order of the registry."""
+        return [*self.rows, *self.commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name or hidden alias; imports its module."""
+        name = self.aliases.get(cmd_name, cmd_name)
+        if name not in self.rows:
+            return super().get_command(ctx, name)
+        place, effect, _summary = self.rows[name]
+        module, _, attribute = place.partition(":")
+        found = getattr(importlib.import_module(f"kcli.commands.{module}"), attribute)
+        assert isinstance(found, click.Command)
+        if isinstance(found, Command):
+            found.set_effect(effect)
+        return found
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -167,39 +191,16 @@ class Group(WithGlobals, click.Group):
         return super().invoke(ctx)
 
 
-class LazyGroup(Group):
-    """A group with a table of its commands (name, module, summary); it imports a command only when it is called."""
-
-    def __init__(self, *args: Any, table: dict[str, tuple[str, str]], **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self.table = table
-        self.summaries = {name: summary for name, (_module, summary) in table.items()}
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """In the order of the table."""
-        return list(self.table)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Imports the module that the table names."""
-        row = self.table.get(self.aliases.get(cmd_name, cmd_name))
-        if row is None:
-            return None
-        module, _, attribute = row[0].partition(":")
-        found = getattr(importlib.import_module(module), attribute)
-        assert isinstance(found, click.Command)
-        return found
-
-
 def command(
     name: str | None = None,
     *,
     examples: Examples = (),
     outputs: Sequence[str] = OUTPUT_KINDS,
-    changes: Changes | None = None,
+    changes: Callable[[Mapping[str, Any]], bool] | None = None,
     hidden: bool = False,
     **settings: Any,
 ) -> Callable[[Callable[..., Any]], Command]:
-    """Declares a command that stands alone (in the root's table)."""
+    """Declares a command; it needs a row in the registry."""
     return click.command(
         name, cls=Command, examples=examples, outputs=outputs, changes=changes, hidden=hidden, **settings
     )
@@ -225,10 +226,3 @@ def options(heading: str, *declared: Callable[[Any], Any]) -> Callable[[F], F]:
 def _declared(function: Callable[..., Any]) -> list[click.Parameter]:
     """The parameters that click's decorators have collected, the last one first."""
     return getattr(function, "__click_params__", [])
-
-
-def group(
-    name: str | None = None, *, examples: Examples = (), **settings: Any
-) -> Callable[[Callable[..., Any]], Group]:
-    """Declares a noun; its verbs are declared with ``@noun.command("verb", examples=…)``."""
-    return click.group(name, cls=Group, examples=examples, **settings)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.passwords import asked_password, lacks_password, leave_no_core
 from kcli.commands.shared.sources import sources_of
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode
@@ -23,7 +22,7 @@ from kcli.profiles.pairs import COMMAND_LINE
 from kcli.profiles.private_files import check_private_files
 from kcli.profiles.profile import Profile
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
-from kcli.profiles.secret_keys import SecretSource
+from kcli.profiles.secret_keys import SecretSource, lacks_password
 from kcli.profiles.secrets import SecretReader
 from kcli.profiles.sources import Sources
 
@@ -172,15 +171,23 @@ class Configuration:
         """The options with their secrets."""
         if self._revealed is None:
             found = self.resolved.revealed(self._secrets.read)
-            if lacks_password(found.values):
-                password = asked_password(found.values, self._talk, no_input=self._values.no_input)
-                found = dataclasses.replace(found, values={**found.values, "sasl_password": password})
-            if found.has_secrets:
-                leave_no_core()
+            if lacks_password(found.values) or found.has_secrets:
+                found = self._with_password(found)
             for text in check_private_files(found):
                 self._talk.warn(text)
             self._revealed = found
         return self._revealed
+
+    def _with_password(self, found: Resolved) -> Resolved:
+        """With the password that is missing, typed at the terminal."""
+        from kcli.commands.shared.passwords import asked_password, leave_no_core  # only with secrets
+
+        if lacks_password(found.values):
+            password = asked_password(found.values, self._talk, no_input=self._values.no_input)
+            found = dataclasses.replace(found, values={**found.values, "sasl_password": password})
+        if found.has_secrets:
+            leave_no_core()
+        return found
 
     def _own(self, timeout: float, own: Mapping[str, Any]) -> dict[str, Any]:
         """The options that the command sets itself. Metadata requests of a dry run create no topics."""

@@ -28,7 +28,7 @@ _TOPIC_VERBS = {
     "--list": "`kcli topics list` does that",
     "--create": "`kcli topics create TOPIC` does that",
     "--delete": "`kcli topics delete TOPIC` does that",
-    "--alter": "`kcli topics alter TOPIC --set K=V` does that",
+    "--alter": "`kcli topics alter TOPIC --set KEY=VALUE` does that",
     "--topic": "topics are named without a flag: `{path} TOPIC`",
 }
 
@@ -112,8 +112,8 @@ _PRODUCE = {
 
 _PARTITIONS = "--partitions N is the number of partitions"
 _REPLICAS = "--replication-factor N is the number of replicas"
-_SET = "--set K=V sets a key, as in --set retention.ms=3600000"
-_UNSET = "--unset K restores the default of a key"
+_SET = "--set KEY=VALUE sets a key, as in --set retention.ms=3600000"
+_UNSET = "--unset KEY restores the default of a key"
 _ADD_CONFIG = {
     **dict.fromkeys(("--config", "--add-config"), _SET),
     **dict.fromkeys(("--delete-config", "--remove-config"), _UNSET),
@@ -148,7 +148,9 @@ _OPTIONS = {
     "topics create": {
         **dict.fromkeys(("-p", "--num-partitions"), _PARTITIONS),
         **dict.fromkeys(("-r", "--replicas"), _REPLICAS),
-        **dict.fromkeys(("-c", "--set"), "--config K=V sets a key, as in --config retention.ms=3600000"),
+        **dict.fromkeys(
+            ("-c", "--set"), "--config KEY=VALUE sets a key, as in --config retention.ms=3600000"
+        ),
     },
     "topics alter": {"-p": _PARTITIONS, **_ADD_CONFIG},
     "users": _USER_VERBS,
@@ -239,7 +241,7 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("watermarks", "get-offsets", "offset"), "`{path} offsets TOPIC`"),
         **dict.fromkeys(
             ("alter-config", "set-config", "configs", "config", "add-partitions", "add-config"),
-            "`{path} alter TOPIC --set K=V` changes settings, `{path} alter TOPIC --partitions N` adds partitions",
+            "`{path} alter TOPIC --set KEY=VALUE` changes settings, `{path} alter TOPIC --partitions N` adds partitions",
         ),
         **dict.fromkeys(
             ("trim-prefix", "delete-records", "truncate", "empty"), "`{path} trim TOPIC --before OFFSET|TIME`"
@@ -253,8 +255,8 @@ _OTHER_TOOLS = {
     },
     "kcli configs": {
         **dict.fromkeys(("list", "ls", "get", "show", "view"), "`{path} describe topics TOPIC`"),
-        **dict.fromkeys(("set", "edit", "update", "add"), "`{path} alter topics TOPIC --set K=V`"),
-        **dict.fromkeys(("delete", "unset", "remove"), "`{path} alter topics TOPIC --unset K`"),
+        **dict.fromkeys(("set", "edit", "update", "add"), "`{path} alter topics TOPIC --set KEY=VALUE`"),
+        **dict.fromkeys(("delete", "unset", "remove"), "`{path} alter topics TOPIC --unset KEY`"),
     },
     "kcli acls": {
         **dict.fromkeys(("ls", "get", "show", "describe"), "`{path} list`"),

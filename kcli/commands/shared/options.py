@@ -214,7 +214,7 @@ def global_options() -> tuple[GlobalOption, ...]:
         GlobalOption(
             (*NAMES["command_property"], "command_property"),
             heading=_CLUSTER,
-            metavar="K=V",
+            metavar="KEY=VALUE",
             multiple=True,
             help="one client option; `kcli help options` lists them",
         ),

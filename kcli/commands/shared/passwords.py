@@ -11,18 +11,6 @@ from kcli.core.secret import Secret
 from kcli.output.sanitise import visible
 from kcli.output.talk import Talk
 
-_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-
-
-def lacks_password(values: Mapping[str, Any]) -> bool:
-    """Whether the options name a user, but no password."""
-    return (
-        str(values.get("security_protocol", "")).startswith("SASL_")
-        and values.get("sasl_mechanism") in _MECHANISMS
-        and bool(values.get("sasl_username"))
-        and not values.get("sasl_password")
-    )
-
 
 def asked_password(values: Mapping[str, Any], talk: Talk, *, no_input: bool) -> Secret:
     """The password that is typed; ConfigError without a terminal, with ``--no-input``, or without an answer."""

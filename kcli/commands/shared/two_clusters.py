@@ -28,7 +28,7 @@ def topics_option(verb: str, *, required: bool) -> Callable[[Any], Any]:
         multiple=True,
         required=required,
         metavar="TOPIC|GLOB|^REGEX",
-        help=f"Topics to {verb}: a name, a pattern, or a regular expression; repeatable.",
+        help=f"topics to {verb}: a name, a pattern, or a regular expression; repeatable",
     )
 
 
@@ -39,7 +39,7 @@ def map_topic_option(what: str) -> Callable[[Any], Any]:
         "renames",
         multiple=True,
         metavar="A=B",
-        help=rf"{what}; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable.",
+        help=rf"{what}; '^REGEX=NAME' renames by a pattern, with \1 for its groups; repeatable",
     )
 
 
@@ -49,21 +49,21 @@ def partitions_kept_option(verb: str) -> Callable[[Any], Any]:
         "--partitions",
         type=click.Choice(["keep", "by-key"]),
         default="keep",
-        help=f"{verb} to the same partition, or to that of the key.  [default: keep]",
+        help=f"{verb} to the same partition, or to that of the key (default: keep)",
     )
 
 
 def begin_option() -> Callable[[Any], Any]:
     """``--offset`` of a mirror."""
     return offset_option(
-        "Where a new job begins, and may end: earliest, latest, N, N:M, @TIME.  [default: earliest]",
+        "where a new job begins, and may end: earliest, latest, N, N:M, @TIME (default: earliest)",
         name="span",
     )
 
 
 def job_option(origin: str = "the source, -t and --map-topic") -> Callable[[Any], Any]:
     """``--job``; ``origin``: what its default is made of."""
-    return click.option("--job", metavar="NAME", help=f"Name of the job.  [default: from {origin}]")
+    return click.option("--job", metavar="NAME", help=f"name of the job (default: from {origin})")
 
 
 def _cluster(name: str, parameter: str, what: str, required: bool) -> Callable[[Any], Any]:
@@ -73,5 +73,5 @@ def _cluster(name: str, parameter: str, what: str, required: bool) -> Callable[[
         type=PROFILE,
         required=required,
         metavar="PROFILE|HOST:PORT,…",
-        help=f"The cluster that is {what}: a profile, or its brokers.",
+        help=f"the cluster that is {what}: a profile, or its brokers",
     )

@@ -4,8 +4,6 @@ from collections.abc import Iterable
 
 import click
 
-from kcli.core.near_names import near_names
-
 
 class Refused(click.UsageError):
     """A usage error with its own why and do."""
@@ -47,5 +45,7 @@ def where(ctx: click.Context | None) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The name most similar to ``name``, if any is."""
+    from kcli.core.near_names import near_names  # for errors only
+
     close = near_names(name, known)
     return close[0] if close else None

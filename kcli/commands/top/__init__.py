@@ -12,7 +12,6 @@ from kcli.commands.top.options import TopOptions, check
 
 @command(
     "top",
-    changes=False,
     exits={2: "there is no terminal, or a usage error"},
     outputs=(),
     examples=(
@@ -29,13 +28,13 @@ from kcli.commands.top.options import TopOptions, check
     "--interval",
     type=DURATION,
     metavar="DUR",
-    help="time between two readings, at least 0.5 s  [default: 2s]",
+    help="time between two readings, at least 0.5 s (default: 2s)",
 )
 @click.option(
     "--screen",
     type=click.Choice(["groups", "topics", "brokers", "events"]),
     default="groups",
-    help="what is shown first  [default: groups]",
+    help="what is shown first (default: groups)",
 )
 @click.option("--record", metavar="FILE", help="append each reading to FILE, as JSON lines")
 @click.option("--replay", metavar="FILE", help="play what --record wrote, without a cluster")

@@ -15,19 +15,20 @@ _MOST_PARTITIONS = (1 << 31) - 1
 
 @command(
     "alter",
-    changes=True,
     examples=(
-        ("kcli topics alter orders --set retention.ms=3600000", "shows the plan, and asks"),
+        ("kcli topics alter orders --set retention.ms=3600000", "after a plan and a question"),
         ("kcli topics alter orders --unset retention.ms --yes", "back to the default, in a script"),
         ("kcli topics alter orders --append cleanup.policy=compact", "one element of a list"),
         ("kcli topics alter orders --partitions 12 --dry-run", "only let the broker check the request"),
     ),
 )
 @click.argument("name", type=TOPIC, metavar="TOPIC")
-@click.option("--set", "set_", multiple=True, metavar="K=V", help="set a configuration key; repeatable")
-@click.option("--unset", multiple=True, metavar="K", help="restore the default of a key; repeatable")
-@click.option("--append", multiple=True, metavar="K=V", help="add an element to a list; repeatable")
-@click.option("--remove", multiple=True, metavar="K=V", help="remove an element from a list; repeatable")
+@click.option("--set", "set_", multiple=True, metavar="KEY=VALUE", help="set a configuration key; repeatable")
+@click.option("--unset", multiple=True, metavar="KEY", help="restore the default of a key; repeatable")
+@click.option("--append", multiple=True, metavar="KEY=VALUE", help="add an element to a list; repeatable")
+@click.option(
+    "--remove", multiple=True, metavar="KEY=VALUE", help="remove an element from a list; repeatable"
+)
 @click.option(
     "--partitions",
     type=CountType(1, _MOST_PARTITIONS),

@@ -15,7 +15,6 @@ _MOST_PARTITIONS = (1 << 31) - 1
 
 @command(
     "create",
-    changes=True,
     exits={7: "the topic exists already"},
     examples=(
         ("kcli topics create orders --partitions 12", "the broker's default replication factor"),
@@ -40,7 +39,7 @@ _MOST_PARTITIONS = (1 << 31) - 1
     help="replicas of each partition (default: the broker's)",
 )
 @click.option(
-    "--config", "configs", multiple=True, metavar="K=V", help="configuration of the topic; repeatable"
+    "--config", "configs", multiple=True, metavar="KEY=VALUE", help="configuration of the topic; repeatable"
 )
 @click.option("--if-not-exists", is_flag=True, help="a topic that already exists is not an error")
 @pass_invocation

@@ -10,11 +10,10 @@ from kcli.commands.shared.types import TOPIC
 
 @command(
     "delete",
-    changes=True,
     reads=("XDG_STATE_HOME",),
     exits={1: "a named topic does not exist"},
     examples=(
-        ("kcli topics delete scratch", "asks for the name to be typed"),
+        ("kcli topics delete scratch", "after its name is typed"),
         ("kcli topics delete scratch --yes", "in a script"),
         ("kcli topics delete scratch --dry-run", "only show what would be deleted"),
     ),

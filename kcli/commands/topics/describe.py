@@ -11,7 +11,6 @@ from kcli.commands.shared.types import TOPIC
 
 @command(
     "describe",
-    changes=False,
     exits={6: "some of the named topics do not exist"},
     examples=(
         ("kcli topics describe orders", "partitions, leaders, replicas, offsets"),

@@ -10,7 +10,6 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 
 @command(
     "list",
-    changes=False,
     examples=(
         ("kcli topics list --match 'orders*'", "by a shell pattern"),
         ("kcli topics list -o name", "one name a line, for scripts"),

@@ -12,7 +12,6 @@ from kcli.commands.shared.types import TOPIC
 
 @command(
     "offsets",
-    changes=False,
     examples=(
         ("kcli topics offsets orders", "first offset, end and number of offsets of every partition"),
         ("kcli topics offsets orders --time @-1h", "the first record of the last hour"),

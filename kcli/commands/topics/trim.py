@@ -20,7 +20,6 @@ _EXAMPLES = (
 
 @command(
     "trim",
-    changes=True,
     examples=(
         ("kcli topics trim orders --before @-7d", "what is older than a week; asks for the name to be typed"),
         ("kcli topics trim orders --before 1200 -p 0 --yes", "in a script"),
@@ -33,10 +32,12 @@ _EXAMPLES = (
     "--before",
     required=True,
     type=OfferedType("offset", ("latest",)),
-    metavar="OFFSET|TIME",
+    metavar="SPEC",
     help="the records before it are deleted: an offset, +N, -N, latest, or a time",
 )
-@click.option("-p", "--partitions", type=PARTITIONS, metavar="0,2,5-7", help="only these partitions")
+@click.option(
+    "-p", "--partitions", type=PARTITIONS, metavar="LIST", help="only these partitions, as in 0,2,5-7"
+)
 @pass_invocation
 def trim_topic(inv: Invocation, name: str, before: str, partitions: tuple[int, ...] | None) -> int:
     """Delete the records of a topic before an offset or a time.

@@ -20,7 +20,11 @@ def topic_options(meaning: str) -> Callable[[C], C]:
 
     def with_options(command: C) -> C:
         partitions = click.option(
-            "-p", "--partitions", type=PARTITIONS, metavar="0,2,5-7", help="only these partitions of --topic"
+            "-p",
+            "--partitions",
+            type=PARTITIONS,
+            metavar="LIST",
+            help="only these partitions of --topic, as in 0,2,5-7",
         )
         return click.option("--topic", type=TOPIC, metavar="TOPIC", help=meaning)(partitions(command))
 

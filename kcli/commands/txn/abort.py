@@ -22,14 +22,13 @@ if TYPE_CHECKING:  # loaded when the command runs
 
 @command(
     "abort",
-    changes=True,
     examples=(
         ("kcli txn abort --topic orders -p 3", "what holds this partition back; shows the plan, and asks"),
         ("kcli txn abort payments-7", "the open transaction of an id; its client is fenced"),
         ("kcli txn abort --topic orders --older-than 1h --dry-run", "only show what would be aborted"),
     ),
 )
-@click.argument("name", required=False, metavar="[TXN_ID]")
+@click.argument("name", required=False, metavar="[ID]")
 @topic_options("what holds this topic's partitions back")
 @older_than_option
 @pass_invocation

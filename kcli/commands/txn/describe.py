@@ -9,14 +9,13 @@ from kcli.commands.txn._options import topic_options
 
 @command(
     "describe",
-    changes=False,
     examples=(
         ("kcli txn describe --topic orders -p 3", "which transaction holds this partition back, since when"),
         ("kcli txn describe payments-7", "one transactional id, with all its partitions"),
         ("kcli txn describe --topic orders -o json", "for scripts"),
     ),
 )
-@click.argument("name", required=False, metavar="[TXN_ID]")
+@click.argument("name", required=False, metavar="[ID]")
 @topic_options("the transactions in this topic")
 @pass_invocation
 def describe_transactions(

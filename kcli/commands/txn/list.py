@@ -7,7 +7,6 @@ from kcli.commands.txn._options import older_than_option, topic_options
 
 @command(
     "list",
-    changes=False,
     examples=(
         ("kcli txn list", "of all coordinators and all partitions"),
         ("kcli txn list --topic orders -p 0-3", "only what is open in these partitions"),

@@ -1,23 +1,13 @@
-"""``kcli users``: a table of its verbs, each a module that is imported when it runs."""
+"""``kcli users``: its help. Its verbs are rows of ``kcli/commands/registry.py``."""
 
 import click
 
-from kcli.commands.shared.command import LazyGroup
-
-VERBS: dict[str, tuple[str, str]] = {
-    "list": ("kcli.commands.users.list:list_users", "list users with SCRAM credentials"),
-    "set": (
-        "kcli.commands.users.set:set_user",
-        "set the password of a user: makes SCRAM credentials, or replaces them",
-    ),
-    "delete": ("kcli.commands.users.delete:delete_user", "delete SCRAM credentials of a user"),
-}
+from kcli.commands.shared.command import Group
 
 
 @click.group(
     "users",
-    cls=LazyGroup,
-    table=VERBS,
+    cls=Group,
     examples=(
         ("kcli users list", "who can authenticate with SCRAM"),
         ("kcli users set alice", "a new user, or a new password; asks for it"),

@@ -10,9 +10,8 @@ from kcli.commands.users._types import NAME, mechanism_option
 
 @command(
     "delete",
-    changes=True,
     examples=(
-        ("kcli users delete alice", "shows the credentials, asks for the name to be typed"),
+        ("kcli users delete alice", "after a plan, and when the name is typed"),
         ("kcli users delete alice --mechanism SCRAM-SHA-256 --yes", "only this one, in a script"),
         ("kcli users delete alice --dry-run", "only show what would be deleted"),
     ),

@@ -35,7 +35,6 @@ COLUMNS = (
 
 @command(
     "list",
-    changes=False,
     examples=(
         ("kcli users list", "all users with SCRAM credentials"),
         ("kcli users list alice bob", "these users"),

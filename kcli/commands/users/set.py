@@ -51,9 +51,8 @@ def _refused(ctx: click.Context) -> click.UsageError:
 @click.command(
     "set",
     cls=WithoutPassword,
-    changes=True,
     examples=(
-        ("kcli users set alice", "shows the plan, then asks for the password, twice"),
+        ("kcli users set alice", "after a plan; the password is typed, twice"),
         ("kcli users set alice --password-file alice.secret --yes", "in a script; the file has mode 0600"),
         ("kcli users set alice --password-command 'pass show kafka/alice' --yes", "from a password manager"),
         ("kcli users set alice --mechanism SCRAM-SHA-256 --mechanism SCRAM-SHA-512", "for both mechanisms"),

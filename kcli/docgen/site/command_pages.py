@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from kcli.docgen.describe import TAKES_ATTACHED, TAKES_NOTHING, CommandDoc, OptionDoc
+from kcli.docgen.describe import TAKES_ATTACHED, TAKES_NOTHING, CommandDoc, OptionDoc, sentence
 from kcli.docgen.site import markdown
 from kcli.docgen.site.mentions import Mention
 from kcli.docgen.site.places import ENVIRONMENT, ROOT, Places, command_place, concept_place, option_anchor
@@ -28,7 +28,7 @@ def _parts(
         yield "## Examples\n"
         for example in doc.examples:
             if example.says:
-                yield markdown.prose(markdown.sentence(example.says).rstrip(".") + ":", link) + "\n"
+                yield markdown.prose(sentence(example.says).rstrip(".") + ":", link) + "\n"
             yield markdown.block(example.line, "sh")
     if doc.own_options:
         yield "## Options\n"
@@ -43,7 +43,7 @@ def _parts(
 
 def _paragraphs(doc: CommandDoc, link: markdown.Linker) -> Iterator[str]:
     """What it does, in short; the rest are details."""
-    yield markdown.prose(markdown.sentence(doc.summary), link) + "\n"
+    yield markdown.prose(sentence(doc.summary), link) + "\n"
     yield from (_paragraph(text, link) for text in doc.paragraphs[:1])
 
 
@@ -66,7 +66,7 @@ def _children(
         path = (*doc.path, name)
         yield (
             markdown.code(" ".join(path), markdown.between(source, places.pages[path])),
-            markdown.prose(markdown.sentence(summary), link),
+            markdown.prose(sentence(summary), link),
         )
 
 
@@ -87,7 +87,7 @@ def _global_options(doc: CommandDoc, source: str, link: markdown.Linker) -> Iter
     yield f"The same for [every command]({markdown.between(source, ROOT)}#global-options): {', '.join(names)}.\n"
     outputs = [option for option in doc.global_options if option.choices and "-o" in option.names]
     if outputs and not doc.is_group:
-        yield markdown.prose(f"-o {outputs[0].metavar}: {markdown.sentence(outputs[0].help)}", link) + "\n"
+        yield markdown.prose(f"-o {outputs[0].metavar}: {sentence(outputs[0].help)}", link) + "\n"
 
 
 def _codes_and_variables(doc: CommandDoc, source: str, link: markdown.Linker) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _terms(terms: Sequence[tuple[str, str]], link: markdown.Linker) -> str:
     rows = [
         (
             ", ".join(markdown.code(name) for name in names.split(", ")),
-            markdown.prose(markdown.sentence(text), link),
+            markdown.prose(sentence(text), link),
         )
         for names, text in terms
     ]
@@ -111,7 +111,7 @@ def _terms(terms: Sequence[tuple[str, str]], link: markdown.Linker) -> str:
 
 def _option(option: OptionDoc, link: markdown.Linker) -> str:
     anchor = option_anchor(option)
-    text = markdown.prose(markdown.sentence(option.help), link)
+    text = markdown.prose(sentence(option.help), link)
     return markdown.definition(f"[{markdown.code(_shown(option))}](#{anchor}){{ #{anchor} .option }}", text)
 
 
@@ -130,5 +130,5 @@ def _see_also(doc: CommandDoc, source: str, places: Places, mentions: Sequence[M
         path = doc.path[:count]
         yield f"- {markdown.code(' '.join(path), markdown.between(source, places.pages[path]))}"
     for name in () if doc.is_group else doc.concepts:
-        yield f"- [{markdown.sentence(CONCEPTS[name]).rstrip('.')}]({markdown.between(source, concept_place(name))})"
+        yield f"- [{sentence(CONCEPTS[name]).rstrip('.')}]({markdown.between(source, concept_place(name))})"
     yield f"- `kcli man{''.join(f' {word}' for word in doc.path[1:])}`: the same in a terminal"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from kcli.docgen.concepts import Concept
-from kcli.docgen.describe import Example
+from kcli.docgen.describe import Example, sentence
 from kcli.docgen.man import Manual, Terms
 from kcli.docgen.site import markdown
 from kcli.docgen.site.places import CLIENT_OPTIONS, ENVIRONMENT, Places, concept_place
@@ -13,7 +13,7 @@ def concept_page(concept: Concept, places: Places) -> str:
     """The page of a concept."""
     source = concept_place(concept.name)
     link = places.linker(source)
-    parts = [markdown.prose(markdown.sentence(concept.summary), link) + "\n"]
+    parts = [markdown.prose(sentence(concept.summary), link) + "\n"]
     for section in concept.sections:
         if section.heading and len(concept.sections) > 1:
             parts.append(f"## {markdown.prose(section.heading, lambda _: None)}\n")
@@ -33,14 +33,14 @@ def _line(line: str | tuple[str, str] | Example, link: markdown.Linker) -> Itera
         yield markdown.prose(line, link) + "\n"
     elif isinstance(line, Example):
         if line.says:
-            yield markdown.prose(markdown.sentence(line.says).rstrip(".") + ":", link) + "\n"
+            yield markdown.prose(sentence(line.says).rstrip(".") + ":", link) + "\n"
         yield markdown.block(line.line, "sh")
     else:
         yield _term(*line, link)
 
 
 def _term(term: str, text: str, link: markdown.Linker) -> str:
-    return markdown.definition(markdown.code(term), markdown.prose(markdown.sentence(text), link))
+    return markdown.definition(markdown.code(term), markdown.prose(sentence(text), link))
 
 
 def options_page(sections: Sequence[tuple[str, Terms]], places: Places) -> str:
@@ -59,7 +59,7 @@ def options_page(sections: Sequence[tuple[str, Terms]], places: Places) -> str:
         for key, text in terms:
             anchor = key.replace(".", "-")
             term = f"[{markdown.code(key)}](#{anchor}){{ #{anchor} .option }}"
-            parts.append(markdown.definition(term, markdown.prose(markdown.sentence(text), link)))
+            parts.append(markdown.definition(term, markdown.prose(sentence(text), link)))
     return markdown.page("Client options", parts, boost=2)
 
 

@@ -42,11 +42,6 @@ def _parts(text: str, link: Linker) -> Iterator[str]:
             yield code(word, target) if target or word.startswith("--") else escaped(word)
 
 
-def sentence(text: str) -> str:
-    """A phrase with a capital and a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", ":")) else ".")
-
-
 def block(text: str, language: str = "") -> str:
     """Lines of code."""
     return f"```{language}\n{text}\n```\n"

@@ -8,7 +8,7 @@ from typing import Any
 from kcli.docgen import kinds as catalogue
 from kcli.docgen import manual
 from kcli.docgen.concepts import concept
-from kcli.docgen.describe import CommandDoc
+from kcli.docgen.describe import CommandDoc, sentence
 from kcli.docgen.site import markdown
 from kcli.docgen.site.command_pages import command_page
 from kcli.docgen.site.concept_pages import concept_page, concept_title, environment_page, options_page
@@ -78,7 +78,7 @@ def _index(docs: Sequence[CommandDoc], places: Places) -> str:
     rows = [
         (
             markdown.code(" ".join(doc.path), markdown.between(INDEX, command_place(doc))),
-            markdown.prose(markdown.sentence(doc.summary), link),
+            markdown.prose(sentence(doc.summary), link),
         )
         for doc in docs
         if not doc.is_group
@@ -86,7 +86,7 @@ def _index(docs: Sequence[CommandDoc], places: Places) -> str:
     concepts = [
         (
             f"[{concept_title(name)}]({markdown.between(INDEX, concept_place(name))})",
-            markdown.prose(markdown.sentence(text), link),
+            markdown.prose(sentence(text), link),
         )
         for name, text in CONCEPTS.items()
     ]

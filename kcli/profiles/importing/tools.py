@@ -8,9 +8,8 @@ from kcli.core.errors import ConfigError
 from kcli.profiles.importing.found import Found
 from kcli.profiles.importing.kaf import read_kaf
 from kcli.profiles.importing.kafkactl import read_kafkactl
-from kcli.profiles.importing.kcat import read_kcat
 from kcli.profiles.importing.kcl import read_kcl
-from kcli.profiles.importing.properties_file import read_properties
+from kcli.profiles.importing.properties_file import read_kcat, read_properties
 from kcli.profiles.importing.rpk import read_rpk
 
 Reader = Callable[[str, str, str], list[Found]]

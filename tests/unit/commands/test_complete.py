@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.commands._complete import request_of
+from kcli.commands.complete import request_of
 from kcli.commands.shared.cluster_words import ClusterWords, cluster_words
 
 BREAKS = " \t\n\"'@><=;|&(:"

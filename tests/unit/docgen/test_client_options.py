@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from kcli.commands._options_help import options_text
 from kcli.core.options import ALL_OPTIONS, default_text, parse_value, written_fields
 from kcli.docgen import completed, manual
+from kcli.docgen.option_pages import options_text
 from kcli.serde.registry.options import RegistryOptions
 
 

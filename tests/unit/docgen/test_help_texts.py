@@ -6,10 +6,10 @@ import click
 import pytest
 
 from kcli.cli import cli
-from kcli.commands._options_help import options_text
 from kcli.docgen.concepts import concept
 from kcli.docgen.describe import CommandDoc, describe, walk
 from kcli.docgen.environment import ENVIRONMENT
+from kcli.docgen.option_pages import options_text
 from kcli.docgen.topics import CONCEPTS
 
 COMMANDS = list(walk(cli, "kcli"))

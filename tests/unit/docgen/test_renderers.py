@@ -21,9 +21,9 @@ def tool() -> None:
 @tool.command()
 @click.argument("topic")
 @click.argument("files", nargs=-1)
-@click.option("-k", "--key", metavar="KEY", help="Of all records.  [default: none]")
+@click.option("-k", "--key", metavar="KEY", help="of all records (default: none)")
 @click.option(
-    "--level", type=click.Choice(["low", "high"]), default="low", show_default=True, help="how [much]: a'b"
+    "--level", type=click.Choice(["low", "high"]), default="low", help="how [much]: a'b (default: low)"
 )
 @click.option("--fast/--no-fast", help="quickly")
 @click.option("--out", type=click.Path(), help=r"where; escapes \n")

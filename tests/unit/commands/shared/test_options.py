@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from kcli.cli import cli
-from kcli.commands.shared.command import Group, command, group
+from kcli.commands.shared.command import Group, command
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.options import DEBUG_AREAS, LIKE_A_DURATION, AttachedOption, global_options
 from kcli.commands.shared.types import DURATION, CountType
@@ -19,7 +19,7 @@ from tests.cli.test_read_only import COMMANDS
 ALL = frozenset(DEBUG_AREAS)
 
 
-@group("root")
+@click.group("root", cls=Group)
 def root() -> None:
     """Root."""
 

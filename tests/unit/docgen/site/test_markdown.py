@@ -2,6 +2,7 @@
 
 import pytest
 
+from kcli.docgen.describe import sentence
 from kcli.docgen.site import markdown
 
 KNOWN = {"--undo": "#opt-undo", "-o": "kcli.md#opt-output", "kcli help times": "times.md"}
@@ -39,5 +40,5 @@ def test_links_are_relative(source: str, target: str, expected: str) -> None:
 
 
 def test_a_sentence_has_a_capital_and_a_full_stop_once() -> None:
-    assert markdown.sentence("read it") == "Read it."
-    assert markdown.sentence("Read it.") == "Read it."
+    assert sentence("read it") == "Read it."
+    assert sentence("Read it.") == "Read it."

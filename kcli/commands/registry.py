@@ -1,0 +1,174 @@
+"""Every command in one table: its name, module, what it does to a cluster, and one line of help.
+
+The command line, its help and completion, the manual and the walks over all commands in tests are made from it: a new
+command is a row here and a module. Imported at every start: no command, and nothing of click, is imported here.
+"""
+
+NOUN = "noun"
+"""Not a command itself: it has verbs, which are the next rows."""
+CHANGES, BY_FLAGS = "changes", "by flags"
+"""It changes something on the cluster, which a read-only profile refuses; or with some of its flags only."""
+READS, LOCAL = "reads", "local"
+"""It reads from a cluster; it contacts none that its client options name."""
+
+Row = tuple[str, str, str]
+"""The module below ``kcli.commands`` and the command in it, one of the words above, the line of help."""
+
+ROWS: dict[str, Row] = {
+    "produce": ("produce:produce", CHANGES, "send lines or records to a topic"),
+    "consume": ("consume:consume", READS, "read records of topics"),
+    "topics": ("topics:topics", NOUN, "list, describe, create and delete topics"),
+    "topics list": ("topics.list:list_topics", READS, "list topics"),
+    "topics describe": (
+        "topics.describe:describe_topics", READS,
+        "show the partitions, offsets and configuration of topics",
+    ),
+    "topics offsets": ("topics.offsets:topic_offsets", READS, "show the offsets of topics, by partition"),
+    "topics create": ("topics.create:create_topics", CHANGES, "create topics"),
+    "topics alter": ("topics.alter:alter_topic", CHANGES, "change the configuration of a topic, and add partitions"),
+    "topics trim": ("topics.trim:trim_topic", CHANGES, "delete the records of a topic before an offset or a time"),
+    "topics delete": ("topics.delete:delete_topics", CHANGES, "delete topics with all their records"),
+    "groups": ("groups:groups", NOUN, "list, describe and change groups and their offsets"),
+    "groups list": ("groups.list:list_groups", READS, "list groups of all kinds"),
+    "groups lag": ("groups.lag:lag", READS, "show how far groups are behind, in records and in time"),
+    "groups describe": ("groups.describe:describe_groups", READS, "show members, assignments and offsets of groups"),
+    "groups rewind": ("groups.rewind:rewind", BY_FLAGS, "move committed offsets back or forward, and undo that"),
+    "groups export": ("groups.export:export_groups", READS, "write committed offsets to a file"),
+    "groups import": ("groups.import_offsets:import_offsets", CHANGES, "commit the offsets of a file"),
+    "groups copy": ("groups.copy:copy_group", CHANGES, "copy the committed offsets of one group to another"),
+    "groups create": ("groups.create:create_group", CHANGES, "create a group that starts at a given offset or time"),
+    "groups delete": ("groups.delete:delete_groups", CHANGES, "delete groups with their committed offsets"),
+    "groups delete-offsets": ("groups.delete_offsets:delete_offsets", CHANGES, "delete committed offsets of a group"),
+    "groups remove-members": ("groups.remove_members:remove_members", CHANGES, "remove members from a group"),
+    "cluster": ("cluster:cluster", NOUN, "describe the cluster and its brokers"),
+    "cluster describe": (
+        "cluster.describe:describe_cluster", READS,
+        "show brokers, controller, versions, and partitions that are offline or under-replicated",
+    ),
+    "configs": ("configs:configs", NOUN, "show and change configurations"),
+    "configs describe": (
+        "configs.describe:describe_configs", READS,
+        "show configurations: each value with where it comes from",
+    ),
+    "configs alter": (
+        "configs.alter:alter_configs", CHANGES,
+        "change configurations: after a plan and a question, and with a check of the values afterwards",
+    ),
+    "reassign": ("reassign:reassign", NOUN, "move replicas of partitions to other brokers"),
+    "reassign plan": (
+        "reassign.plan:plan_reassignment", READS,
+        "plan which replicas to move: balanced, spread over racks, and as few as possible",
+    ),
+    "reassign run": ("reassign.run:run_reassignment", CHANGES, "move replicas as FILE says; - is stdin"),
+    "reassign status": (
+        "reassign.status:reassignment_status", READS,
+        "show the partitions that are being moved, or how far those of FILE are",
+    ),
+    "reassign cancel": (
+        "reassign.cancel:cancel_reassignment", CHANGES,
+        "cancel moves in progress: partitions keep the replicas that they had before",
+    ),
+    "elect-leaders": ("elect_leaders:elect_leaders", CHANGES, "make preferred replicas leaders of their partitions"),
+    "acls": ("acls:acls", NOUN, "list, create and delete ACLs: who may do what"),
+    "acls list": ("acls.list:list_acls", READS, "list ACLs"),
+    "acls create": (
+        "acls.create:create_acls", CHANGES,
+        "create ACLs: after a plan and a question, and with a check afterwards",
+    ),
+    "acls delete": (
+        "acls.delete:delete_acls", CHANGES,
+        "delete ACLs: those that are selected and shown in the plan, and no others",
+    ),
+    "top": ("top:top", READS, "watch groups, topics and brokers live"),
+    "exporter": ("exporter:exporter", READS, "export the lag of groups for Prometheus"),
+    "txn": ("txn:txn", NOUN, "find the transactions that hold partitions back, and end them"),
+    "txn list": ("txn.list:list_transactions", READS, "list open transactions, and those that hang"),
+    "txn describe": (
+        "txn.describe:describe_transactions", READS,
+        "show a transactional id, or what holds partitions of a topic back",
+    ),
+    "txn abort": (
+        "txn.abort:abort_transactions", CHANGES,
+        "abort an open transaction: its records are never read as committed",
+    ),
+    "quotas": ("quotas:quotas", NOUN, "show and change quotas of users, client ids and IP addresses"),
+    "quotas list": ("quotas.list:list_quotas", READS, "list quotas: a line for each key"),
+    "quotas alter": (
+        "quotas.alter:alter_quotas", CHANGES,
+        "change quotas: after a plan and a question, and with a check of the values afterwards",
+    ),
+    "users": ("users:users", NOUN, "list, set and delete users: their SCRAM credentials"),
+    "users list": ("users.list:list_users", READS, "list users with SCRAM credentials"),
+    "users set": ("users.set:set_user", CHANGES, "set the password of a user: makes SCRAM credentials, or replaces them"),
+    "users delete": ("users.delete:delete_user", CHANGES, "delete SCRAM credentials of a user"),
+    "doctor": ("doctor:doctor", READS, "find out why something does not work, step by step"),
+    "undo": ("undo:undo", BY_FLAGS, "undo a change that deleted something"),
+    "mirror": ("mirror:mirror", BY_FLAGS, "copy topics to another cluster, and prove that they are equal"),
+    "perf": ("perf:perf", NOUN, "measure rate and latency of a cluster"),
+    "perf produce": ("perf.produce:produce", CHANGES, "send records, and measure rate and latency"),
+    "perf consume": ("perf.consume:consume", READS, "read records, and measure the rate"),
+    "perf e2e": ("perf.e2e:e2e", CHANGES, "send and receive records, and measure the time between"),
+    "perf compare": ("perf.compare:compare", LOCAL, "compare two runs, with confidence intervals"),
+    "pipeline": ("pipeline:pipeline", NOUN, "query, export, copy and compare whole topics, on Spark"),
+    "pipeline export": ("pipeline.export:export", READS, "write the records of topics to files, each once"),
+    "pipeline import": ("pipeline.import_topics:import_topics", CHANGES, "restore the topics of an export"),
+    "pipeline mirror": ("pipeline.mirror:mirror", CHANGES, "copy topics to another cluster by many tasks, exactly once"),
+    "pipeline query": ("pipeline.query:query", READS, "query topics by SQL"),
+    "pipeline replay": ("pipeline.replay:replay", CHANGES, "send dead letters to where they belong, once more"),
+    "pipeline verify": ("pipeline.verify:verify", BY_FLAGS, "compare topics of two clusters, and repair what differs"),
+    "pipeline profile": ("pipeline.profile:profile", READS, "show skew, keys, sizes, times and schema of topics"),
+    "pipeline perf": ("pipeline.perf:perf", CHANGES, "load a topic from many tasks, and measure rate and latency"),
+    "pipeline doctor": ("pipeline.doctor:doctor", READS, "find out why jobs do not run on Spark"),
+    "pipeline pack": ("pipeline.pack:pack", LOCAL, "write kcli and its libraries to an archive for executors"),
+    "profile": ("profile:profile", NOUN, "name clusters, with their options and secrets"),
+    "profile list": ("profile.list:list_profiles", LOCAL, "list the profiles"),
+    "profile show": (
+        "profile.show:show_profile", LOCAL,
+        "show the options of one profile, with the lines where they stand; secrets are hidden",
+    ),
+    "profile use": ("profile.use:use_profile", LOCAL, "make a profile the current one"),
+    "profile add": (
+        "profile.add:add_profile", LOCAL,
+        "add a profile with the options of this command line: -b, -X, -F and --client-id",
+    ),
+    "profile remove": ("profile.remove:remove_profile", LOCAL, "remove a profile"),
+    "profile import": (
+        "profile.import_profiles:import_profiles", LOCAL,
+        "add profiles from the file of another tool, or from a Java .properties file",
+    ),
+    "config": ("config:config", NOUN, "show and check the client options of all sources"),
+    "config show": ("config.show:show_config", LOCAL, "show the client options that are set, from all sources"),
+    "config check": ("config.check:check_config", LOCAL, "check the options of all sources"),
+    "sandbox": ("sandbox:sandbox", NOUN, "run a real Apache Kafka on this machine"),
+    "sandbox up": ("sandbox.up:up", LOCAL, "start a sandbox in the background; returns when every broker responds"),
+    "sandbox down": ("sandbox.down:down", LOCAL, "stop a sandbox"),
+    "sandbox status": ("sandbox.status:status", LOCAL, "show all sandboxes, running or not"),
+    "sandbox logs": ("sandbox.logs:logs", LOCAL, "print the end of the brokers' logs, also after a start that failed"),
+    "demo": ("demo:demo", LOCAL, "see it work on a throw-away sandbox, with proofs"),
+    "completion": ("completion:completion", LOCAL, "print or install the completion script of a shell"),
+    "schema": ("schema:schema", LOCAL, "print the JSON Schema of what -o json prints"),
+    "man": ("man:man", LOCAL, "show the manual page of a command or a concept"),
+    "help": ("help:help_command", LOCAL, "help on a command, on client options, on concepts"),
+}  # fmt: skip
+
+ALIASES = {
+    "profiles": "profile",
+    "topic": "topics",
+    "group": "groups",
+    "acl": "acls",
+    "quota": "quotas",
+    "user": "users",
+    "transactions": "txn",
+    "tui": "top",
+}
+"""Singular nouns, and other words for a command, hidden."""
+
+
+def below(noun: str) -> dict[str, Row]:
+    """The rows of a noun's verbs by their names; without a noun those of the root."""
+    start = f"{noun} ".lstrip()
+    return {
+        name: row
+        for path, row in ROWS.items()
+        if path.startswith(start) and " " not in (name := path[len(start) :])
+    }

@@ -50,6 +50,7 @@ ELSEWHERE = {
     # A document has the keys of the item, which the golden documents have.
     "commands/perf/result.py:print_result": ["PerfReport PerfReport FIGURES"],
     "commands/perf/result.py:_print_latencies": [],  # a table for people
+    "commands/pipeline/export.py:_print": ["PipelineReport PipelinePartition COLUMNS"],
     "commands/pipeline/jobs.py:print_report": [],  # its callers have the columns
     "commands/pipeline/query.py:_print": ["QueryResult QueryRow ()"],  # those of the query
     "commands/shared/changing.py:_Run._show_only": [],  # schemas are made from the columns

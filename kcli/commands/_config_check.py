@@ -7,8 +7,8 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
+from kcli.commands.shared.configuration import lacks_password
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.passwords import lacks_password
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sources import sources_of
 from kcli.core.connection.sasl.registry import OAUTHBEARER, login_of
@@ -19,8 +19,8 @@ from kcli.core.secret import Secret
 from kcli.core.tokens.provider import with_tokens
 from kcli.output.progress import counted
 from kcli.output.tables import Column
-from kcli.profiles.pairs import Report
-from kcli.profiles.private_files import check_private_files
+from kcli.profiles.file_safety import check_private_files
+from kcli.profiles.profile import Report
 from kcli.profiles.resolve import Resolved, no_broker, resolve
 from kcli.profiles.secret_command import command_words
 from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource, names_file

@@ -13,7 +13,7 @@ from kcli.commands._demo_mirror import check_comparison, show_mirror, show_verif
 from kcli.commands._demo_stage import TOPIC, Stage
 from kcli.commands._sandbox_run import Download
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.orderly_end import orderly_end
+from kcli.commands.shared.exit import orderly_end
 from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import DataLossError, KcliError

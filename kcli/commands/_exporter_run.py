@@ -10,7 +10,7 @@ from typing import Any
 
 from kcli.commands.shared.cluster import admin_options, connect, open_admin
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.orderly_end import orderly_end
+from kcli.commands.shared.exit import orderly_end
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import ConfigError, ConnectError, NotKafkaError, TimedOutError

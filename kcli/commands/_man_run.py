@@ -12,8 +12,7 @@ from kcli.docgen import man, manual
 from kcli.docgen.describe import walk
 from kcli.docgen.man_text import man_text
 from kcli.docgen.topics import CONCEPTS, OPTIONS
-from kcli.output.pager import page, shown_by
-from kcli.output.terminal import is_terminal, terminal_size
+from kcli.output.terminal import is_terminal, page, shown_by, terminal_size
 
 _WIDEST = 100
 

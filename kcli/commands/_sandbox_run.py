@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.orderly_end import orderly_end
+from kcli.commands.shared.exit import orderly_end
 from kcli.commands.shared.row_output import print_rows
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import KcliError
-from kcli.files.private_folder import make_private_folder
+from kcli.files.atomic import make_private_folder
 from kcli.files.xdg import state_home
 
 _HELD = 50

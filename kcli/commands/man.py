@@ -3,7 +3,7 @@
 import click
 
 from kcli.commands.shared.command import command
-from kcli.commands.shared.types import OfferedType
+from kcli.commands.shared.options import OfferedType
 from kcli.docgen.topics import CONCEPTS, OPTIONS
 
 

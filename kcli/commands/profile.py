@@ -6,7 +6,7 @@ import click
 
 from kcli.commands.shared.command import group
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.types import PROFILE, OfferedType
+from kcli.commands.shared.options import PROFILE, OfferedType
 
 _TOOLS = ("kcat", "kafkactl", "rpk", "kaf", "kcl")
 _FORMATS = (*_TOOLS, "properties")

@@ -6,7 +6,7 @@ import click
 
 from kcli.commands.shared.command import group
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.types import SANDBOX, CountType
+from kcli.commands.shared.options import SANDBOX, CountType
 
 _NAME = click.argument("name", required=False, type=SANDBOX, metavar="[NAME]")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from kcli.core.errors import ConfigError
 from kcli.core.extras import installation
 from kcli.core.secret import Secret
-from kcli.files.reading import read_bounded
+from kcli.files.user_file import read_bounded
 from kcli.profiles.file_safety import refusal, warning
 from kcli.profiles.secret_keys import COMMAND, FILE, LIMIT, SecretSource, holds_pem, unreadable
 

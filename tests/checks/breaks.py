@@ -70,7 +70,7 @@ BREAKS = [
     Break("X16", "profiles/file_safety.py:refusal", "state.owner not in (user, _ROOT)", "False",
           "tests/unit/profiles/test_profiles.py::test_a_file_with_secrets_is_warned_of_or_refused"),
     Break("X16", "profiles/private_files.py:check_private_files", "refusal(path, state, os.getuid(), held)", "None",
-          "tests/unit/profiles/test_private_files.py::test_a_key_of_another_user_is_refused"),
+          "tests/unit/profiles/test_file_safety.py::test_a_key_of_another_user_is_refused"),
     Break("X17", "core/secret.py:Secret.__str__", '"(hidden)"', "self._text",
           "tests/cli/test_canary.py::test_a_crash_with_its_traceback"),
     Break("X18", "files/atomic.py:replace_file", "| os.O_EXCL", "",

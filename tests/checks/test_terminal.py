@@ -37,7 +37,7 @@ OWN = (
     "commands/_demo_stage.py:Stage.command", "commands/_demo_stage.py:Stage.line",
     "commands/groups/_describe_run.py:DescribeRun._print_records",
     "commands/groups/_lag_output.py:LagOutput._show_table",
-    "commands/shared/options.py:VersionOption.handle_parse_result", "output/pager.py:page", "flows/stop.py:Stop._now",
+    "commands/shared/options.py:VersionOption.handle_parse_result", "output/terminal.py:page", "flows/stop.py:Stop._now",
     "commands/pipeline/_pack_run.py:write", "commands/_exporter_run.py:run",
     "commands/perf/_output.py:print_result", "commands/perf/_output.py:_print_latencies",
     "commands/perf/_progress.py:Reporting._write", "commands/perf/_progress.py:Reporting.add",

@@ -14,8 +14,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.core.admin.configs import ConfigEntry, ConfigResource
 from kcli.flows.configs.changes import HIDDEN
 from kcli.flows.configs.resources import described, shown_name
-from kcli.output.listing import list_rows
-from kcli.output.tables import Column
+from kcli.output.tables import Column, list_rows
 
 _COLUMNS = (
     Column("name"),

@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 
 from kcli.commands.consume.options import ConsumeOptions
+from kcli.commands.shared.check_permitted import check_permitted
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.permitted import check_permitted
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.positions import RangeSpec
 from kcli.core.types import TopicPartition
-from kcli.output.listing import list_rows
 from kcli.output.sanitise import visible_line
-from kcli.output.tables import Column
+from kcli.output.tables import Column, list_rows
 
 COLUMNS = tuple(map(Column, ("topic", "partition", "from_offset", "to_offset")))
 

@@ -20,7 +20,7 @@ from kcli.flows.filters.grep import parse_grep
 from kcli.flows.filters.selection import PARTITIONER, Filter, KeyFilter, Selection, owner
 from kcli.flows.group_commits import GroupCommits
 from kcli.flows.reading import Chosen, GroupShare
-from kcli.output.record_json import rfc3339
+from kcli.output.template import rfc3339
 
 if TYPE_CHECKING:
     from kcli.commands.consume.decoding import Decoding

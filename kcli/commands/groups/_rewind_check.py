@@ -7,7 +7,7 @@ from kcli.commands.groups._watch_progress import new_watcher
 from kcli.commands.shared.changing import report_change
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.orderly_end import orderly_end
+from kcli.commands.shared.exit import orderly_end
 from kcli.commands.shared.usage import usage
 from kcli.flows.rewind.change import OffsetsChange
 from kcli.flows.rewind.check import check

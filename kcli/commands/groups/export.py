@@ -14,7 +14,7 @@ from kcli.commands.groups._options import (
 from kcli.commands.shared.cluster import unique
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.types import GROUP
+from kcli.commands.shared.options import GROUP
 from kcli.commands.shared.usage import usage
 
 OUTPUTS = ("csv", "ndjson")

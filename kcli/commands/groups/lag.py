@@ -9,8 +9,15 @@ from kcli.commands.shared.cluster import connect, open_admin, unique
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.garbage import uncollected
-from kcli.commands.shared.options import LIKE_A_DURATION, OUTPUT_KINDS, AttachedOption
-from kcli.commands.shared.types import DURATION, GROUP, TOPIC, CountType
+from kcli.commands.shared.options import (
+    DURATION,
+    GROUP,
+    LIKE_A_DURATION,
+    OUTPUT_KINDS,
+    TOPIC,
+    AttachedOption,
+    CountType,
+)
 from kcli.commands.shared.usage import usage
 
 SHORTEST_INTERVAL = 0.1

@@ -12,9 +12,9 @@ from kcli.commands.perf._load_flags import check_shares, check_warmup
 from kcli.commands.perf._report_options import check_report_flags
 from kcli.commands.perf._shares import shares
 from kcli.commands.perf._shown import Shown
+from kcli.commands.shared.check_permitted import check_permitted
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.permitted import check_permitted
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
 from kcli.core.consumer.consumer import Consumer

@@ -10,6 +10,7 @@ from kcli.commands.perf._configuration import client_configuration
 from kcli.commands.perf._load_flags import check_markable, check_warmup, values_of
 from kcli.commands.perf._report_options import check_report_flags
 from kcli.commands.perf._shown import Shown
+from kcli.commands.shared.check_permitted import check_permitted
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.load_target import (
@@ -20,7 +21,6 @@ from kcli.commands.shared.load_target import (
     records_per_second,
     size_range_text,
 )
-from kcli.commands.shared.permitted import check_permitted
 from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.flows.perf.end_to_end import EndToEndPart, measure_end_to_end
 from kcli.flows.perf.load_plan import LoadPart, LoadPlan

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from kcli.commands.shared.params import DELIMITER, SIZE_RANGE, Word
-from kcli.commands.shared.throughput import THROUGHPUT
-from kcli.commands.shared.types import TOPIC, CountType, DurationType
+from kcli.commands.shared.options import TOPIC, CountType, DurationType
+from kcli.commands.shared.params import DELIMITER, SIZE_RANGE, THROUGHPUT, Word
 
 Decorator = Callable[[Any], Any]
 _MOST_PROCESSES = 256

@@ -11,6 +11,7 @@ from kcli.commands.perf._load_flags import check_markable, check_shares, check_w
 from kcli.commands.perf._report_options import check_report_flags
 from kcli.commands.perf._shares import shares
 from kcli.commands.perf._shown import Shown
+from kcli.commands.shared.check_permitted import check_permitted
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.load_target import (
@@ -22,7 +23,6 @@ from kcli.commands.shared.load_target import (
     records_per_second,
     size_range_text,
 )
-from kcli.commands.shared.permitted import check_permitted
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import KcliError
 from kcli.core.options import ConsumerOptions, ProducerOptions

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from kcli.commands.shared.options import DurationType
 from kcli.commands.shared.params import Word
-from kcli.commands.shared.types import DurationType
 from kcli.commands.shared.usage import usage
 from kcli.flows.perf.limits import KEYS, parse_limit, unmeasured
 

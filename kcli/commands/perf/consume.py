@@ -9,7 +9,7 @@ from kcli.commands.perf._output import OUTPUTS
 from kcli.commands.perf._report_options import report_options
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.types import GROUP, DurationType
+from kcli.commands.shared.options import GROUP, DurationType
 
 
 @command(

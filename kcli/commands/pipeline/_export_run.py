@@ -34,8 +34,8 @@ from kcli.files.lock import file_lock
 from kcli.flows.rate import wait
 from kcli.flows.stop import Stop
 from kcli.output.progress import Progress, counted
-from kcli.output.record_json import rfc3339
 from kcli.output.sanitise import visible_line
+from kcli.output.template import rfc3339
 from kcli.pipeline import plan as ranges
 from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.export_plan import (

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from kcli.commands.shared.command import options
-from kcli.commands.shared.types import CountType
+from kcli.commands.shared.options import CountType
 
 F = TypeVar("F", bound=Callable[..., Any])
 

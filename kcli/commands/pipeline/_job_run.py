@@ -7,19 +7,17 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-from kcli.commands.shared.configuration import Configuration
+from kcli.commands.shared.configuration import Configuration, lacks_password
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.passwords import lacks_password
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import Refused, usage
 from kcli.core.errors import ConfigError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.extras import installation
 from kcli.flows.stop import Stop
-from kcli.output.listing import DOCUMENTS, NO_FIELDS
 from kcli.output.progress import Progress as ProgressLine
 from kcli.output.progress import counted, size_text
-from kcli.output.tables import Column
+from kcli.output.tables import DOCUMENTS, NO_FIELDS, Column
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
 from kcli.pipeline.job import Job, Progress, TaskResult
 from kcli.pipeline.report import Report, report_of

@@ -9,8 +9,8 @@ from kcli.commands.pipeline._job_options import job_options
 from kcli.commands.pipeline._outputs import REPORTS
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import POSITIVE_DURATION, TOPIC
 from kcli.commands.shared.params import OFFSET_WORDS, Word, instant, offset_range, parse_partitions
-from kcli.commands.shared.types import POSITIVE_DURATION, TOPIC
 from kcli.commands.shared.usage import usage
 
 FORMATS = ("parquet", "ndjson", "csv", "raw")

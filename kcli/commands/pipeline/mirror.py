@@ -8,9 +8,9 @@ from kcli.commands.pipeline._job_options import job_options
 from kcli.commands.pipeline._outputs import REPORTS
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import POSITIVE_DURATION
 from kcli.commands.shared.params import INSTANT, OFFSET_RANGE
 from kcli.commands.shared.two_clusters import from_option, map_topic_option, to_option, topics_option
-from kcli.commands.shared.types import POSITIVE_DURATION
 
 
 @command(

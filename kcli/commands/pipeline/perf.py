@@ -8,9 +8,8 @@ from kcli.commands.pipeline._job_options import job_options
 from kcli.commands.pipeline._outputs import REPORTS
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import SIZE_RANGE
-from kcli.commands.shared.throughput import THROUGHPUT
-from kcli.commands.shared.types import TOPIC, CountType, DurationType
+from kcli.commands.shared.options import TOPIC, CountType, DurationType
+from kcli.commands.shared.params import SIZE_RANGE, THROUGHPUT
 
 
 @command(

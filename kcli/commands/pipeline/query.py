@@ -7,8 +7,8 @@ import click
 from kcli.commands.pipeline._job_options import job_options
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import TOPIC, CountType
 from kcli.commands.shared.params import INSTANT, serde_option
-from kcli.commands.shared.types import TOPIC, CountType
 
 
 @command(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from kcli.commands.produce.input import encoded_key
 from kcli.commands.produce.report import report_dry_run
 from kcli.commands.produce.run import Run
-from kcli.commands.shared.permitted import check_permitted
+from kcli.commands.shared.check_permitted import check_permitted
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.errors import KcliError, NotFoundError

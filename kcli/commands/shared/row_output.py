@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kcli.commands.shared.context import Invocation
-from kcli.output.listing import NO_FIELDS, list_rows
-from kcli.output.tables import Column
+from kcli.output.tables import NO_FIELDS, Column, list_rows
 
 
 def print_rows(

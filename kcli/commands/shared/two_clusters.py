@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from kcli.commands.shared.types import PROFILE
+from kcli.commands.shared.options import PROFILE
 
 
 def from_option(what: str, *, required: bool) -> Callable[[Any], Any]:

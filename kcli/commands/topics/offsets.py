@@ -6,8 +6,8 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import TOPIC
 from kcli.commands.shared.params import OFFSET
-from kcli.commands.shared.types import TOPIC
 
 
 @command(

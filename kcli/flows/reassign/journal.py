@@ -13,9 +13,8 @@ import msgspec
 
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-from kcli.files.atomic import replace_file
+from kcli.files.atomic import make_private_folder, replace_file
 from kcli.files.lock import file_lock
-from kcli.files.private_folder import make_private_folder
 from kcli.files.xdg import state_home
 from kcli.flows.reassign.moves import Move
 from kcli.flows.reassign.plan_file import VERSION

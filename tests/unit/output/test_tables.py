@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kcli.output import envelope, style
-from kcli.output.listing import list_rows
 from kcli.output.stdout import Output
-from kcli.output.tables import Column, Screen
+from kcli.output.tables import Column, Screen, list_rows
 
 COLUMNS = (
     Column("name"),

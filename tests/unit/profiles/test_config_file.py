@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
-from kcli.profiles.config_file import ConfigFile
-from kcli.profiles.pairs import Pair, raise_error
+from kcli.profiles.config_file import ConfigFile, key_lines
+from kcli.profiles.profile import Pair, raise_error
 from kcli.profiles.secret_keys import absolute
-from kcli.profiles.toml_lines import key_lines
 
 TEXT = """\
 # mine

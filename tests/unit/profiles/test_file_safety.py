@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kcli.core.errors import ConfigError
-from kcli.profiles.private_files import check_private_files
+from kcli.profiles.file_safety import check_private_files
 from kcli.profiles.resolve import resolve
 from kcli.profiles.sources import Sources
 

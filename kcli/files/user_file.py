@@ -1,4 +1,4 @@
-"""Reads a small file of the user: bounded, never waiting for a writer, with the file's owner and mode."""
+"""A small file of the user: read bounded, never waiting for a writer, with owner and mode; whether it changed."""
 
 import os
 import stat
@@ -75,3 +75,15 @@ def _kind(mode: int) -> str:
     if stat.S_ISFIFO(mode):
         return "a named pipe"
     return "a folder" if stat.S_ISDIR(mode) else "no regular file"
+
+
+Version = tuple[int, int, int]
+
+
+def version_of(path: str) -> Version | None:
+    """Differs after the file was written, replaced, or made readable; None where there is none."""
+    try:
+        found = os.stat(os.path.expanduser(path))
+    except OSError:
+        return None
+    return found.st_ino, found.st_ctime_ns, found.st_size

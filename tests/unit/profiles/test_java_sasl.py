@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
-from kcli.profiles.jaas import parse_jaas
-from kcli.profiles.java_sasl import translated
-from kcli.profiles.pairs import Pair, raise_error
+from kcli.profiles.java_sasl import parse_jaas, translated
+from kcli.profiles.profile import Pair, raise_error
 from kcli.profiles.sifting import sifted
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

@@ -27,10 +27,8 @@ from kcli.core.options import ClientOptions
 from kcli.core.own_names import GROUP_PREFIXES
 from kcli.core.secret import Secret
 from kcli.files.xdg import cache_home
-from kcli.flows.completion.bash_word import bash_word, insertion
-from kcli.flows.completion.names_file import names_path, read_names, write_names
-from kcli.flows.completion.offered import offered
-from kcli.flows.completion.shell_words import literal, split_words
+from kcli.flows.completion.names_file import names_path, offered, read_names, write_names
+from kcli.flows.completion.shell_words import bash_word, insertion, literal, split_words
 from kcli.profiles.file_safety import check_private_files
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import FILE, SecretSource

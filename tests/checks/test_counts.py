@@ -29,7 +29,7 @@ MANY = {
     "commands/perf/_consume_run.py:{processes} processes": "one is not mentioned",
     "commands/perf/_kafka_lines.py:{(' steady state' if item['warmup_records'] else '')} records": "as Kafka writes it",
     "flows/perf/topic_end.py:{now} partitions": "more than there were",
-    "flows/inputs/failed.py:{len(items)} records": "not one",
+    "flows/inputs/parsers.py:{len(items)} records": "not one",
     "flows/rewind/scope.py:{len(named)} topics": "several, so that it is ambiguous",
     "profiles/secrets.py:{lines} lines": "more than one",
 }

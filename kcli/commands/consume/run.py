@@ -28,13 +28,12 @@ from kcli.core.errors import KcliError
 from kcli.core.positions import RangeSpec
 from kcli.core.records.run import RUN_BYTES
 from kcli.core.types import TopicPartition
-from kcli.flows.consume import ConsumeResult, consume
+from kcli.flows.consume.extent import Reading
+from kcli.flows.consume.group_commits import GroupCommits
+from kcli.flows.consume.run import ConsumeResult, consume
+from kcli.flows.consume.time_order import Merger, tail
 from kcli.flows.filters.selection import Selection
-from kcli.flows.group_commits import GroupCommits
-from kcli.flows.merge import Merger
-from kcli.flows.reading import Reading
 from kcli.flows.stop import Stop
-from kcli.flows.tail import tail
 from kcli.output.progress import counted
 from kcli.output.records import RecordSink, Written
 

@@ -11,12 +11,11 @@ from kcli.commands.shared.params import TopicPartitions
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.flows.transfer.exporting import Export, export_offsets, with_times
+from kcli.flows.transfer.exporting import Export, export_offsets, first_unread, with_times
 from kcli.flows.transfer.file import write_file
-from kcli.flows.transfer.first_unread import first_unread
-from kcli.flows.transfer.formats.gaps import comments
 from kcli.flows.transfer.formats.kafka_csv import csv_lines
 from kcli.flows.transfer.formats.ndjson import ndjson_lines
+from kcli.flows.transfer.formats.recognise import comments
 from kcli.flows.transfer.formats.zookeeper_text import can_be_written, zookeeper_lines
 from kcli.flows.transfer.saved_offset import SavedOffset
 from kcli.output.progress import counted

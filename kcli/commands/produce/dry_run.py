@@ -10,9 +10,9 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.options import ClientOptions
-from kcli.flows.failed_file import check_writable
-from kcli.flows.produce import ProduceRun
-from kcli.flows.produce_dry_run import DryProducer
+from kcli.flows.produce.dry_run import DryProducer
+from kcli.flows.produce.failed_file import check_writable
+from kcli.flows.produce.run import ProduceRun
 from kcli.flows.stop import Stop
 
 _CREATES, _PARTITIONS = "auto.create.topics.enable", "num.partitions"

@@ -14,9 +14,8 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition
-from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
-from kcli.flows.topic_sizes import TopicSize, topic_sizes
-from kcli.flows.topics.offsets import unknown_offsets
+from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at, unknown_offsets
+from kcli.flows.topics.sizes import TopicSize, topic_sizes
 
 
 def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool) -> int:

@@ -13,9 +13,9 @@ from kcli.core.cluster.metadata import OR_HIDDEN, PartitionView
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.types import Node, TopicPartition
-from kcli.flows.config_values import own_values
+from kcli.flows.configs.values import own_values
 from kcli.flows.groups.offsets import LogEnds
-from kcli.flows.topic_sizes import TopicSize
+from kcli.flows.topics.sizes import TopicSize
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 

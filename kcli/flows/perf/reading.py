@@ -18,12 +18,12 @@ from kcli.core.options import ConsumerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.records.run import RUN_BYTES
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.group_commits import GroupCommits
+from kcli.flows.consume.extent import Chosen, GroupShare
+from kcli.flows.consume.group_commits import GroupCommits
 from kcli.flows.perf.failure import Failure, failure_of
 from kcli.flows.perf.measurement import Interval, Measurement
 from kcli.flows.perf.read_figures import ReadFigures
 from kcli.flows.perf.run_context import RunContext
-from kcli.flows.reading import Chosen, GroupShare
 from kcli.output.progress import counted
 
 _LOOK = 0.1  # seconds between two looks at a request to stop

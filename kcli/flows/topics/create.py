@@ -21,7 +21,7 @@ from kcli.core.errors import BrokerError, ConfigError, KcliError, NotValidatedEr
 from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import on_topic
 from kcli.core.types import TopicSpec
-from kcli.flows.config_values import is_valid, own_values, same_value
+from kcli.flows.configs.values import is_valid, own_values, same_value
 from kcli.flows.permitted import denied_on_cluster, not_checked, refusal
 from kcli.flows.topics.partitions import many_partitions
 from kcli.output.progress import counted

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from kcli.flows.completion.bash_word import BashWord, bash_word, insertion
-from kcli.flows.completion.shell_words import literal, split_words
+from kcli.flows.completion.shell_words import BashWord, bash_word, insertion, literal, split_words
 
 BREAKS = " \t\n\"'@><=;|&(:"
 """bash's own ``COMP_WORDBREAKS``."""

@@ -1,6 +1,6 @@
 """Which names are offered."""
 
-from kcli.flows.completion.offered import LONGEST, MOST, offered
+from kcli.flows.completion.names_file import LONGEST, MOST, offered
 
 
 def test_names_that_begin_so_sorted_and_once() -> None:

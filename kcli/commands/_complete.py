@@ -29,10 +29,9 @@ from kcli.core.secret import Secret
 from kcli.files.xdg import cache_home
 from kcli.flows.completion.names_file import names_path, offered, read_names, write_names
 from kcli.flows.completion.shell_words import bash_word, insertion, literal, split_words
-from kcli.profiles.file_safety import check_private_files
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import FILE, SecretSource
-from kcli.profiles.secrets import read_secret_file
+from kcli.profiles.secrets import check_private_files, read_secret_file
 from kcli.profiles.sources import SANDBOX, SourceFiles
 
 LIMIT = 0.3

@@ -19,12 +19,11 @@ from kcli.core.secret import Secret
 from kcli.core.tokens.provider import with_tokens
 from kcli.output.progress import counted
 from kcli.output.tables import Column
-from kcli.profiles.file_safety import check_private_files
 from kcli.profiles.profile import Report
 from kcli.profiles.resolve import Resolved, no_broker, resolve
 from kcli.profiles.secret_command import command_words
 from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource, names_file
-from kcli.profiles.secrets import empty, no_keyring, read_secret_file
+from kcli.profiles.secrets import check_private_files, empty, no_keyring, read_secret_file
 from kcli.profiles.sources import BROKERS, Sources
 from kcli.serde.registry.addresses import addresses
 from kcli.serde.registry.options import RegistryOptions

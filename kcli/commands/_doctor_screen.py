@@ -9,10 +9,11 @@ from typing import Any
 
 from kcli.core.exit_codes import worst
 from kcli.flows.doctor.findings import FAILED, OK, SKIPPED, WARNING, Finding
+from kcli.output.listing import list_rows
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.stdout import Output
-from kcli.output.tables import Column, list_rows
+from kcli.output.tables import Column
 
 FINDING = (
     Column("target"),

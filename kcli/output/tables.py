@@ -1,4 +1,4 @@
-"""Rows of typed columns, printed as ``-o`` requires (``list_rows``). JSON forms are in ``envelope.py``, the table in
+"""Rows of typed columns, printed as ``-o`` requires. JSON forms are in ``envelope.py``, the table in
 ``style.py``.
 
 A row is a dict of JSON-ready values by column key; further keys appear in JSON only. None is unknown.
@@ -265,57 +265,3 @@ _SEPARATED: dict[str, tuple[str, str, Callable[[str], str]]] = {
     "name": ("", "", str),
 }
 """The separator, other characters that have to be escaped, and how."""
-
-
-DOCUMENTS = ("json", "ndjson", "yaml")
-"""The formats whose items have names for their values."""
-
-NO_FIELDS: Mapping[str, object] = {}
-
-
-def list_rows(
-    out: Output,
-    kind: str,
-    item: str,
-    columns: Sequence[Column],
-    *,
-    cluster: str | None = None,
-    warnings: Sequence[str] = (),
-    missing: Sequence[Mapping[str, object]] = (),
-    screen: Screen | None = None,
-    head: Mapping[str, object] = NO_FIELDS,
-) -> Rows:
-    """A list to be filled: ``with list_rows(out, "TopicList", "Topic", COLUMNS) as lines: lines.add({…})``.
-
-    ``warnings`` and ``missing`` are read at the end, so lists that grow meanwhile are complete. ``head``: further fields
-    of the document. ``screen`` is for a table that is shown again and again in its place.
-    """
-    form = out.list_kind()
-    if form in DOCUMENTS:
-        from kcli.output.envelope import document  # json
-
-        return document(
-            out, form, kind, item, columns, cluster=cluster, warnings=warnings, missing=missing, fields=head
-        )
-    if form in ("tsv", "csv", "name"):
-        return Separated(out, columns, form)
-    if form in ("table", "wide"):
-        from kcli.output.style import TableRows  # rich
-
-        return TableRows(out, columns, wide=form == "wide", screen=screen)
-    return Aligned(out, columns)
-
-
-def print_item(
-    out: Output,
-    kind: str,
-    values: Mapping[str, object],
-    *,
-    cluster: str | None,
-    warnings: Sequence[str],
-    missing: Sequence[Mapping[str, object]],
-) -> None:
-    """A list whose only item is ``values``."""
-    columns = [Column(key) for key in values]
-    with list_rows(out, kind, kind, columns, cluster=cluster, warnings=warnings, missing=missing) as rows:
-        rows.add(values)

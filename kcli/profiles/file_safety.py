@@ -1,23 +1,22 @@
-"""Whether a file that holds secrets (also a private key or a token that an option names), or commands that are run, is
-safe from other users. Pure, but for what ``check_private_files`` asks of the system.
+"""Whether a file that holds secrets, or commands that are run, is safe from other users. Pure.
 
-A file of somebody else is refused, since its owner can change what kcli does; a file that others can read is used with a
-warning. Files of root are trusted: root can do everything anyway.
+A file of somebody else is refused, since its owner can change what kcli does; a file that others can read is used
+with a warning. Files of root are trusted: root can do everything anyway.
 """
 
 import os
 import shlex
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kcli.core.errors import ConfigError
-from kcli.files.user_file import FileState, file_state
-from kcli.profiles.profile import Pair, Report, raise_error
+from kcli.files.user_file import FileState
+from kcli.profiles.profile import Pair
 from kcli.profiles.secret_keys import holds_secret, runs_command
 
 if TYPE_CHECKING:
-    from kcli.profiles.resolve import Resolved
+    pass
 
 
 _ROOT = 0
@@ -78,46 +77,3 @@ def warning(path: str, state: FileState, user: int) -> str | None:
             f"{path} holds secrets and is a symbolic link to {os.path.realpath(path)}: name that file instead"
         )
     return None
-
-
-_KEY, _TOKEN = "a private key", "a token"
-_CONTENT = {
-    "ssl_key_location": _KEY,
-    "ssl_keystore_location": _KEY,
-    "sasl_kerberos_keytab": _KEY,
-    "sasl_oauthbearer_token_file": _TOKEN,
-    "schema_registry_ssl_key_location": _KEY,
-}
-_BOTH = {
-    "ssl_certificate_location": ("ssl_key_location", "ssl_key_pem"),
-    "schema_registry_ssl_certificate_location": ("schema_registry_ssl_key_location",),
-}
-"""Certificates with their key in the same file, as OpenSSL's tools write them, unless one of these options names it."""
-
-
-def check_private_files(resolved: "Resolved", report: Report = raise_error) -> Iterator[str]:
-    """A warning for each file that is used and that others can read; a file that they can change is reported as an error,
-    as a password file is. The group counts where the file is the user's own: groups such as Debian's ssl-cert are there
-    to read keys of root.
-    """
-    values = {**resolved.values, **resolved.registry}
-    both = {name: _KEY for name, keys in _BOTH.items() if not any(map(values.get, keys))}
-    content = {**_CONTENT, **both}
-    for name, held in content.items():
-        path = os.path.expanduser(str(values.get(name, "")))
-        if not path or not (name in resolved.registry or resolved.uses(name)):
-            continue
-        try:
-            state = file_state(path)
-        except OSError:
-            continue  # its use is an error that says why
-        if (error := refusal(path, state, os.getuid(), held)) is not None:
-            report(error)
-        elif _others_can_read(state):
-            what = f"{path} ({resolved.spelled(name)}) holds {held}"
-            yield f"{what}, and other users can read it: chmod 600 {shlex.quote(path)}"
-
-
-def _others_can_read(state: FileState) -> bool:
-    own = state.owner == os.getuid()
-    return state.is_file and bool(state.mode & (stat.S_IRWXO | (stat.S_IRWXG if own else 0)))

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from kcli.core.errors import ConfigError, KcliError
 from kcli.files.atomic import FileError, replace_file
+from kcli.output.listing import list_rows
 from kcli.output.stdout import Output
 from kcli.output.tables import Column as Field
-from kcli.output.tables import list_rows, time_text
+from kcli.output.tables import time_text
 from kcli.tui import figures
 from kcli.tui.columns import Column
 

@@ -14,7 +14,8 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.core.admin.configs import ConfigEntry, ConfigResource
 from kcli.flows.configs.key_changes import HIDDEN
 from kcli.flows.configs.resources import described, shown_name
-from kcli.output.tables import Column, list_rows
+from kcli.output.listing import list_rows
+from kcli.output.tables import Column
 
 _COLUMNS = (
     Column("name"),

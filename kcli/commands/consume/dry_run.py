@@ -9,8 +9,9 @@ from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.positions import RangeSpec
 from kcli.core.types import TopicPartition
+from kcli.output.listing import list_rows
 from kcli.output.sanitise import visible_line
-from kcli.output.tables import Column, list_rows
+from kcli.output.tables import Column
 
 COLUMNS = tuple(map(Column, ("topic", "partition", "from_offset", "to_offset")))
 

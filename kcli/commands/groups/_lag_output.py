@@ -10,7 +10,8 @@ from typing import Any
 from kcli.commands.groups._lag_rows import KINDS, columns
 from kcli.commands.shared.context import Invocation
 from kcli.output.blocks import Block
-from kcli.output.tables import Column, Rows, Screen, list_rows, time_text
+from kcli.output.listing import list_rows
+from kcli.output.tables import Column, Rows, Screen, time_text
 
 _HOME_AND_CLEAR = "\x1b[H\x1b[J"
 _OTHER_LINES = 2

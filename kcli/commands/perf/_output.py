@@ -11,8 +11,9 @@ from kcli.commands.shared.options import OUTPUT_KINDS
 from kcli.commands.shared.row_output import print_rows
 from kcli.flows.perf.limits import latency_text
 from kcli.flows.perf.result import PERCENTILES
+from kcli.output.listing import DOCUMENTS, list_rows
 from kcli.output.progress import counted, size_text
-from kcli.output.tables import DOCUMENTS, Column, list_rows
+from kcli.output.tables import Column
 
 OUTPUTS = (*(kind for kind in OUTPUT_KINDS if kind != "name"), "kafka")
 """The formats of tests."""

@@ -15,9 +15,10 @@ from kcli.core.errors import ConfigError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.extras import installation
 from kcli.flows.stop import Stop
+from kcli.output.listing import DOCUMENTS, NO_FIELDS
 from kcli.output.progress import Progress as ProgressLine
 from kcli.output.progress import counted, size_text
-from kcli.output.tables import DOCUMENTS, NO_FIELDS, Column
+from kcli.output.tables import Column
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
 from kcli.pipeline.job import Job, Progress, TaskResult
 from kcli.pipeline.report import Report, report_of

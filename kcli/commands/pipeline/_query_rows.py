@@ -7,8 +7,9 @@ from typing import Any
 from kcli.commands.pipeline._job_run import spark_conf
 from kcli.commands.shared.context import Invocation
 from kcli.flows.stop import Stop
+from kcli.output.listing import DOCUMENTS, list_rows
 from kcli.output.progress import Progress, counted
-from kcli.output.tables import DOCUMENTS, Column, list_rows
+from kcli.output.tables import Column
 from kcli.pipeline.result_values import item_maker, with_text_cells
 from kcli.pipeline.spark.conf import LIGHT, SQL
 from kcli.pipeline.spark.progress import shown_on

@@ -23,8 +23,9 @@ from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.flows.mirror.routes import Route, parse_renames, plan_routes, select_topics
 from kcli.flows.stop import Stop
+from kcli.output.listing import DOCUMENTS
 from kcli.output.progress import counted
-from kcli.output.tables import DOCUMENTS, Column
+from kcli.output.tables import Column
 from kcli.pipeline.job import Job
 from kcli.pipeline.kernels.compare import CompareSettings, CompareTask, reading
 from kcli.pipeline.plan import Slice, pin

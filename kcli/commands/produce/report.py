@@ -136,6 +136,6 @@ def _document(
 
 
 def _print(inv: Invocation, kind: str, values: Mapping[str, object], cluster: str | None) -> None:
-    from kcli.output.tables import print_item  # only with -o json and ndjson
+    from kcli.output.listing import print_item  # only with -o json and ndjson
 
     print_item(inv.out, kind, values, cluster=cluster, warnings=inv.talk.warnings, missing=inv.missing)

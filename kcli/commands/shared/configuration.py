@@ -20,11 +20,10 @@ from kcli.core.secret import Secret
 from kcli.output.sanitise import visible
 from kcli.output.talk import Talk
 from kcli.profiles.applicability import Unused, check, unused_options
-from kcli.profiles.file_safety import check_private_files
 from kcli.profiles.profile import COMMAND_LINE, Profile
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
 from kcli.profiles.secret_keys import SecretSource
-from kcli.profiles.secrets import SecretReader
+from kcli.profiles.secrets import SecretReader, check_private_files
 from kcli.profiles.sources import Sources
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kcli.commands.shared.context import Invocation
-from kcli.output.tables import NO_FIELDS, Column, list_rows
+from kcli.output.listing import NO_FIELDS, list_rows
+from kcli.output.tables import Column
 
 
 def print_rows(

@@ -20,9 +20,9 @@ from kcli.core.positions import OffsetSpec, RangeSpec, check_times, parse_instan
 from kcli.core.topic_names import check_topic
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
 from kcli.pipeline.plan import Slice
-from kcli.profiles.file_safety import check_private_files
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import SecretSource, holds_secret, is_registry_key, source_key
+from kcli.profiles.secrets import check_private_files
 from kcli.profiles.sources import SourceFiles, Sources
 from kcli.sandbox.discovery import options_of
 from kcli.serde.names import parse_serdes

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from kcli.output.blocks import Block, Frame
+from kcli.output.listing import list_rows
 from kcli.output.stdout import Output
-from kcli.output.tables import Column, list_rows
+from kcli.output.tables import Column
 
 COLUMNS = (Column("group"), Column("topic"), Column("number", "number"), Column("at", "time"), Column("note"))
 FRAME = Frame(3, {"note": None}, {"topic": ["a", "b%s", "c"]})

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kcli.output import envelope, style
+from kcli.output.listing import list_rows
 from kcli.output.stdout import Output
-from kcli.output.tables import Column, Screen, list_rows
+from kcli.output.tables import Column, Screen
 
 COLUMNS = (
     Column("name"),

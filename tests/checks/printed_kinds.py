@@ -30,9 +30,9 @@ ELSEWHERE = {
         "ProduceReport ProduceReport KEYS",
         "ProducePlan ProducePlan ('topic','partitions','lines','failed','bad_input')",
     ],
-    "commands/topics/_rows.py:print_descriptions": ["TopicDescriptionList TopicDescription DESCRIPTION"],
-    "commands/topics/_reading.py:list_topics": ["TopicList Topic (*view.LIST,*view.SIZES)"],
-    "commands/topics/_reading.py:topic_offsets": ["TopicOffsetList TopicOffset view.ENDS+view.TIMES"],
+    "commands/topics/_tables.py:print_descriptions": ["TopicDescriptionList TopicDescription DESCRIPTION"],
+    "commands/topics/_tables.py:list_topics": ["TopicList Topic (*LIST,*SIZES)"],
+    "commands/topics/_tables.py:topic_offsets": ["TopicOffsetList TopicOffset ENDS+TIMES"],
     "commands/txn/_describing.py:_describe_id": [
         "TransactionDescriptionList TransactionDescription view.TRANSACTION"
     ],
@@ -51,8 +51,8 @@ ELSEWHERE = {
     "commands/perf/_output.py:_print_latencies": [],  # a table for people
     "commands/pipeline/_job_run.py:print_report": [],  # its callers have the columns
     "commands/pipeline/_query_rows.py:_print": ["QueryResult QueryRow ()"],  # those of the query
-    "commands/shared/changing.py:_Run._show_only": [],  # schemas are made from the columns
-    "commands/shared/changing.py:_Run._print_report": [],
+    "commands/shared/changing.py:_ChangeRun._show_only": [],  # schemas are made from the columns
+    "commands/shared/changing.py:_ChangeRun._print_report": [],
     "commands/shared/row_output.py:print_rows": [],
     "output/tables.py:print_item": [],
     "tui/export.py:rendered": [],

@@ -18,7 +18,7 @@ SANITISED = (
     "output/tables.py:Separated.add_block", "output/tables.py:Separated._line",
     "commands/shared/exit.py:print_error", "commands/shared/exit.py:print_traceback",
     "commands/shared/confirm.py:_answer", "commands/shared/confirm.py:_answered",
-    "commands/_cluster_rows.py:print_state", "commands/topics/_rows.py:print_descriptions",
+    "commands/_cluster_rows.py:print_state", "commands/topics/_tables.py:print_descriptions",
     "commands/_doctor_screen.py:Screen._line", "commands/groups/_describe_run.py:DescribeRun._print",
     "commands/_sandbox_run.py:_log_line", "commands/txn/_describing.py:_describe_id",
 )  # fmt: skip

@@ -81,7 +81,7 @@ def run(inv: Invocation, **given: Any) -> int:
         with inv.first_contact(client.bootstrap_servers):
             consumer.connect(inv.timeout)
         consumers.append(consumer)
-        reading = _Run(inv, consumer, topics, spec, chosen, asked, decoding, commit=commit)
+        reading = _ConsumeRun(inv, consumer, topics, spec, chosen, asked, decoding, commit=commit)
         if inv.dry_run:
             from kcli.commands.consume.dry_run import dry_run  # only with --dry-run
 
@@ -121,7 +121,7 @@ def _decoding(inv: Invocation, asked: ConsumeOptions, topics: Topics) -> "Decodi
     return decoding(inv, asked, topics.names if not topics.several else ())
 
 
-class _Run:
+class _ConsumeRun:
     """The reading of one run, after the first contact. ``result`` has the figures so far."""
 
     def __init__(

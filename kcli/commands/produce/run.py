@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kcli.flows.produce.failed_file import FailedFile
 
 
-class Run:
+class SendingRun:
     """One run, from the files that it keeps to its report. ``stack`` closes what it opens."""
 
     producer: Producer

@@ -32,6 +32,6 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: Any) -> int:
 
     Without a TOPIC: of all topics but the cluster's own.
     """
-    from kcli.commands.topics import _reading as run  # clients are loaded when the command runs
+    from kcli.commands.topics import _tables as run  # clients are loaded when the command runs
 
     return run.topic_offsets(inv, names, when)

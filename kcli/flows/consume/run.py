@@ -72,7 +72,7 @@ def consume(
     """Reads to the end of ``reading``. ``skip_corrupt`` is called with each skipped batch; None: a corrupt batch ends
     it.
     """
-    run = _Run(sink, selection or Selection(), limit, merger, skip_corrupt)
+    run = _ReadLoop(sink, selection or Selection(), limit, merger, skip_corrupt)
     started = heard = time.monotonic()
     stop.wake(consumer.wakeup)
     while not (stop or run.full() or reading.done):
@@ -109,7 +109,7 @@ def consume(
     return run.result
 
 
-def _write(run: "_Run", batches: list[FetchedBatch], reading: Reading) -> None:
+def _write(run: "_ReadLoop", batches: list[FetchedBatch], reading: Reading) -> None:
     """Writes, flushes and reports it to the reading. After an error, what came before it is flushed and counted."""
     try:
         whole = run.write_batches(batches)
@@ -121,7 +121,7 @@ def _write(run: "_Run", batches: list[FetchedBatch], reading: Reading) -> None:
     reading.flushed(None if whole else run.written)
 
 
-class _Run:
+class _ReadLoop:
     """Passes the batches of one run to the sink. ``written`` are the next offsets after what was written of one poll."""
 
     def __init__(

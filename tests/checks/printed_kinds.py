@@ -54,7 +54,7 @@ ELSEWHERE = {
     "commands/shared/changing.py:_ChangeRun._show_only": [],  # schemas are made from the columns
     "commands/shared/changing.py:_ChangeRun._print_report": [],
     "commands/shared/row_output.py:print_rows": [],
-    "output/tables.py:print_item": [],
+    "output/listing.py:print_item": [],
     "tui/export.py:rendered": [],
 }
 """``file:function`` below ``kcli/``, and for each kind that it prints: document, item, and columns in the names of the

@@ -25,7 +25,7 @@ MANY = {
     "commands/perf/_load_flags.py:{processes} processes": "more than there are records",
     "commands/perf/_produce_run.py:{flags['processes']} processes": "one is not mentioned",
     "commands/configs/_names.py:{(ctx.command_path if ctx else 'kcli')} topics": "no number",
-    "commands/topics/_rows.py:{' or '.join(kinds)} partitions": "no number",
+    "commands/topics/_tables.py:{' or '.join(kinds)} partitions": "no number",
     "commands/perf/_consume_run.py:{processes} processes": "one is not mentioned",
     "commands/perf/_kafka_lines.py:{(' steady state' if item['warmup_records'] else '')} records": "as Kafka writes it",
     "flows/perf/topic_end.py:{now} partitions": "more than there were",

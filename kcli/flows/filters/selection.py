@@ -1,5 +1,5 @@
-"""The filters of a run combined: a record must pass all of them. Counts the scanned records. ``BatchFields`` is a batch as
-filters see it: bytes and columns, each computed when first needed.
+"""The filters of a run combined: a record must pass all of them. Counts the scanned records. ``BatchFields`` is a batch
+as filters see it: bytes and columns, each computed when first needed.
 
 ``--key`` is one of them. It reads only the partition to which producers write the key: by murmur2, the partitioner of
 Java and most other clients, for the current number of partitions.

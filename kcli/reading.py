@@ -8,11 +8,9 @@ from kcli.core.consumer.topic_records import TopicRecords
 from kcli.core.consumer.topic_records import read_topic as read_topic_with_options
 from kcli.core.errors import ConfigError
 from kcli.core.options import ConsumerOptions, given, option_names
-from kcli.profiles.private_files import check_private_files
 from kcli.profiles.resolve import resolve
-from kcli.profiles.secrets import SecretReader
-from kcli.profiles.source_files import SourceFiles
-from kcli.profiles.sources import Sources
+from kcli.profiles.secrets import SecretReader, check_private_files
+from kcli.profiles.sources import SourceFiles, Sources
 from kcli.sandbox.discovery import options_of
 
 

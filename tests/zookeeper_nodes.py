@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable
 
 from kcli.core.errors import KcliError
 from kcli.flows.rewind.plan import NotPossibleError
-from kcli.flows.transfer.zookeeper.hosts import Hosts
-from kcli.flows.transfer.zookeeper.session import Node, Write
+from kcli.flows.transfer.zookeeper.session import Hosts, Node, Write
 
 
 class Nodes:

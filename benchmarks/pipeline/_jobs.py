@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from kcli.commands.pipeline._query_run import source_columns
-
 from benchmarks.pipeline._host import SLOTS
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.options import ConsumerOptions
@@ -19,6 +17,7 @@ from kcli.core.positions import RangeSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.stop import Stop
 from kcli.pipeline.cluster_ref import ClusterRef
+from kcli.pipeline.drivers.query import source_columns
 from kcli.pipeline.export_plan import planned_slices
 from kcli.pipeline.job import Job
 from kcli.pipeline.kernels.compare import CompareSettings, CompareTask

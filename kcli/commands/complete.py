@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FrameType, ModuleType
 from typing import NamedTuple, NoReturn
 
-from kcli.commands.shared.cluster_words import ClusterWords, cluster_words
+from kcli.commands.shared.global_values import ClusterWords, cluster_words
 from kcli.commands.shared.sources import sources_of
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError, KcliError
@@ -29,12 +29,10 @@ from kcli.core.secret import Secret
 from kcli.files.xdg import cache_home
 from kcli.flows.completion.names import names_path, offered, read_names, write_names
 from kcli.flows.completion.shell_words import bash_word, insertion, literal, split_words
-from kcli.profiles.private_files import check_private_files
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import FILE, SecretSource
-from kcli.profiles.secrets import read_secret_file
-from kcli.profiles.source_files import SourceFiles
-from kcli.profiles.sources import SANDBOX
+from kcli.profiles.secrets import check_private_files, read_secret_file
+from kcli.profiles.sources import SANDBOX, SourceFiles
 
 LIMIT = 0.3
 """Seconds for the request to the cluster, connecting included; and as many for reading the configuration."""

@@ -7,10 +7,10 @@ import click
 from kcli.commands.shared.command import Group, command
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.help import concept_text, show_help
-from kcli.commands.shared.types import OfferedType
+from kcli.commands.shared.options import OfferedType
 from kcli.commands.shared.usage import nearest, usage
 from kcli.docgen.topics import CONCEPTS, OPTIONS, PROFILES, RELATED, TOPICS
-from kcli.output.pager import page
+from kcli.output.terminal import page
 
 
 @command(

@@ -9,11 +9,10 @@ import click
 from kcli.commands.help import context_of
 from kcli.commands.shared.command import command
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.types import OfferedType
+from kcli.commands.shared.options import OfferedType
 from kcli.docgen.describe import walk
 from kcli.docgen.topics import CONCEPTS, OPTIONS
-from kcli.output.pager import page, shown_by
-from kcli.output.terminal import is_terminal, terminal_size
+from kcli.output.terminal import is_terminal, page, shown_by, terminal_size
 
 _WIDEST = 100
 

@@ -6,8 +6,8 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import OfferedType
 from kcli.commands.shared.row_output import print_rows
-from kcli.commands.shared.types import OfferedType
 from kcli.commands.shared.usage import nearest, usage
 from kcli.docgen import kinds as catalogue
 from kcli.output.tables import Column

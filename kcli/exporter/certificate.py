@@ -17,7 +17,7 @@ from kcli.core.net.tls.pem_files import (
     unusable,
 )
 from kcli.core.secret import Secret
-from kcli.files.reading import FileState, read_bounded
+from kcli.files.user_file import FileState, read_bounded
 from kcli.profiles.file_safety import refusal
 
 _CERTIFICATE, _KEY, _CLIENT_CA = "--tls-certificate", "--tls-key", "--tls-client-ca"

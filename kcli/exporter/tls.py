@@ -8,7 +8,7 @@ from threading import Lock
 
 from kcli.core.errors import ConfigError
 from kcli.exporter.certificate import server_context
-from kcli.files.watched import Version, version_of
+from kcli.files.user_file import Version, version_of
 
 
 class ServerTls:

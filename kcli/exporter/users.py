@@ -12,8 +12,7 @@ from threading import Lock
 
 from kcli.core.errors import ConfigError
 from kcli.exporter.sha_crypt import MOST_ROUNDS, is_hash, matches
-from kcli.files.reading import read_bounded
-from kcli.files.watched import version_of
+from kcli.files.user_file import read_bounded, version_of
 from kcli.profiles.file_safety import refusal
 
 _NOBODY = "$6$" + "0" * 16 + "$" + "." * 86

@@ -1,11 +1,47 @@
-"""Files that are written atomically: to a temporary file, synced, renamed, and the folder synced."""
+"""Writes the files that kcli keeps, atomically: to a temporary file, synced, renamed, and the folder synced.
+
+Also the folders that only this user may read, and errors of the system about a file as texts.
+"""
 
 import contextlib
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from kcli.core.errors import KcliError
-from kcli.files.system_errors import naming
+
+_FULL = "free space there, then run it again"
+_REMEDIES = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: "choose a file system that holds files of this size",
+    errno.EROFS: "choose a folder that can be written",
+    errno.EACCES: "check who may read and write it: ls -ld PATH",
+    errno.EPERM: "check who may read and write it: ls -ld PATH",
+    errno.ENOENT: "check the path: all folders of it have to exist",
+    errno.ENOTDIR: "check the path: all but its last part have to be folders",
+    errno.EISDIR: "name a file, not a folder",
+}
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Errors of the system in the block have ``path``: those of a descriptor have none, and temporary files have
+    names that the user does not know.
+    """
+    try:
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = path, None
+        raise
+
+
+def described(error: OSError) -> tuple[str, str, str]:
+    """What, why and do of an error that has a file name; no remedy where none is known."""
+    path = os.fsdecode(error.filename)
+    return f"{path}: {error.strerror}", "", _REMEDIES.get(error.errno or 0, "").replace("PATH", path)
 
 
 class FileError(KcliError):
@@ -48,3 +84,17 @@ def sync_folder(path: str) -> None:
             os.fsync(fd)
         finally:
             os.close(fd)
+
+
+def make_private_folder(folder: Path, failure: type[KcliError]) -> None:
+    """Creates the folder, on disk on return; raises ``failure`` if that is not possible."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.chmod(folder, 0o700)
+        sync_folder(str(folder.parent))
+    except OSError as error:
+        raise failure(
+            f"cannot create the directory {folder}",
+            why=(error.strerror or str(error)).lower(),
+            do="set XDG_STATE_HOME to a writable directory",
+        ) from None

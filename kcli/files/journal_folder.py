@@ -10,8 +10,7 @@ from urllib.parse import quote
 import msgspec
 
 from kcli.core.errors import KcliError
-from kcli.files.atomic import replace_file
-from kcli.files.private_folder import make_private_folder
+from kcli.files.atomic import make_private_folder, replace_file
 from kcli.files.xdg import state_home
 
 J = TypeVar("J", bound=msgspec.Struct)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.files.system_errors import naming
+from kcli.files.atomic import naming
 
 
 class LockedError(KcliError):

@@ -13,12 +13,11 @@ from kcli.core.net.tls.context import tls_context, unverified
 from kcli.core.options import ClientOptions, build, key_of
 from kcli.core.secret import Secret
 from kcli.core.tokens.provider import with_tokens
-from kcli.profiles.pairs import Report
-from kcli.profiles.private_files import check_private_files
+from kcli.profiles.profile import Report
 from kcli.profiles.resolve import Resolved, no_broker, resolve
 from kcli.profiles.secret_command import command_words
 from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource, lacks_password, names_file
-from kcli.profiles.secrets import empty, no_keyring, read_secret_file
+from kcli.profiles.secrets import check_private_files, empty, no_keyring, read_secret_file
 from kcli.profiles.sources import BROKERS, Sources
 from kcli.serde.registry.addresses import addresses
 from kcli.serde.registry.options import RegistryOptions

@@ -1,6 +1,10 @@
-"""``--rate``: a token bucket that fills steadily. The bucket is pure; ``wait`` can be interrupted by a stop."""
+"""``--rate``: a token bucket that fills steadily; and tasks that a loop runs again and again. Both are pure but for the
+clock; ``wait`` can be interrupted by a stop.
+"""
 
 import select
+import time
+from collections.abc import Callable
 
 from kcli.flows.stop import Stop
 
@@ -29,3 +33,21 @@ def wait(seconds: float, stop: Stop) -> None:
         poller = select.poll()
         poller.register(stop.fileno(), select.POLLIN)
         poller.poll(round(seconds * 1000))
+
+
+class Periodic:
+    """A task that is due when ``interval`` seconds have passed since its last call ended, or since the start."""
+
+    def __init__(self, interval: float, task: Callable[[], object]) -> None:
+        self._interval = interval
+        self._task = task
+        self._due = time.monotonic() + interval
+
+    def is_due(self, now: float) -> bool:
+        """Whether it should be run; ``now`` is the monotonic clock."""
+        return now >= self._due
+
+    def run(self) -> None:
+        """Runs the task."""
+        self._task()
+        self._due = time.monotonic() + self._interval

@@ -19,14 +19,14 @@ from kcli.core.options import ProducerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
-from kcli.flows.ack_tracker import AckTracker
-from kcli.flows.consume import ConsumeResult, consume
-from kcli.flows.consumed_partitions import GroupShare, Reading
-from kcli.flows.group_commits import GroupCommits
+from kcli.flows.consume.extent import GroupShare, Reading
+from kcli.flows.consume.group_commits import GroupCommits
+from kcli.flows.consume.run import ConsumeResult, consume
 from kcli.flows.inputs.feed import Feed
 from kcli.flows.inputs.input_format import InputFormat
-from kcli.flows.outcomes import Outcomes
-from kcli.flows.produce import ProduceResult, ProduceRun, Sending
+from kcli.flows.produce.ack_tracker import AckTracker
+from kcli.flows.produce.line_outcomes import Outcomes
+from kcli.flows.produce.run import ProduceResult, ProduceRun, Sending
 from kcli.flows.stop import Stop
 
 _CHUNK_LINES = 10_000

@@ -15,9 +15,8 @@ import sys
 from collections.abc import Mapping
 from typing import IO, Any, BinaryIO
 
-from kcli.output.pager import paged
 from kcli.output.sanitise import visible
-from kcli.output.terminal import is_terminal, terminal_size, wants_colour
+from kcli.output.terminal import is_terminal, paged, terminal_size, wants_colour
 
 
 class _Counted(io.RawIOBase):

@@ -1,4 +1,5 @@
-"""Rows of typed columns, printed as ``-o`` requires. JSON forms are in ``envelope.py``, the table in ``style.py``.
+"""Rows of typed columns, printed as ``-o`` requires. JSON forms are in ``envelope.py``, the table in
+``style.py``.
 
 A row is a dict of JSON-ready values by column key; further keys appear in JSON only. None is unknown.
 """
@@ -10,10 +11,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from kcli.output.sanitise import visible_line
+from kcli.output.stdout import Output
 
 if TYPE_CHECKING:
     from kcli.output.blocks import Block, BlockLines
     from kcli.output.stdout import Output
+
 
 Row = Mapping[str, Any]
 R = TypeVar("R")

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, build, key_of, option_names
 from kcli.core.secret import Secret
-from kcli.profiles.pairs import COMMAND_LINE
+from kcli.profiles.profile import COMMAND_LINE
 from kcli.profiles.resolve import Resolved, resolve
 from kcli.profiles.secret_keys import SecretSource
 from kcli.profiles.secrets import SecretReader
-from kcli.profiles.source_files import SourceFiles
-from kcli.profiles.sources import Sources, is_sandbox
+from kcli.profiles.sources import SourceFiles, Sources, is_sandbox
 from kcli.serde.registry.options import RegistryOptions
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741

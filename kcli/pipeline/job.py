@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from kcli.core.cluster.retry import classify_error
 from kcli.core.errors import ConnectError, KcliError, TimedOutError
 from kcli.core.exit_codes import ExitCode
-from kcli.files.system_errors import described
+from kcli.files.atomic import described
 
 ATTEMPTS = 4
 """How often a task is begun, as ``spark.task.maxFailures``."""

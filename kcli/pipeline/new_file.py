@@ -12,8 +12,7 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kcli.files.atomic import sync_folder
-from kcli.files.system_errors import naming
+from kcli.files.atomic import naming, sync_folder
 
 TEMPORARY = ".tmp"
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}

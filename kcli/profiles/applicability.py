@@ -7,7 +7,7 @@ from typing import Any
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions, key_of, option_names
-from kcli.profiles.pairs import COMMAND_LINE
+from kcli.profiles.profile import COMMAND_LINE
 from kcli.profiles.resolve import Resolved
 
 Unused = tuple[str, str]

@@ -24,8 +24,7 @@ from typing import Any
 
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
-from kcli.profiles.pairs import Pair, Report
-from kcli.profiles.profile import COLORS, MARKS, Profile
+from kcli.profiles.profile import COLORS, MARKS, Pair, Profile, Report
 from kcli.profiles.secret_keys import COMMAND, absolute, source_key
 
 _KeyPath = tuple[str, ...]

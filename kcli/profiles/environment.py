@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from kcli.core.near_names import near_names
 from kcli.core.options import is_option
-from kcli.profiles.pairs import Pair
-from kcli.profiles.profile import MARKS
+from kcli.profiles.profile import MARKS, Pair
 from kcli.profiles.secret_keys import is_secret_key
 
 KCLI_FLAGS = {

@@ -8,11 +8,16 @@ import os
 import shlex
 import stat
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from kcli.core.errors import ConfigError
-from kcli.files.reading import FileState
-from kcli.profiles.pairs import Pair
+from kcli.files.user_file import FileState
+from kcli.profiles.profile import Pair
 from kcli.profiles.secret_keys import holds_secret, runs_command
+
+if TYPE_CHECKING:
+    pass
+
 
 _ROOT = 0
 

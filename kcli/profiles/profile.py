@@ -1,9 +1,34 @@
-"""A profile: the options of one cluster under a name, and the marks that protect it. Pure."""
+"""A profile: the options of one cluster under a name, and the marks that protect it; options as pairs of texts, as every
+source
 
-from collections.abc import Mapping
+gives them. Pure.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from kcli.profiles.pairs import Pair
+from kcli.core.errors import ConfigError
+
+COMMAND_LINE = "-X"
+
+
+class Pair(NamedTuple):
+    """``origin``: the option, variable or ``file:line`` that gave it."""
+
+    key: str
+    text: str
+    origin: str
+
+
+Report = Callable[[ConfigError], None]
+"""Is called with each error. It raises it, or keeps it (``kcli config check`` lists them all)."""
+
+
+def raise_error(error: ConfigError) -> None:
+    """The ``Report`` of a run: the first error ends it."""
+    raise error
+
 
 COLORS = ("red", "green", "yellow", "blue", "magenta", "cyan")
 MARKS = {

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kcli.core.errors import ConfigError
-from kcli.profiles.pairs import Pair, Report, raise_error
+from kcli.profiles.profile import Pair, Report, raise_error
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 _JAVA, _LIBRDKAFKA = "Java's .properties", "librdkafka's key=value lines"

@@ -25,21 +25,19 @@ from kcli.core.options import (
 )
 from kcli.core.secret import Secret
 from kcli.profiles.file_safety import changeable, check_content
-from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
-from kcli.profiles.placeholders import check_literal
-from kcli.profiles.profile import MARKS, Profile
+from kcli.profiles.profile import COMMAND_LINE, MARKS, Pair, Profile, Report, raise_error
 from kcli.profiles.secret_keys import (
     COMMAND,
     JAAS,
     TOKEN_COMMAND,
     SecretSource,
     holds_secret,
+    is_registry_key,
     secret_source,
     source_key,
 )
-from kcli.profiles.sifting import check_protocol, is_refused, sifted, without_other_mechanisms
+from kcli.profiles.sifting import check_literal, check_protocol, is_refused, sifted, without_other_mechanisms
 from kcli.profiles.sources import BROKERS, Gathered, Sources, gather
-from kcli.serde.registry.keys import is_registry_key
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 

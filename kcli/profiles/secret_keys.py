@@ -1,7 +1,7 @@
 """The options that hold secrets, and the keys that say where such a secret is read from. Pure.
 
 For a secret K: ``K_file`` names a file, ``K_command`` a command that prints it, and the value ``keyring:SERVICE/USER``
-an entry of the system's keyring. Nothing is read here (``secrets.py``).
+an entry of the system's keyring. Nothing is read here (``secrets.py``). Keys of the schema registry are known here, too.
 """
 
 import dataclasses
@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import is_option, option_field
-from kcli.serde.registry.keys import is_registry_key
+
+_OF_REGISTRY = ("schema.registry.", "basic.auth.", "bearer.auth.")
+
+
+def is_registry_key(key: str) -> bool:
+    """Whether ``key`` is a key of the registry, even if misspelled."""
+    return key.startswith(_OF_REGISTRY)
+
 
 FILE, COMMAND, KEYRING = "file", "command", "keyring"
 KEYRING_PREFIX = "keyring:"

@@ -1,15 +1,16 @@
 """What is given to a client before it is parsed: options of other clients are set aside, and what this version cannot
-obey is refused, as going on without it would reach another cluster, or the same one unprotected. Pure.
+obey is refused, as going on without it would reach another cluster, or the same one unprotected: options, and
+values that other programs would replace, as ``${env:PASSWORD}``. Pure.
 """
 
+import re
 from collections.abc import Sequence
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import field_of, is_option, mechanisms_of, option_field
 from kcli.profiles.environment import KAFKA_PREFIX
-from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
-from kcli.profiles.secret_keys import source_key
-from kcli.serde.registry.keys import is_registry_key
+from kcli.profiles.profile import COMMAND_LINE, Pair, Report, raise_error
+from kcli.profiles.secret_keys import is_registry_key, is_secret_key, source_key
 
 _PROTOCOL = "security.protocol"
 _MECHANISM = "sasl.mechanism"
@@ -207,3 +208,34 @@ def _without_sasl(pair: Pair, protocol: str) -> ConfigError:
 def _named(said: str, origin: str) -> str:
     """``sasl.mechanism (-X)``; a variable's name says by itself where it is."""
     return f"{said} ({origin})"
+
+
+_PLACEHOLDER = re.compile(r"\$\{[A-Za-z_][\w.-]*:[^{}]*\}|^\$\{[^{}]*\}$")
+"""``${PROVIDER:…}`` of Java's config providers anywhere, ``${NAME}`` as the whole value."""
+_PREFIXES = ("file:", "env:", "cmd:", "command:")
+
+
+def check_literal(key: str, text: str, origin: str) -> None:
+    """ConfigError for a placeholder, which is not in the error: what is around it may be a part of a password."""
+    secret = is_secret_key(key)
+    instead = (
+        f"use {key}_file or {key}_command"
+        if secret
+        else "write the value itself, or set it with -X or a variable"
+    )
+    if _PLACEHOLDER.search(text):
+        raise ConfigError(
+            f"{key} has a placeholder ${{…}} (from {origin})",
+            why="kcli does not replace placeholders: it would be used as it is written",
+            do=instead,
+        )
+    prefix = next((one for one in _PREFIXES if text.startswith(one)), "")
+    if secret and prefix:
+        raise ConfigError(
+            f"{key} begins with {prefix} (from {origin})",
+            why="kcli would use it as it is written, and not what it points to",
+            do={
+                "file:": f"name the file with {key}_file",
+                "env:": f"set the variable KCLI_X_{key.upper().replace('.', '_')}",
+            }.get(prefix, f"give the command with {key}_command"),
+        )

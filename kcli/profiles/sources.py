@@ -1,7 +1,8 @@
-"""Everything that may give client options, and what it gives: pairs of each source, weakest first. Pure: the environment,
-a reader of files and a finder of sandboxes are handed in.
+"""Everything that may give client options, and what it gives: pairs of each source, weakest first. The environment, a
+reader of files (``SourceFiles``) and a finder of sandboxes are handed in; the rest is pure.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcli.core.addresses import broker_addresses
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.near_names import near_names
-from kcli.files.reading import FileState
+from kcli.files.user_file import FileState, NotAFileError, TooLargeError, read_bounded
+from kcli.files.xdg import config_home
 from kcli.profiles.environment import kafka_pairs, kcli_pairs
-from kcli.profiles.pairs import COMMAND_LINE, Pair, Report, raise_error
-from kcli.profiles.profile import Profile
+from kcli.profiles.profile import COMMAND_LINE, Pair, Profile, Report, raise_error
 from kcli.profiles.properties import PropertiesFile, parse_properties, split_pair
 from kcli.profiles.secret_keys import JAVA_SASL_KEYS
 from kcli.profiles.sifting import chosen_protocol
@@ -256,3 +257,51 @@ def _properties(sources: Sources, report: Report) -> Iterator[Pair]:
             yield split_pair(text, COMMAND_LINE)
         except ConfigError as error:
             report(error)
+
+
+SYSTEM_CONFIG = "/etc/kcli/config.toml"
+_PROPERTIES = "-F names a file of client options: lines KEY=VALUE, as Java's .properties or librdkafka's"
+_TOML = "move it away, then `kcli profile add NAME -b HOST:PORT` writes a new one"
+
+
+def config_paths() -> tuple[str, ...]:
+    """The ``config.toml`` of this user and of the system, whether they exist or not."""
+    return str(config_home() / "config.toml"), SYSTEM_CONFIG
+
+
+class SourceFiles:
+    """Reads files of options; ``states`` has owner and mode of each that was read, by path."""
+
+    def __init__(self) -> None:
+        self.states: dict[str, FileState] = {}
+
+    def properties(self, path: str) -> str:
+        """The text of a file given with -F; ConfigError if it cannot be read."""
+        return self._text(path, _PROPERTIES)
+
+    def configs(self, report: Report) -> "Sequence[ConfigFile]":
+        """The ``config.toml`` files that exist."""
+        found = []
+        for path in config_paths():
+            if not os.path.lexists(path):
+                continue
+            from kcli.profiles.config_file import ConfigFile  # tomllib: only where there is such a file
+
+            try:
+                found.append(ConfigFile(path, self._text(path, _TOML), report))
+            except ConfigError as error:
+                report(error)
+        return found
+
+    def _text(self, path: str, wanted: str) -> str:
+        try:
+            data, self.states[path] = read_bounded(path)
+        except TooLargeError:
+            raise ConfigError(
+                f"{path} is larger than 1 MiB", why="that is no file of options", do=wanted
+            ) from None
+        except NotAFileError as error:
+            raise ConfigError(f"{path} is no file", why=str(error), do=wanted) from None
+        except OSError as error:
+            raise ConfigError(f"cannot read {path}", why=error.strerror or str(error), do=wanted) from None
+        return data.decode("utf-8", "replace")

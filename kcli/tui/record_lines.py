@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from kcli.flows.groups.record_pages import Part, ShownRecord
-from kcli.output.hexdump import dump_rows
-from kcli.output.record_json import rfc3339
+from kcli.output.records import dump_rows
+from kcli.output.template import rfc3339
 from kcli.tui.cells import Cell, Line, fitted, wrapped
 
 TEXT, JSON, HEX = "text", "JSON", "hex"

@@ -14,8 +14,7 @@ from typing import Any
 from kcli import __version__
 from kcli.core.errors import KcliError
 from kcli.core.secret import Secret
-from kcli.files.atomic import replace_file
-from kcli.files.private_folder import make_private_folder
+from kcli.files.atomic import make_private_folder, replace_file
 from kcli.files.xdg import state_home
 from kcli.flows.stop import Stop
 from kcli.output.sanitise import visible

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kcli.core.errors import KcliError
-from kcli.files.private_folder import make_private_folder
+from kcli.files.atomic import make_private_folder
 from kcli.files.xdg import state_home
 from kcli.output.talk import Talk
 

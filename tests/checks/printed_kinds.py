@@ -27,9 +27,9 @@ ELSEWHERE = {
     "commands/cluster/_rows.py:_print": ["ClusterDescriptionList ClusterDescription CLUSTER"],
     "commands/shared/option_rows.py:print_values": ["ClientConfigList ClientConfig (*COLUMNS,_ORIGIN)"],
     "commands/configs/describe.py:describe_configs": ["ConfigValueList ConfigValue _COLUMNS+WITH_ORIGIN"],
-    "commands/topics/_rows.py:print_descriptions": ["TopicDescriptionList TopicDescription DESCRIPTION"],
-    "commands/topics/_reading.py:list_topics": ["TopicList Topic (*view.LIST,*view.SIZES)"],
-    "commands/topics/_reading.py:topic_offsets": ["TopicOffsetList TopicOffset view.ENDS+view.TIMES"],
+    "commands/topics/_tables.py:print_descriptions": ["TopicDescriptionList TopicDescription DESCRIPTION"],
+    "commands/topics/_tables.py:list_topics": ["TopicList Topic (*LIST,*SIZES)"],
+    "commands/topics/_tables.py:topic_offsets": ["TopicOffsetList TopicOffset ENDS+TIMES"],
     "commands/txn/_describing.py:_describe_id": [
         "TransactionDescriptionList TransactionDescription view.TRANSACTION"
     ],
@@ -53,8 +53,8 @@ ELSEWHERE = {
     "commands/pipeline/export.py:_print": ["PipelineReport PipelinePartition COLUMNS"],
     "commands/pipeline/jobs.py:print_report": [],  # its callers have the columns
     "commands/pipeline/query.py:_print": ["QueryResult QueryRow ()"],  # those of the query
-    "commands/shared/changing.py:_Run._show_only": [],  # schemas are made from the columns
-    "commands/shared/changing.py:_Run._print_report": [],
+    "commands/shared/changing.py:_ChangeRun._show_only": [],  # schemas are made from the columns
+    "commands/shared/changing.py:_ChangeRun._print_report": [],
     "commands/shared/row_output.py:print_rows": [],
     "tui/export.py:rendered": [],
 }

@@ -12,8 +12,8 @@ NOT_REPLACED = {
     "files/atomic.py:replace_file": "the one place",
     "files/lock.py:file_lock": "a lock: its file is created with mode 0600 by filelock, and holds a pid",
     # Private, and appended to.
-    "flows/failed_file.py:FailedFile._open": "records are appended, mode 0600",
-    "flows/failed_file.py:check_writable": "an empty file of mode 0600, removed at once",
+    "flows/produce/failed_file.py:FailedFile._open": "records are appended, mode 0600",
+    "flows/produce/failed_file.py:check_writable": "an empty file of mode 0600, removed at once",
     "core/net/tls/context.py:readable": "a key in anonymous memory, or in a file of mode 0600 for a moment",
     "serde/protobuf/protoc.py:compile_texts": "schemas, in a private folder for a moment",
     "serde/protobuf/protoc.py:compile_path": "schemas, in a private folder for a moment",
@@ -79,7 +79,7 @@ def replaces(call: ast.Call) -> bool:
 
 
 WORDS = r"open\(|tempfile|write_text|write_bytes|os\.mk|shutil"
-NO_FILE = {"commands/shared/passwords.py": "the terminal", "commands/shared/exit.py": "/dev/null"}
+NO_FILE = {"commands/shared/configuration.py": "the terminal", "commands/shared/exit.py": "/dev/null"}
 
 
 @pytest.mark.case("X18")

@@ -12,9 +12,8 @@ import click
 
 from kcli.cli import cli
 from kcli.commands.registry import ROWS
-from kcli.commands.shared.options import global_options
+from kcli.commands.shared.options import GROUP, TOPIC, global_options
 from kcli.commands.shared.params import DURATION, INSTANT, OFFSET_RANGE, PARTITIONS, RATE, TOPIC_PARTITIONS
-from kcli.commands.shared.types import GROUP, TOPIC
 from kcli.docgen.describe import walk
 
 DOCS = list(walk(cli, "kcli"))

@@ -18,7 +18,7 @@ SANITISED = (
     "output/tables.py:Separated.add_block", "output/tables.py:Separated._line",
     "commands/shared/exit.py:print_error", "commands/shared/exit.py:print_traceback",
     "commands/shared/confirm.py:_answer", "commands/shared/confirm.py:_answered",
-    "commands/cluster/_rows.py:print_state", "commands/topics/_rows.py:print_descriptions",
+    "commands/cluster/_rows.py:print_state", "commands/topics/_tables.py:print_descriptions",
     "commands/shared/findings.py:Screen._line", "commands/groups/_describing.py:Describing._print",
     "commands/sandbox/_log_lines.py:_log_line", "commands/txn/_describing.py:_describe_id",
 )  # fmt: skip
@@ -37,7 +37,7 @@ OWN = (
     "commands/demo/stage.py:Stage.command", "commands/demo/stage.py:Stage.line",
     "commands/groups/_describing.py:Describing._print_records",
     "commands/groups/lag_output.py:LagOutput._show_table",
-    "commands/shared/options.py:VersionOption.handle_parse_result", "output/pager.py:page", "flows/stop.py:Stop._now",
+    "commands/shared/options.py:VersionOption.handle_parse_result", "output/terminal.py:page", "flows/stop.py:Stop._now",
     "commands/pipeline/pack.py:pack", "commands/exporter/run.py:run",
     "commands/perf/result.py:print_result", "commands/perf/result.py:_print_latencies",
     "commands/perf/live_figures.py:Reporting._write", "commands/perf/live_figures.py:Reporting.add",

@@ -421,7 +421,7 @@ def test_every_child_gets_an_environment_without_options_of_clients() -> None:
         for place, calls in places(r"subprocess|os\.(system|popen|spawn|exec|posix)|pty", starts).items()
     }
     assert len(found) == 9
-    assert found.pop("output/pager.py:_piped") == ["environ"]  # tried above
+    assert found.pop("output/terminal.py:_piped") == ["environ"]  # tried above
     # Local workers inherit the variables that a job names as places of secrets: decision 0090.
     (jvm,) = found.pop("pipeline/spark/jvm.py:Jvm.__init__")
     assert jvm.startswith("{**environ, ")

@@ -422,7 +422,7 @@ def test_nothing_is_loaded_without_a_serde(cluster: FakeCluster) -> None:
     assert not {name for name in loaded if name.startswith("kcli.serde")} - {
         "kcli.serde",
         "kcli.serde.registry",
-        "kcli.serde.registry.keys",
+        "kcli.profiles.secret_keys",
     }
     assert "kcli.output.decoding" not in loaded
 

@@ -11,7 +11,7 @@ from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-from kcli.flows.configs import changes as config_changes
+from kcli.flows.configs import key_changes as config_changes
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code, RefusedError

@@ -11,7 +11,7 @@ from kcli.core.errors import BrokerError, KcliError
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.groups.first_records import PartitionOffset
-from kcli.flows.transfer.first_unread import DRAINED, Unread, first_unread
+from kcli.flows.transfer.exporting import DRAINED, Unread, first_unread
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient

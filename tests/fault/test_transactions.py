@@ -30,7 +30,7 @@ from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, TopicPartition
 from kcli.flows.stop import Stop
-from kcli.flows.transaction_commit import commit_transaction
+from kcli.flows.transactions.ends import commit_transaction
 from tests.fake.cluster import FakeCluster
 from tests.fake.script import FOREVER
 from tests.fault.producing import PATIENCE, in_flight_when, numbers, quick, send, sent_batches, values

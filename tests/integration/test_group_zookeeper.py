@@ -15,8 +15,7 @@ from kazoo.security import make_acl, make_digest_acl
 from kcli.core import Admin
 from kcli.core.errors import ConnectError, OutcomeUnknownError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.transfer.zookeeper.hosts import parse_hosts
-from kcli.flows.transfer.zookeeper.session import Write, ZooKeeper
+from kcli.flows.transfer.zookeeper.session import Write, ZooKeeper, parse_hosts
 from tests.command import KCLI, run
 from tests.kafka import Kafka
 from tests.zookeeper import ZooKeeperServer, unused_port, zookeeper_server

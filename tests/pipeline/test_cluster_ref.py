@@ -10,8 +10,7 @@ from kcli.core.errors import ConfigError
 from kcli.core.options import ConsumerOptions
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
 from kcli.profiles.resolve import resolve
-from kcli.profiles.source_files import SourceFiles
-from kcli.profiles.sources import Sources
+from kcli.profiles.sources import SourceFiles, Sources
 
 PASSWORD = "canary-4711"
 SASL = ("security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", "sasl.username=ops", "bootstrap.servers=h:9092")

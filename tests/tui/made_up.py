@@ -18,7 +18,7 @@ from kcli.flows.lag.partition_lag import INTERPOLATED, RecordTime
 from kcli.flows.lag.sample import GroupSample, LagSample
 from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
 from kcli.flows.monitor.recording import document_of
-from kcli.flows.topic_sizes import TopicSize
+from kcli.flows.topics.sizes import TopicSize
 
 BEGIN = 1_795_421_100_000  # 2026-11-23 09:05:00 in UTC+1
 STEP, READINGS = 10, 37

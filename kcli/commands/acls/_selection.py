@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from kcli.commands.shared.command import options
+from kcli.commands.shared.options import GROUP, TOPIC, OfferedType
 from kcli.commands.shared.params import Word
-from kcli.commands.shared.types import GROUP, TOPIC, OfferedType
 from kcli.commands.shared.usage import Refused, nearest, usage
 from kcli.core.admin.acls import CLUSTER_NAME, AclOperation, AclPattern, AclPermission, AclResource, word
 from kcli.core.topic_names import is_topic_name

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from kcli.commands.shared.options import OfferedType
 from kcli.commands.shared.params import check_topic_name
-from kcli.commands.shared.types import OfferedType
 from kcli.commands.shared.usage import nearest, usage, where
 from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.flows.configs.resources import ALL_BROKERS

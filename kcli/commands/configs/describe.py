@@ -12,7 +12,7 @@ from kcli.commands.shared.cluster import connect, open_admin, readable
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.core.admin.configs import ConfigEntry, ConfigResource
-from kcli.flows.configs.changes import HIDDEN
+from kcli.flows.configs.key_changes import HIDDEN
 from kcli.flows.configs.resources import described, shown_name
 from kcli.output.listing import list_rows
 from kcli.output.tables import Column

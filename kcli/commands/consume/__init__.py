@@ -6,7 +6,7 @@ import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import RECORD_KINDS
+from kcli.commands.shared.options import GROUP, RECORD_KINDS, TOPIC, CountType
 from kcli.commands.shared.params import (
     DURATION,
     Word,
@@ -19,7 +19,6 @@ from kcli.commands.shared.params import (
     since_option,
     until_option,
 )
-from kcli.commands.shared.types import GROUP, TOPIC, CountType
 
 
 @command(

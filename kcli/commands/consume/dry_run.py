@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from kcli.commands.consume.options import ConsumeOptions
+from kcli.commands.shared.check_permitted import check_permitted
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.permitted import check_permitted
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.positions import RangeSpec

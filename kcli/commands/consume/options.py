@@ -10,7 +10,7 @@ from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 from kcli.core.own_names import own_group_danger
 from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy, parse_reset
 from kcli.profiles.applicability import Unused, unused_of_members
-from kcli.profiles.pairs import COMMAND_LINE
+from kcli.profiles.profile import COMMAND_LINE
 
 _OF_TAIL = "--tail N prints N records and exits"
 _OF_GROUP = "the group determines what its members read, and from where"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from kcli.commands.consume.options import ConsumeOptions
 from kcli.commands.shared.context import Invocation
 from kcli.core.types import TopicPartition
-from kcli.flows.consume import ConsumeResult
+from kcli.flows.consume.run import ConsumeResult
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, json_line, size_text
 

@@ -28,13 +28,12 @@ from kcli.core.errors import KcliError
 from kcli.core.positions import RangeSpec
 from kcli.core.records.run import RUN_BYTES
 from kcli.core.types import TopicPartition
-from kcli.flows.consume import ConsumeResult, consume
-from kcli.flows.consumed_partitions import Reading
+from kcli.flows.consume.extent import Reading
+from kcli.flows.consume.group_commits import GroupCommits
+from kcli.flows.consume.run import ConsumeResult, consume
+from kcli.flows.consume.time_order import Merger, tail
 from kcli.flows.filters.selection import Selection
-from kcli.flows.group_commits import GroupCommits
-from kcli.flows.merge import Merger
 from kcli.flows.stop import Stop
-from kcli.flows.tail import tail
 from kcli.output.progress import counted
 from kcli.output.records import RecordSink, Written
 
@@ -82,7 +81,7 @@ def run(inv: Invocation, **given: Any) -> int:
         with inv.first_contact(client.bootstrap_servers):
             consumer.connect(inv.timeout)
         consumers.append(consumer)
-        reading = _Run(inv, consumer, topics, spec, chosen, asked, decoding, commit=commit)
+        reading = _ConsumeRun(inv, consumer, topics, spec, chosen, asked, decoding, commit=commit)
         if inv.dry_run:
             from kcli.commands.consume.dry_run import dry_run  # only with --dry-run
 
@@ -122,7 +121,7 @@ def _decoding(inv: Invocation, asked: ConsumeOptions, topics: Topics) -> "Decodi
     return decoding(inv, asked, topics.names if not topics.several else ())
 
 
-class _Run:
+class _ConsumeRun:
     """The reading of one run, after the first contact. ``result`` has the figures so far."""
 
     def __init__(

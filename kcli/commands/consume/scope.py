@@ -16,11 +16,11 @@ from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy, check_times
 from kcli.core.types import TopicPartition
-from kcli.flows.consumed_partitions import Chosen, GroupShare
+from kcli.flows.consume.extent import Chosen, GroupShare
+from kcli.flows.consume.group_commits import GroupCommits
 from kcli.flows.filters.grep import parse_grep
 from kcli.flows.filters.selection import PARTITIONER, Filter, KeyFilter, Selection, owner
-from kcli.flows.group_commits import GroupCommits
-from kcli.output.record_json import rfc3339
+from kcli.output.template import rfc3339
 
 if TYPE_CHECKING:
     from kcli.commands.consume.decoding import Decoding
@@ -229,6 +229,6 @@ def warn_of_hidden_topics(inv: Invocation, consumer: Consumer) -> None:
 
 def _hidden() -> ModuleType:
     # It loads parts of the admin client, which other readings do not need.
-    from kcli.flows import hidden
+    from kcli.flows.consume import hidden
 
     return hidden

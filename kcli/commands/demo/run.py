@@ -12,8 +12,8 @@ from kcli.commands.demo.groups import show_lag, show_rewind
 from kcli.commands.demo.mirror import check_comparison, show_mirror, show_verify
 from kcli.commands.demo.stage import TOPIC, Stage
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.exit import orderly_end
 from kcli.commands.shared.kafka_download import Download
-from kcli.commands.shared.orderly_end import orderly_end
 from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import DataLossError, KcliError

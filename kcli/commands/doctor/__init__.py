@@ -4,7 +4,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.types import GROUP, TOPIC
+from kcli.commands.shared.options import GROUP, TOPIC
 
 
 @command(

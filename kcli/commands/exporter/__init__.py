@@ -7,7 +7,7 @@ import click
 from kcli.commands.exporter.options import ExporterOptions, check
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.types import DURATION, CountType
+from kcli.commands.shared.options import DURATION, CountType
 
 
 @command(

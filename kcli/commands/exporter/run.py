@@ -8,7 +8,7 @@ from collections.abc import Callable
 from kcli.commands.exporter.options import ExporterOptions
 from kcli.commands.shared.cluster import admin_options, connect, open_admin
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.orderly_end import orderly_end
+from kcli.commands.shared.exit import orderly_end
 from kcli.core.errors import ConfigError, ConnectError, NotKafkaError, TimedOutError
 from kcli.core.extras import installation
 from kcli.exporter.address import Address, parse_address

@@ -14,9 +14,9 @@ from kcli.flows.groups.description import Described, assigned, owner_fields
 from kcli.flows.groups.offsets import Position
 from kcli.flows.rewind.mark import marked_by, own_metadata
 from kcli.output.progress import counted
-from kcli.output.record_json import rfc3339
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
+from kcli.output.template import rfc3339
 
 if TYPE_CHECKING:  # loads the consumer
     from kcli.flows.groups.records_around import RecordsAround

@@ -10,9 +10,8 @@ from kcli.core.types import TopicPartition
 from kcli.flows.transfer.change import FileOffsets
 from kcli.flows.transfer.exporting import Export
 from kcli.flows.transfer.zookeeper.change import NodeImport
-from kcli.flows.transfer.zookeeper.hosts import parse_hosts
-from kcli.flows.transfer.zookeeper.reading import cluster_id, export_zookeeper
-from kcli.flows.transfer.zookeeper.session import ZooKeeper
+from kcli.flows.transfer.zookeeper.read_groups import cluster_id, export_zookeeper
+from kcli.flows.transfer.zookeeper.session import ZooKeeper, parse_hosts
 
 
 @contextmanager

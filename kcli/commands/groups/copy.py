@@ -5,7 +5,7 @@ import click
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.types import GROUP
+from kcli.commands.shared.options import GROUP
 from kcli.commands.shared.usage import usage
 
 

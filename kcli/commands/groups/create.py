@@ -8,8 +8,8 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.offset_spec import has_terminal
+from kcli.commands.shared.options import GROUP, START
 from kcli.commands.shared.params import TopicPartitions
-from kcli.commands.shared.types import GROUP, START
 from kcli.commands.shared.usage import usage
 
 EXAMPLES = "--from earliest, --from latest, --from @-1h, --from 2026-11-21T10:00Z, --from 1200"

@@ -6,8 +6,8 @@ from kcli.commands.groups._options import topics_option
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import GROUP
 from kcli.commands.shared.params import TopicPartitions
-from kcli.commands.shared.types import GROUP
 
 
 @command(

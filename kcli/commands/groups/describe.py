@@ -5,8 +5,7 @@ import click
 from kcli.commands.groups._options import empty_group_option, internal_option, with_empty_group
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import OUTPUT_KINDS
-from kcli.commands.shared.types import GROUP, CountType
+from kcli.commands.shared.options import GROUP, OUTPUT_KINDS, CountType
 from kcli.commands.shared.usage import usage
 
 WITH_RECORDS = ("table", "wide", "plain", "json", "ndjson", "yaml")

@@ -19,8 +19,8 @@ from kcli.commands.groups._options import (
 from kcli.commands.shared.cluster import connect, no_groups, open_admin, unique, warn_of_hidden
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import GROUP
 from kcli.commands.shared.params import TopicPartitions
-from kcli.commands.shared.types import GROUP
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
 from kcli.core.errors import NotFoundError

@@ -6,8 +6,8 @@ from kcli.commands.groups._options import single_partitions, topics_option, zook
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation, stdin_is_terminal
+from kcli.commands.shared.options import GROUP
 from kcli.commands.shared.params import TOPIC_MAP, TopicPartitions
-from kcli.commands.shared.types import GROUP
 from kcli.commands.shared.usage import usage
 
 BY = ("offset", "time")

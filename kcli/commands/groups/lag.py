@@ -12,8 +12,15 @@ from kcli.commands.groups.lag_options import LagOptions
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import LIKE_A_DURATION, OUTPUT_KINDS, AttachedOption
-from kcli.commands.shared.types import DURATION, GROUP, TOPIC, CountType
+from kcli.commands.shared.options import (
+    DURATION,
+    GROUP,
+    LIKE_A_DURATION,
+    OUTPUT_KINDS,
+    TOPIC,
+    AttachedOption,
+    CountType,
+)
 
 
 @command(

@@ -5,7 +5,7 @@ import click
 from kcli.commands.groups._options import internal_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.types import TOPIC, OfferedType
+from kcli.commands.shared.options import TOPIC, OfferedType
 
 STATES = OfferedType(
     "states",

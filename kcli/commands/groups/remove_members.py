@@ -6,7 +6,7 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.cluster import unique
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.types import GROUP
+from kcli.commands.shared.options import GROUP
 
 
 @command(

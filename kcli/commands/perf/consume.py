@@ -15,7 +15,7 @@ from kcli.commands.perf.options import (
 from kcli.commands.perf.result import OUTPUTS
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.types import GROUP, DurationType
+from kcli.commands.shared.options import GROUP, DurationType
 
 
 @command(

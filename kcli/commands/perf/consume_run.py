@@ -9,9 +9,9 @@ from typing import Any
 from kcli.commands.perf.contradictions import check_report, check_shares, check_warmup
 from kcli.commands.perf.measuring import measure
 from kcli.commands.perf.options import ConsumeOptions
+from kcli.commands.shared.check_permitted import check_permitted
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.permitted import check_permitted
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
 from kcli.core.consumer.consumer import Consumer

@@ -7,6 +7,7 @@ from dataclasses import replace
 from kcli.commands.perf.contradictions import check_markable, check_report, check_warmup, values_of
 from kcli.commands.perf.measuring import load_flags, measure
 from kcli.commands.perf.options import EndToEndOptions
+from kcli.commands.shared.check_permitted import check_permitted
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.load_target import (
@@ -17,7 +18,6 @@ from kcli.commands.shared.load_target import (
     records_per_second,
     size_range_text,
 )
-from kcli.commands.shared.permitted import check_permitted
 from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.flows.perf.e2e import EndToEndPart, measure_end_to_end
 from kcli.flows.perf.load_plan import LoadPart, LoadPlan

@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from kcli.commands.shared.params import DELIMITER, SIZE_RANGE, Rate, Word
-from kcli.commands.shared.throughput import THROUGHPUT
-from kcli.commands.shared.types import TOPIC, CountType, DurationType
+from kcli.commands.shared.options import TOPIC, CountType, DurationType
+from kcli.commands.shared.params import DELIMITER, SIZE_RANGE, THROUGHPUT, Rate, Word
 from kcli.flows.perf.limits import KEYS, Limit, parse_limit
 
 Decorator = Callable[[Any], Any]

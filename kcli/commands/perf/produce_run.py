@@ -13,6 +13,7 @@ from kcli.commands.perf.contradictions import (
 )
 from kcli.commands.perf.measuring import load_flags, measure
 from kcli.commands.perf.options import ProduceOptions
+from kcli.commands.shared.check_permitted import check_permitted
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.load_target import (
@@ -24,7 +25,6 @@ from kcli.commands.shared.load_target import (
     records_per_second,
     size_range_text,
 )
-from kcli.commands.shared.permitted import check_permitted
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import KcliError
 from kcli.core.options import ConsumerOptions, ProducerOptions

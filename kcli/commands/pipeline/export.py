@@ -24,6 +24,7 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import POSITIVE_DURATION, TOPIC
 from kcli.commands.shared.params import (
     OFFSET_WORDS,
     Word,
@@ -37,7 +38,6 @@ from kcli.commands.shared.params import (
 )
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
-from kcli.commands.shared.types import POSITIVE_DURATION, TOPIC
 from kcli.commands.shared.usage import usage
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions

@@ -13,8 +13,8 @@ import click
 
 from kcli.commands.shared.command import options
 from kcli.commands.shared.context import ClusterName, Invocation
+from kcli.commands.shared.options import CountType
 from kcli.commands.shared.row_output import print_rows
-from kcli.commands.shared.types import CountType
 from kcli.commands.shared.usage import Refused, usage
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError

@@ -20,6 +20,7 @@ from kcli.commands.pipeline.jobs import (
 )
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import POSITIVE_DURATION
 from kcli.commands.shared.params import since_option, until_option
 from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import (
@@ -30,7 +31,6 @@ from kcli.commands.shared.two_clusters import (
     to_option,
     topics_option,
 )
-from kcli.commands.shared.types import POSITIVE_DURATION
 from kcli.core.positions import RangeSpec
 from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.stop import Stop

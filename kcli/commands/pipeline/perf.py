@@ -15,10 +15,9 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import SIZE_RANGE, Rate
+from kcli.commands.shared.options import TOPIC, CountType, DurationType
+from kcli.commands.shared.params import SIZE_RANGE, THROUGHPUT, Rate
 from kcli.commands.shared.shown import Shown
-from kcli.commands.shared.throughput import THROUGHPUT
-from kcli.commands.shared.types import TOPIC, CountType, DurationType
 from kcli.commands.shared.usage import usage
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ProducerOptions

@@ -15,9 +15,9 @@ from kcli.commands.pipeline.jobs import (
 )
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import TOPIC, CountType
 from kcli.commands.shared.params import offset_option, partitions_option, since_option, until_option
 from kcli.commands.shared.shown import Shown
-from kcli.commands.shared.types import TOPIC, CountType
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.flows.stop import Stop

@@ -19,10 +19,10 @@ from kcli.commands.pipeline.jobs import (
 )
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import TOPIC, CountType
 from kcli.commands.shared.params import serde_option, since_option, until_option
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
-from kcli.commands.shared.types import TOPIC, CountType
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode

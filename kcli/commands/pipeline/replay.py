@@ -20,11 +20,11 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import TOPIC, CountType
 from kcli.commands.shared.params import check_topic_name, since_option, until_option
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.two_clusters import job_option
-from kcli.commands.shared.types import TOPIC, CountType
 from kcli.commands.shared.usage import usage
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions

@@ -6,6 +6,7 @@ import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import TOPIC, CountType
 from kcli.commands.shared.params import (
     CODEC,
     DELIMITER,
@@ -16,7 +17,6 @@ from kcli.commands.shared.params import (
     rate_option,
     serde_option,
 )
-from kcli.commands.shared.types import TOPIC, CountType
 
 FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
 

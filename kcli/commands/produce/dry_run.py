@@ -4,25 +4,25 @@ from collections.abc import Callable
 
 from kcli.commands.produce.input import encoded_key
 from kcli.commands.produce.report import report_dry_run
-from kcli.commands.produce.run import Run
-from kcli.commands.shared.permitted import check_permitted
+from kcli.commands.produce.run import SendingRun
+from kcli.commands.shared.check_permitted import check_permitted
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.options import ClientOptions
-from kcli.flows.failed_file import check_writable
-from kcli.flows.produce import ProduceRun
-from kcli.flows.produce_dry_run import DryProducer
+from kcli.flows.produce.dry_run import DryProducer
+from kcli.flows.produce.failed_file import check_writable
+from kcli.flows.produce.run import ProduceRun
 from kcli.flows.stop import Stop
 
 _CREATES, _PARTITIONS = "auto.create.topics.enable", "num.partitions"
 
 
-class DryRun(Run):
+class DryRun(SendingRun):
     """A run whose records reach a ``DryProducer`` only."""
 
     def run(self, prepare: Callable[[], object]) -> int:
-        """See ``Run``."""
+        """See ``SendingRun``."""
         for name in (self.asked.failed, self.asked.checkpoint):
             if name is not None:
                 check_writable(name)
@@ -44,7 +44,7 @@ class DryRun(Run):
         return report_dry_run(self.inv, self.topic, result, self.partitions, self.producer.cluster_id)
 
     def _find_topic(self) -> int:
-        """See ``Run``; what the brokers would create is not created, but has the partitions of new topics."""
+        """See ``SendingRun``; what the brokers would create is not created, but has the partitions of new topics."""
         try:
             count = super()._find_topic()
         except NotFoundError:

@@ -16,8 +16,7 @@ from kcli.commands.shared.params import raw_bytes
 from kcli.commands.shared.usage import usage
 from kcli.core.kernels.active import encode_headers
 from kcli.core.options import ProducerOptions
-from kcli.flows.inputs.encoding import Encoding
-from kcli.flows.inputs.input_format import FORMATS, HeaderBlocks, InputFormat
+from kcli.flows.inputs.input_format import FORMATS, Encoding, HeaderBlocks, InputFormat
 from kcli.flows.inputs.item import BadLine
 from kcli.flows.inputs.lines import LineFormat
 

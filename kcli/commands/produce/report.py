@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import PartlyFailedError
-from kcli.flows.produce import ProduceResult
+from kcli.flows.produce.run import ProduceResult
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
 

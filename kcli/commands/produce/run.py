@@ -19,20 +19,20 @@ from kcli.core.errors import BrokerError, NotFoundError
 from kcli.core.options import ClientOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
-from kcli.flows.ack_tracker import AckTracker, NoTracker
 from kcli.flows.inputs.feed import Feed
 from kcli.flows.inputs.input_format import InputFormat
-from kcli.flows.outcomes import Outcomes
-from kcli.flows.produce import CHECKPOINT_INTERVAL, ProduceResult, ProduceRun, Sending
+from kcli.flows.produce.ack_tracker import AckTracker, NoTracker
+from kcli.flows.produce.line_outcomes import Outcomes
+from kcli.flows.produce.run import CHECKPOINT_INTERVAL, ProduceResult, ProduceRun, Sending
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 
 if TYPE_CHECKING:
-    from kcli.flows.checkpoint import Checkpoint
-    from kcli.flows.failed_file import FailedFile
+    from kcli.flows.produce.checkpoint import Checkpoint
+    from kcli.flows.produce.failed_file import FailedFile
 
 
-class Run:
+class SendingRun:
     """One run, from the files that it keeps to its report. ``stack`` closes what it opens."""
 
     producer: Producer
@@ -76,7 +76,11 @@ class Run:
         path = self.asked.checkpoint
         if path is None:
             return
-        from kcli.flows.checkpoint import Checkpoint, Identity, locked  # msgspec: only with --checkpoint
+        from kcli.flows.produce.checkpoint import (  # msgspec: only with --checkpoint
+            Checkpoint,
+            Identity,
+            locked,
+        )
 
         if not self.inv.dry_run:
             self.stack.enter_context(locked(path))
@@ -88,7 +92,7 @@ class Run:
         path = self.asked.failed
         if path is None:
             return
-        from kcli.flows.failed_file import FailedFile  # only with --failed
+        from kcli.flows.produce.failed_file import FailedFile  # only with --failed
 
         again = self.checkpoint is not None and self.checkpoint.failed_again
         several = len(self.files) > 1
@@ -150,7 +154,7 @@ class Run:
 
     def _transactions(self) -> Callable[..., ProduceRun]:
         from kcli.core.admin.admin import Admin  # only with transactions
-        from kcli.flows.produce_transactions import transactional_flow
+        from kcli.flows.produce.transactions import transactional_flow
 
         inv, producer, client = self.inv, self.producer, self.client
 

@@ -45,9 +45,9 @@ def start(
             prepare = partial(prepare_schemas, inv, serdes, specs, topic)
         check_inputs(asked.files)
         # The producer, which costs 60 ms: invalid input is reported before.
-        from kcli.commands.produce.run import Run
+        from kcli.commands.produce.run import SendingRun
 
-        run_class = Run
+        run_class = SendingRun
         if inv.dry_run:
             from kcli.commands.produce.dry_run import DryRun  # only with --dry-run
 

@@ -12,19 +12,26 @@ from kcli.core.errors import ConfigError
 from kcli.core.options import option_field, parse_value
 from kcli.files.atomic import FileError, replace_file
 from kcli.files.lock import file_lock
-from kcli.files.reading import read_bounded
+from kcli.files.user_file import read_bounded
 from kcli.files.xdg import state_home
 from kcli.profiles.config_file import ConfigFile, check_marks
 from kcli.profiles.editing import Value, with_current, with_profile, without_profile
 from kcli.profiles.importing.checking import check_name
 from kcli.profiles.java_sasl import translated
-from kcli.profiles.pairs import Pair, raise_error
-from kcli.profiles.profile import MARKS, Profile
+from kcli.profiles.profile import MARKS, Pair, Profile, raise_error
 from kcli.profiles.properties import parse_properties, split_pair
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import absolute, holds_secret, secret_source
-from kcli.profiles.source_files import SourceFiles, config_paths
-from kcli.profiles.sources import BROKERS, FLAGS, SANDBOX, is_sandbox, no_profile, sandbox_profile
+from kcli.profiles.sources import (
+    BROKERS,
+    FLAGS,
+    SANDBOX,
+    SourceFiles,
+    config_paths,
+    is_sandbox,
+    no_profile,
+    sandbox_profile,
+)
 from kcli.sandbox.discovery import options_of
 
 _LOCK_PATIENCE = 10.0

@@ -8,17 +8,16 @@ from kcli.commands.profile._showing import print_profiles, profiles
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import ConfigError
 from kcli.core.net.tls.stores import conversion, is_jks
-from kcli.files.reading import FileState, read_bounded
+from kcli.files.user_file import FileState, read_bounded
 from kcli.output.progress import counted
 from kcli.profiles.editing import ProfileExistsError, with_profile
 from kcli.profiles.file_safety import check_content
 from kcli.profiles.importing.checking import check_name, checked, profile_name, with_own_names
 from kcli.profiles.importing.found import Found
 from kcli.profiles.importing.tools import READERS, TOOLS, default_paths, tool_of
-from kcli.profiles.pairs import Pair, raise_error
-from kcli.profiles.profile import MARKS, Profile
+from kcli.profiles.profile import MARKS, Pair, Profile, raise_error
 from kcli.profiles.secret_keys import names_file
-from kcli.profiles.source_files import SourceFiles
+from kcli.profiles.sources import SourceFiles
 
 
 def import_from(inv: Invocation, source: str, name: str | None, form: str | None, *, replace: bool) -> int:

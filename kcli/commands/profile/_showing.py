@@ -10,12 +10,10 @@ from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import ConfigError
 from kcli.output.tables import Column
 from kcli.profiles.config_file import ConfigFile
-from kcli.profiles.pairs import Pair, raise_error
-from kcli.profiles.profile import Profile
+from kcli.profiles.profile import Pair, Profile, raise_error
 from kcli.profiles.resolve import HIDDEN
 from kcli.profiles.secret_keys import holds_secret, is_secret_key, secret_source, source_key
-from kcli.profiles.source_files import SourceFiles
-from kcli.profiles.sources import is_sandbox, no_profile, sandbox_profile
+from kcli.profiles.sources import SourceFiles, is_sandbox, no_profile, sandbox_profile
 from kcli.sandbox.discovery import options_of
 
 COLUMNS = (

@@ -21,8 +21,8 @@ from kcli.flows.reassign import rows as view
 from kcli.flows.reassign.assignment import Placement, assignment
 from kcli.flows.reassign.moves import Move, planned_moves, traffic
 from kcli.flows.reassign.plan_file import STDIN, file_text, read_plan_file
+from kcli.flows.reassign.replicas import ClusterReplicas, survey
 from kcli.flows.reassign.run import ReassignmentRun
-from kcli.flows.reassign.survey import ClusterReplicas, survey
 from kcli.output.progress import counted
 
 _MODE = 0o644

@@ -10,7 +10,7 @@ from kcli.commands.shared.global_values import environment
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.reassign.progress import MoveProgress, move_progress
+from kcli.flows.reassign.replicas import MoveProgress, move_progress
 from kcli.flows.stop import Stop
 from kcli.output.progress import Progress, duration_text, progress_style, seconds_left, size_text
 

@@ -4,8 +4,8 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import TOPIC, CountType
 from kcli.commands.shared.params import BROKERS
-from kcli.commands.shared.types import TOPIC, CountType
 
 
 @command(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from kcli.commands.sandbox._statuses import named, print_statuses
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.exit import orderly_end
 from kcli.commands.shared.kafka_download import Download
-from kcli.commands.shared.orderly_end import orderly_end
 from kcli.sandbox.errors import StartError
 from kcli.sandbox.security.names import CLIENT_FILES, LISTENERS, MUTUAL_TLS, Way
 from kcli.sandbox.settings import Settings

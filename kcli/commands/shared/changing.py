@@ -33,12 +33,12 @@ def run_change(inv: Invocation, change: Change[Any, Any]) -> int:
 
 def change_with(inv: Invocation, client: Any, cluster: str, change: Change[Any, Any]) -> int:
     """The same with a client that is open; it is what the change calls ``admin``."""
-    return _Run(inv, client, cluster, change).run()
+    return _ChangeRun(inv, client, cluster, change).run()
 
 
 def report_change(inv: Invocation, cluster: str, change: Change[Any, Any], items: Plan) -> int:
     """Reports what became of the items, of an act that has ended. Returns the exit status."""
-    return _Run(inv, None, cluster, change).end(items, items)
+    return _ChangeRun(inv, None, cluster, change).end(items, items)
 
 
 def plan_columns(change: Change[Any, Any] | type[Change[Any, Any]]) -> tuple[Column, ...]:
@@ -51,7 +51,7 @@ def report_columns(change: Change[Any, Any] | type[Change[Any, Any]]) -> tuple[C
     return (*change.columns, *change.report_columns, Column("status"), Column("note", "prose"))
 
 
-class _Run:
+class _ChangeRun:
     def __init__(self, inv: Invocation, admin: Any, cluster: str, change: Change[Any, Any]) -> None:
         self.inv, self.admin, self.cluster, self.change = inv, admin, cluster, change
         self.journal: Journal | None = None

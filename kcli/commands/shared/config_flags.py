@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.configs import ConfigChange, ConfigOp
-from kcli.flows.config_values import list_words
-from kcli.flows.configs.changes import WORDS
+from kcli.flows.configs.key_changes import WORDS
+from kcli.flows.configs.values import list_words
 
 _EXAMPLES = {ConfigOp.SET: "retention.ms=3600000"} | dict.fromkeys(
     (ConfigOp.APPEND, ConfigOp.SUBTRACT), "cleanup.policy=compact"

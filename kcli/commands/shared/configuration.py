@@ -1,5 +1,5 @@
 """The client options of a run: those of all sources resolved, checked against what the command uses; and what the marks
-of a profile forbid: ``read_only`` every command that changes the cluster.
+of a profile forbid: ``read_only`` every command that changes the cluster. A password that no source gives is asked for.
 
 A command declares whether it does (``changes`` of ``command.Command``); one that does not say counts as if it did.
 """
@@ -16,18 +16,57 @@ from kcli.commands.shared.sources import sources_of
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions, key_of, option_names
+from kcli.core.secret import Secret
+from kcli.output.sanitise import visible
 from kcli.output.talk import Talk
 from kcli.profiles.applicability import Unused, check, unused_options
-from kcli.profiles.pairs import COMMAND_LINE
-from kcli.profiles.private_files import check_private_files
-from kcli.profiles.profile import Profile
+from kcli.profiles.profile import COMMAND_LINE, Profile
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
 from kcli.profiles.secret_keys import SecretSource, lacks_password
-from kcli.profiles.secrets import SecretReader
+from kcli.profiles.secrets import SecretReader, check_private_files
 from kcli.profiles.sources import Sources
 
 if TYPE_CHECKING:
     from kcli.serde.registry.options import RegistryOptions
+
+
+def asked_password(values: Mapping[str, Any], talk: Talk, *, no_input: bool) -> Secret:
+    """The password that is typed; ConfigError without a terminal, with ``--no-input``, or without an answer."""
+    user, brokers = values["sasl_username"], values.get("bootstrap_servers", "")
+    if no_input or not talk.isatty or not has_terminal():
+        raise ConfigError(
+            f"there is no password for user {user}",
+            why=f"sasl.mechanism is {values['sasl_mechanism']}, and "
+            + ("--no-input was given" if no_input else "there is no terminal to ask at"),
+            do="set sasl.password_file or sasl.password_command, sasl.password=keyring:SERVICE/USER, "
+            "or the variable KCLI_X_SASL_PASSWORD",
+        )
+    from getpass import getpass  # only where a password is asked for
+
+    try:
+        text = getpass(visible(f"Password of {user} at {brokers}: "))
+    except EOFError:
+        text = ""
+    if not text:
+        raise ConfigError(f"there is no password for user {user}", why="none was typed", do="try again")
+    return Secret(text)
+
+
+def has_terminal() -> bool:
+    """Whether the process has a terminal, even if stdin is something else."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
+
+
+def leave_no_core() -> None:
+    """A crash writes no core file from now on: it would contain the secrets."""
+    import resource  # only where there are secrets
+
+    _soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
 
 
 Changes = bool | Callable[[Mapping[str, Any]], bool]
@@ -180,7 +219,7 @@ class Configuration:
 
     def _with_password(self, found: Resolved) -> Resolved:
         """With the password that is missing, typed at the terminal."""
-        from kcli.commands.shared.passwords import asked_password, leave_no_core  # only with secrets
+        from kcli.commands.shared.configuration import asked_password, leave_no_core  # only with secrets
 
         if lacks_password(found.values):
             password = asked_password(found.values, self._talk, no_input=self._values.no_input)

@@ -1,4 +1,4 @@
-"""Prints exceptions as three lines on stderr, and chooses the exit status.
+"""How a command ends: exceptions as three lines on stderr, the exit status, and signals that let it clean up.
 
 ``report_error`` is called once, in ``__main__``. Commands that continue after a failure use ``Invocation.failed`` and
 ``Invocation.finish``, which call ``print_error`` and ``kcli.core.exit_codes.worst``.
@@ -8,6 +8,8 @@ import contextlib
 import errno
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 import click
@@ -15,8 +17,8 @@ import click
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.error_remedies import RAISE_FILE_LIMIT
 from kcli.core.errors import BrokerError, KcliError, StoppedError
-from kcli.core.exit_codes import ExitCode
-from kcli.files.system_errors import described
+from kcli.core.exit_codes import ExitCode, signalled
+from kcli.files.atomic import described
 from kcli.output.sanitise import visible, visible_json
 
 _NO_THREAD = "can't start new thread"  # a RuntimeError: there is no memory for its stack
@@ -158,3 +160,19 @@ def print_error(code: int, what: str, why: str, do: str, values: GlobalValues | 
         text = "\n".join(visible(line).replace("\n", " ") for line in lines if line)
     with contextlib.suppress(OSError, ValueError):
         click.echo(text, err=True)
+
+
+@contextmanager
+def orderly_end() -> Iterator[None]:
+    """Within the block both raise SystemExit with 128 + the signal; not where the parent ignores them (nohup)."""
+
+    def leave(signum: int, _frame: object) -> None:
+        raise SystemExit(signalled(signum))
+
+    handled = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is not signal.SIG_IGN]
+    before = {signum: signal.signal(signum, leave) for signum in handled}
+    try:
+        yield
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)

@@ -1,7 +1,11 @@
-"""The values of the global options on the command line. Imported at every start."""
+"""The values of the global options on the command line; those that name the cluster also in one that is not parsed.
+
+Imported at every start, and by completion, which does without click.
+"""
 
 import os
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 
 class GlobalValues:
@@ -42,3 +46,79 @@ class GlobalValues:
 def environment(name: str) -> str | None:
     """The value of a ``KCLI_*`` variable that sets a global option; empty counts as unset."""
     return os.environ.get(f"KCLI_{name.upper()}") or None
+
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "bootstrap_server": ("-b", "--bootstrap-server"),
+    "command_config": ("-F", "--command-config"),
+    "command_property": ("-X", "--command-property"),
+    "client_id": ("--client-id",),
+    "profile": ("--profile",),
+    "allow_plaintext_secrets": ("--allow-plaintext-secrets",),
+}
+QUIET_NAMES = {
+    "bootstrap_server": ("--bootstrap-servers", "--brokers"),
+    "profile": ("--context", "--cluster"),
+}
+"""These work but are not shown."""
+
+_FLAG = "allow_plaintext_secrets"
+_FLAGS = "qv"  # may precede a short option in the same word
+
+
+class ClusterWords(NamedTuple):
+    """The values of the options; the fields are those of ``GlobalValues``."""
+
+    bootstrap_server: str | None
+    command_config: tuple[str, ...]
+    command_property: tuple[str, ...]
+    client_id: str | None
+    allow_plaintext_secrets: bool = False
+    profile: str | None = None
+
+
+def cluster_words(words: Iterable[str | None]) -> ClusterWords | None:
+    """The values in ``words`` (None: a word that only the shell can expand); None if a value cannot be determined."""
+    values: dict[str, list[str]] = {name: [] for name in NAMES}
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            break
+        name, value = _option(word or "")
+        if name == _FLAG:
+            values[name].append(word or "")
+        elif name:
+            value = next(rest, None) if value is None else value
+            if value is None:
+                return None
+            values[name].append(value)
+    return ClusterWords(
+        bootstrap_server=_last(values["bootstrap_server"]),
+        command_config=tuple(values["command_config"]),
+        command_property=tuple(values["command_property"]),
+        client_id=_last(values["client_id"]),
+        allow_plaintext_secrets=bool(values[_FLAG]),
+        profile=_last(values["profile"]),
+    )
+
+
+def _option(word: str) -> tuple[str, str | None]:
+    """The option that a word is, with the value attached to it; an empty name for all other words."""
+    if word.startswith("--"):
+        spelled, sign, value = word.partition("=")
+        return _named(spelled), value if sign else None
+    if word.startswith("-"):
+        letters = word[1:].lstrip(_FLAGS)
+        return _named("-" + letters[:1]), letters[1:] or None
+    return "", None
+
+
+def _named(spelled: str) -> str:
+    for name, names in NAMES.items():
+        if spelled in names or spelled in QUIET_NAMES.get(name, ()):
+            return name
+    return ""
+
+
+def _last(values: list[str]) -> str | None:
+    return values[-1] if values else None

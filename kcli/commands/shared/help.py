@@ -18,8 +18,7 @@ from kcli.docgen.describe import CommandDoc, Example, OptionDoc, describe
 from kcli.docgen.environment import ENVIRONMENT
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.docgen.topics import TOPICS
-from kcli.output.pager import page
-from kcli.output.terminal import terminal_size, wants_colour
+from kcli.output.terminal import page, terminal_size, wants_colour
 
 if TYPE_CHECKING:
     from kcli.docgen.concepts import Concept

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.types import DURATION, ParamType
+from kcli.commands.shared.options import DURATION, ParamType
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
 from kcli.core.codecs.codec import check_level, codec_by_name
@@ -373,3 +373,32 @@ def rate_option(text: str) -> Callable[[Any], Any]:
 def on_recreate_option(text: str) -> Callable[[Any], Any]:
     """``--on-recreate``, what follows when a topic that is read is created again."""
     return click.option("--on-recreate", type=click.Choice(["fail", "restart"]), default="fail", help=text)
+
+
+_FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+_RECORDS = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKmMgG]?)")
+_EXAMPLES = "50000 or 50k (records a second), 10MB/s, or -1 for no limit"
+
+
+def parse_throughput(text: str) -> Rate:
+    """``50k`` is records a second, ``10MB/s`` bytes; both are None for ``-1``."""
+    word = text.strip()
+    if word == "-1":
+        return Rate()
+    match = _RECORDS.fullmatch(word)
+    try:
+        rate = (
+            Rate(records=float(match[1]) * _FACTORS[match[2].lower()])
+            if match
+            else Rate(bytes=float(parse_size(word.removesuffix("/s"))))
+        )
+    except ValueError:
+        raise ValueError(f"{text!r} is not a throughput such as {_EXAMPLES}") from None
+    if not (rate.records or rate.bytes):
+        raise ValueError(f"a throughput is more than 0: {_EXAMPLES}")
+    if rate.records == inf:
+        raise ValueError("no throughput is so high; -1 is no limit")
+    return rate
+
+
+THROUGHPUT = Word("throughput", parse_throughput)

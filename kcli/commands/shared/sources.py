@@ -3,10 +3,8 @@
 import os
 from collections.abc import Callable, Mapping
 
-from kcli.commands.shared.cluster_words import ClusterWords
-from kcli.commands.shared.global_values import GlobalValues
-from kcli.profiles.source_files import SourceFiles
-from kcli.profiles.sources import Sources
+from kcli.commands.shared.global_values import ClusterWords, GlobalValues
+from kcli.profiles.sources import SourceFiles, Sources
 
 FindSandbox = Callable[[], tuple[str, Mapping[str, str]] | None]
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
+from kcli.commands.shared.options import PROFILE
 from kcli.commands.shared.params import offset_option
-from kcli.commands.shared.types import PROFILE
 
 
 def from_option(what: str, *, required: bool) -> Callable[[Any], Any]:

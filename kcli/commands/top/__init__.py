@@ -6,7 +6,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.types import DURATION, GROUP
+from kcli.commands.shared.options import DURATION, GROUP
 from kcli.commands.top.options import TopOptions, check
 
 

@@ -6,8 +6,8 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.config_flags import config_changes
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import TOPIC, CountType
 from kcli.commands.shared.params import check_topic_name
-from kcli.commands.shared.types import TOPIC, CountType
 from kcli.commands.shared.usage import usage
 
 _MOST_PARTITIONS = (1 << 31) - 1

@@ -5,8 +5,8 @@ import click
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import CountType
 from kcli.commands.shared.params import check_topic_name
-from kcli.commands.shared.types import CountType
 from kcli.commands.shared.usage import usage
 from kcli.core.types import TopicSpec
 

@@ -6,7 +6,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.types import TOPIC
+from kcli.commands.shared.options import TOPIC
 
 
 @command(
@@ -41,6 +41,6 @@ def describe_topics(inv: Invocation, /, **flags: Any) -> int:
     partition that is either is shown. Exit code 6 where offsets cannot be shown, for example because a partition has
     no leader.
     """
-    from kcli.commands.topics import _reading as run  # clients are loaded when the command runs
+    from kcli.commands.topics import _tables as run  # clients are loaded when the command runs
 
     return run.describe_topics(inv, **flags)

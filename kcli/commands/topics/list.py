@@ -29,6 +29,6 @@ def list_topics(inv: Invocation, /, **flags: Any) -> int:
     UNDER-REPLICATED counts partitions with fewer replicas in sync than they should have. SIZE-BYTES is the sum of the
     leaders' logs, DISK-BYTES (-o wide) that of all replicas.
     """
-    from kcli.commands.topics import _reading as run  # clients are loaded when the command runs
+    from kcli.commands.topics import _tables as run  # clients are loaded when the command runs
 
     return run.list_topics(inv, **flags)

@@ -6,8 +6,8 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import TOPIC
 from kcli.commands.shared.params import OFFSET
-from kcli.commands.shared.types import TOPIC
 
 
 @command(
@@ -31,6 +31,6 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: Any) -> int:
 
     Without a TOPIC: of all topics but the cluster's own.
     """
-    from kcli.commands.topics import _reading as run  # clients are loaded when the command runs
+    from kcli.commands.topics import _tables as run  # clients are loaded when the command runs
 
     return run.topic_offsets(inv, names, when)

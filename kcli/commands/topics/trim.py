@@ -6,8 +6,8 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.offset_spec import has_terminal, instant_text, is_ago, offset_spec
+from kcli.commands.shared.options import TOPIC, OfferedType
 from kcli.commands.shared.params import PARTITIONS, check_topic_name
-from kcli.commands.shared.types import TOPIC, OfferedType
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
 from kcli.core.positions import OffsetSpec

@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import click
 
+from kcli.commands.shared.options import TOPIC
 from kcli.commands.shared.params import DURATION, PARTITIONS
-from kcli.commands.shared.types import TOPIC
 
 C = TypeVar("C", bound=Callable[..., Any])
 

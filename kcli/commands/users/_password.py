@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 
+from kcli.commands.shared.configuration import has_terminal, leave_no_core
 from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.commands.shared.params import is_text
-from kcli.commands.shared.passwords import has_terminal, leave_no_core
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import ConfigError
 from kcli.core.secret import Secret

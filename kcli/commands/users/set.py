@@ -5,7 +5,7 @@ import click
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import Command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.types import CountType
+from kcli.commands.shared.options import CountType
 from kcli.commands.shared.usage import usage
 from kcli.commands.users._password import NewPassword
 from kcli.commands.users._types import NAME, mechanism_option

@@ -2,7 +2,7 @@
 One file per cluster and kind.
 
 Below ``$XDG_CACHE_HOME/kcli``, for its owner only, replaced atomically; it contains only names. An invalid file is
-ignored.
+ignored. ``offered`` selects the names that match what was typed.
 """
 
 import contextlib

@@ -14,7 +14,7 @@ from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigResource
 from kcli.core.errors import ConnectError, KcliError, NotValidatedError, TimedOutError
-from kcli.flows.configs.changes import (
+from kcli.flows.configs.key_changes import (
     HIDDEN,
     WORDS,
     PlannedChange,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kcli.flows.filters.batch_fields import BatchFields
+from kcli.flows.filters.selection import BatchFields
 from kcli.serde.errors import DecodeError
 from kcli.serde.serde import Serde, SerdeContext
 

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcli.flows.filters.batch_fields import BatchFields
-from kcli.flows.filters.selection import Mask, both
+from kcli.flows.filters.selection import BatchFields, Mask, both
 
 if TYPE_CHECKING:
     from kcli.flows.filters.decoded import DecodedField

@@ -24,13 +24,12 @@ from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError
 from kcli.core.positions import read_instant
 from kcli.flows.filters import json_value
-from kcli.flows.filters.batch_fields import BatchFields
 from kcli.flows.filters.decoded import DecodedField
 from kcli.flows.filters.expression import Expression, Path, Reader, UnlikeError, chain, follow, itself
 from kcli.flows.filters.grammar import NUMBER, TEXT, Parsed, parse
 from kcli.flows.filters.grep import raw_name
 from kcli.flows.filters.json_value import Members, RepeatedError, Repeats, Tree, tree_of
-from kcli.flows.filters.selection import Mask, both
+from kcli.flows.filters.selection import BatchFields, Mask, both
 from kcli.flows.filters.tokens import WhereError
 from kcli.serde.errors import DecodeError
 

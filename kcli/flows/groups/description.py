@@ -10,8 +10,7 @@ from kcli.core.admin.committed import GroupPartition
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.own_names import own_group_note
 from kcli.core.types import TopicPartition
-from kcli.flows.groups.offsets import Positions, positions
-from kcli.flows.topics.offsets import missing_offsets
+from kcli.flows.groups.offsets import Positions, missing_offsets, positions
 
 if TYPE_CHECKING:  # loaded where groups are described and listed
     from kcli.core.admin.group_description import GroupDescription, MemberDescription

@@ -8,7 +8,9 @@ is alive, an election may be in progress and is awaited briefly; where none is, 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.committed import GroupPartition
 from kcli.core.cluster.metadata import (
     ELECTION_PATIENCE,
     PartitionView,
@@ -17,11 +19,12 @@ from kcli.core.cluster.metadata import (
     no_partition,
 )
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.errors import KcliError, NoLeaderError, NotFoundError
+from kcli.core.errors import KcliError, NoLeaderError, NotFoundError, PartlyFailedError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
-if TYPE_CHECKING:  # loaded where topics are described
+if TYPE_CHECKING:
     from kcli.core.admin.topics import TopicInfo
+
 
 NO_TOPIC = "topic does not exist"
 NO_PARTITION = "partition does not exist"
@@ -167,3 +170,42 @@ def _position(committed: OffsetAndMetadata | KcliError | None, log: LogEnds) -> 
         note = f"the commit is unknown: {committed}"
         return Position(None, log.start, log.end, note, unread=committed, error=log.error)
     return Position(committed, log.start, log.end, log.note, error=log.error)
+
+
+def missing_offsets(
+    errors: Mapping[TopicPartition, KcliError | None], commits: Mapping[GroupPartition, object]
+) -> list[Missing]:
+    """What is missing of partitions that exist, by the errors of their logs; and of the commits that are errors."""
+    lost = {
+        tp: LogEnds(error=error)
+        for tp, error in errors.items()
+        if error is not None and not isinstance(error, NotFoundError)
+    }
+    return [
+        *map(Missing.of, unknown_offsets(lost)),
+        *(
+            Missing(f"the commit of {at}", str(at.tp), error)
+            for at, error in commits.items()
+            if isinstance(error, KcliError)
+        ),
+    ]
+
+
+def unknown_offsets(ends: Mapping[TopicPartition, LogEnds]) -> list[PartlyFailedError]:
+    """An error for each topic and reason: ``offsets of orders-0,4 are unknown``."""
+    missing: dict[tuple[str, str], list[int]] = {}
+    errors: dict[tuple[str, str], KcliError] = {}
+    for tp, log in ends.items():
+        if log.error is not None:
+            key = tp.topic, log.error.why or log.error.what
+            missing.setdefault(key, []).append(tp.partition)
+            errors.setdefault(key, log.error)
+    return [
+        _unknown(f"{key[0]}-{','.join(map(str, numbers))}", errors[key]) for key, numbers in missing.items()
+    ]
+
+
+def _unknown(place: str, first: KcliError) -> PartlyFailedError:
+    error = PartlyFailedError(f"offsets of {place} are unknown", first)
+    error.part, error.place = f"offsets of {place}", place
+    return error

@@ -1,8 +1,8 @@
 """``-i csv``: a header line, then records with any of the columns that ``consume -o csv`` writes, in any order.
 
 An empty key or value without quotes is null, ``""`` is empty; with a null marker only the marker is null. Where
-``key_encoding`` or ``value_encoding`` is ``base64`` the data is decoded; serde names are handled by ``encoding.py``. A
-missing column is null (no headers, the current time). A record whose ``timestamp`` is empty or −1 has none. ``headers``
+``key_encoding`` or ``value_encoding`` is ``base64`` the data is decoded; serde names are handled by ``input_format.py``.
+A missing column is null (no headers, the current time). A record whose ``timestamp`` is empty or −1 has none. ``headers``
 holds JSON as in ndjson.
 """
 
@@ -11,8 +11,7 @@ import re
 import msgspec
 
 from kcli.core.types import Header
-from kcli.flows.inputs.encoding import Encoding
-from kcli.flows.inputs.input_format import HeaderBlocks
+from kcli.flows.inputs.input_format import Encoding, HeaderBlocks
 from kcli.flows.inputs.item import BadInput, BadLine, InputError, InputRow, Item
 from kcli.flows.inputs.lines import LineFormat, Splitter, null_of
 from kcli.flows.inputs.ndjson import NOT_JSON, bad_json, check_partition, header_of, timestamp_of

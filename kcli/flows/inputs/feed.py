@@ -10,11 +10,9 @@ from dataclasses import dataclass, replace
 
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.flows.inputs.chunk import Chunk, InputPosition, RowChunk, TextChunk
 from kcli.flows.inputs.input_format import InputFormat
-from kcli.flows.inputs.item import BadInput, InputRow, Item
-from kcli.flows.inputs.source import Source, Tap, read_blocks
-from kcli.flows.inputs.text import TextReader, TextRegion
+from kcli.flows.inputs.item import BadInput, Chunk, InputPosition, InputRow, Item, RowChunk, TextChunk
+from kcli.flows.inputs.source import Source, Tap, TextReader, TextRegion, read_blocks
 from kcli.flows.stop import Stop
 
 

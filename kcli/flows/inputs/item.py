@@ -1,5 +1,11 @@
-"""What an input parser returns: rows, and bad input. Pure."""
+"""What an input parser returns: rows, and bad input; and chunks, input that was read together and is sent together.
 
+A chunk is the token that maps deliveries back to their input. A *unit* is a record of the input or a bad piece of it,
+counted from 0 in each input; *rows* are the records sent of a chunk, counted from 0 in it. Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from kcli.core.errors import KcliError
@@ -59,3 +65,107 @@ class Parser(Protocol):
 
     def finish(self) -> list[Item]:
         """The items that the end of the input completes, or shows to be cut off."""
+
+
+class InputPosition(NamedTuple):
+    """A unit of an input (``source`` is its number), and a checksum of the first ``offset`` bytes before it."""
+
+    source: int = 0
+    unit: int = 0
+    offset: int = 0
+    crc: int = 0
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Chunk:
+    """``start`` is the position of its first unit, ``units`` their number, bad units included. ``read``: how many bytes
+    of the input had been read when it was made, and their checksum.
+    """
+
+    start: InputPosition
+    units: int
+    name: str
+    read: tuple[int, int] = (0, 0)
+
+    @property
+    def rows(self) -> int:
+        """How many records are sent of it."""
+        raise NotImplementedError
+
+    def unit(self, row: int) -> int:
+        """The unit of a row, counted in its input."""
+        raise NotImplementedError
+
+    def line(self, row: int) -> int:
+        """The line number of a row, from 1."""
+        raise NotImplementedError
+
+    def raw(self, row: int) -> bytes | None:
+        """The raw input; None when it was not kept."""
+        raise NotImplementedError
+
+    def position(self, unit: int) -> InputPosition:
+        """The position of one of its units, or of the unit that follows the chunk.
+
+        The checksum must not cover the end of that unit or of a later one: it covers the bytes before the chunk, or
+        all bytes that had been read.
+        """
+        if unit < self.start.unit + self.units:
+            return self.start._replace(unit=unit)
+        return InputPosition(self.start.source, unit, *self.read)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class TextChunk(Chunk):
+    """Lines that are sent without being parsed: ``text`` holds them if they have to be kept."""
+
+    delimiter: bytes = b"\n"
+    text: bytes | None = None
+    _lines: list[bytes] | None = None
+
+    @property
+    def rows(self) -> int:
+        """See Chunk: each line is sent."""
+        return self.units
+
+    def unit(self, row: int) -> int:
+        """See Chunk."""
+        return self.start.unit + row
+
+    def line(self, row: int) -> int:
+        """See Chunk."""
+        return self.start.unit + row + 1
+
+    def raw(self, row: int) -> bytes | None:
+        """See Chunk."""
+        if self.text is None:
+            return None
+        if self._lines is None:
+            self._lines = self.text.split(self.delimiter)
+        return self._lines[row]
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class RowChunk(Chunk):
+    """Records that a parser made; ``numbers`` are the units of its rows where there is bad input between them."""
+
+    records: Sequence[InputRow] = ()
+    numbers: Sequence[int] | None = None
+    header: bytes | None = None
+
+    @property
+    def rows(self) -> int:
+        """See Chunk."""
+        return len(self.records)
+
+    def unit(self, row: int) -> int:
+        """See Chunk."""
+        return self.start.unit + row if self.numbers is None else self.numbers[row]
+
+    def line(self, row: int) -> int:
+        """See Chunk."""
+        return self.records[row].line
+
+    def raw(self, row: int) -> bytes | None:
+        """See Chunk."""
+        return self.records[row].raw

@@ -11,12 +11,10 @@ from typing import Any
 import msgspec
 
 from kcli.core.types import Header
-from kcli.flows.inputs.encoding import Encoding
-from kcli.flows.inputs.input_format import HeaderBlocks
+from kcli.flows.inputs.input_format import Encoding, HeaderBlocks
 from kcli.flows.inputs.item import BadLine, InputRow
-from kcli.flows.inputs.json_lines import JsonLineParser
 from kcli.flows.inputs.lines import ParseLine
-from kcli.flows.inputs.ndjson import NOT_JSON, bad_json, check_partition, timestamp_of
+from kcli.flows.inputs.ndjson import NOT_JSON, JsonLineParser, bad_json, check_partition, timestamp_of
 
 _NAMES = ("key", "payload", "ts", "partition", "headers")
 _decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode

@@ -1,6 +1,6 @@
 """Records that are lines: the frame that line formats share, and ``-i lines`` record by record.
 
-Plain lines are normally sent without an object per record (``text.py``); they are parsed record by record in
+Plain lines are normally sent without an object per record (``source.py``); they are parsed record by record in
 transactions, with a rate limit, and when failed lines are retried.
 """
 

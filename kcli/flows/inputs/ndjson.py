@@ -1,24 +1,68 @@
 """``-i ndjson``: one JSON object per line, the format that ``consume -o ndjson`` writes; restores it exactly.
 
-It reads ``key``, ``value``, ``headers``, ``timestamp`` and ``partition`` and ignores other keys, but rejects
-transaction markers (``control``). Binary data is marked as base64 (``output/record_json.py``); data that ``consume -s``
-has decoded names its serde (``encoding.py``), and is JSON that passes as it is. ``value`` is required, so that JSON of
-another shape is not mistaken for a record with a null value. Without ``timestamp`` a record gets the current time; null
+It reads ``key``, ``value``, ``headers``, ``timestamp`` and ``partition`` and ignores other keys, but rejects transaction
+markers (``control``). Binary data is marked as base64 (``output/template.py``); data that ``consume -s`` has decoded
+names its serde (``input_format.py``), and is JSON that passes as it is. ``value`` is required, so that JSON of another
+shape is not mistaken for a record with a null value. A member that is read and occurs twice makes its line bad input:
+which of the two is meant is not known (``JsonLineParser``). Without ``timestamp`` a record gets the current time; null
 and −1 are Kafka's "no timestamp".
 """
 
+import json
 import re
 from collections.abc import Callable, Sequence
+from operator import methodcaller
 from typing import Any
 
 import msgspec
 
 from kcli.core.types import Header
-from kcli.flows.inputs.encoding import Encoding, base64_bytes, text_bytes
-from kcli.flows.inputs.input_format import HeaderBlocks
-from kcli.flows.inputs.item import BadLine, InputRow
-from kcli.flows.inputs.json_lines import JsonLineParser
-from kcli.flows.inputs.lines import ParseLine
+from kcli.flows.inputs.input_format import Encoding, HeaderBlocks, base64_bytes, text_bytes
+from kcli.flows.inputs.item import BadLine, InputRow, Item
+from kcli.flows.inputs.lines import LineParser, ParseLine
+
+_ESCAPED_NAME = re.compile(rb"\\u00[567]")
+"""A small letter or ``_``, which no writer escapes; other escapes are usual in values."""
+
+
+class JsonLineParser(LineParser):
+    """Looks for repeated members in a portion of lines at once: a name that occurs twice in a line may be one."""
+
+    def __init__(self, parse: ParseLine, names: Sequence[str], *, longest: int) -> None:
+        super().__init__(parse, longest=longest)
+        self._without_check = parse
+        self._names = frozenset(names)
+        self._counts = [methodcaller("count", b'"%b"' % name.encode()) for name in names]
+
+    def _items(self, lines: list[bytes | None]) -> list[Item]:
+        self._parse = self._checked if self._may_repeat(lines) else self._without_check
+        return super()._items(lines)
+
+    def _checked(self, line: bytes, number: int) -> InputRow | None:
+        if self._may_repeat([line]):
+            self._refuse_repeated(line)
+        return self._without_check(line, number)
+
+    def _may_repeat(self, lines: Sequence[bytes | None]) -> bool:
+        return any(max(map(count, filter(None, lines)), default=0) > 1 for count in self._counts) or any(
+            map(_ESCAPED_NAME.search, filter(None, lines))
+        )
+
+    def _refuse_repeated(self, line: bytes) -> None:
+        try:
+            pairs: Any = json.loads(
+                line.decode("utf-8-sig", "replace"),
+                parse_int=str,
+                parse_float=str,
+                object_pairs_hook=lambda pairs: [name for name, _value in pairs],
+            )
+        except (ValueError, RecursionError):  # of this the decoder of the line says more
+            return
+        names = pairs if isinstance(pairs, list) else []
+        for name in self._names:
+            if names.count(name) > 1:
+                raise BadLine(f"it has the member `{name}` {names.count(name)} times")
+
 
 _BYTE = re.compile(r" ?\(byte (\d+)\)")
 _HALF_A_PAIR = re.compile(rb"(?<!\\)(?:\\\\)*\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")

@@ -1,4 +1,8 @@
-"""``-i raw``: each value after its length as four big-endian bytes, −1 for null; the format of ``consume -o raw``."""
+"""``-i raw``: each value after its length as four big-endian bytes, −1 for null; the format of ``consume -o raw``. ``-i
+file``: the whole content of one FILE, or stdin, is the value of one record.
+"""
+
+from __future__ import annotations
 
 from struct import Struct
 
@@ -86,3 +90,32 @@ class RawParser:
             why=f"its length is {what}; the start of the next record is unknown",
             do="-i raw expects four big-endian bytes of length before each value, -1 for null",
         )
+
+
+class WholeFileParser:
+    """One record, also for an empty file; above ``longest`` bytes it is bad input, of which nothing is kept."""
+
+    def __init__(
+        self, *, key: bytes | None = None, headers: bytes = NO_HEADERS, longest: int = 1 << 30
+    ) -> None:
+        self._key = key
+        self._headers = headers
+        self._longest = longest
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def feed(self, data: bytes) -> list[Item]:
+        """Returns nothing yet: the record ends with the file."""
+        self._size += len(data)
+        if self._size > self._longest:
+            self._pieces.clear()
+        else:
+            self._pieces.append(data)
+        return []
+
+    def finish(self) -> list[Item]:
+        """The record."""
+        if self._size > self._longest:
+            return [BadInput(1, 0, f"{self._size:,} bytes are more than {self._longest:,}", None)]
+        value = b"".join(self._pieces)
+        return [InputRow(1, self._key, value, self._headers, None, None, value)]

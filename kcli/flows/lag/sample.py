@@ -19,8 +19,7 @@ from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.own_names import CHECKPOINTS, is_own_group, own_group_note
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.description import assigned
-from kcli.flows.groups.offsets import LogEnds, log_ends
-from kcli.flows.topics.offsets import missing_offsets
+from kcli.flows.groups.offsets import LogEnds, log_ends, missing_offsets
 
 if TYPE_CHECKING:  # loaded where groups are described and listed
     from kcli.core.admin.group_description import GroupDescription

@@ -37,10 +37,9 @@ from kcli.core.types import TopicPartition
 from kcli.flows.mirror.origin import was_on, with_origin
 from kcli.flows.mirror.partition_copy import PartitionCopy, SentBatch
 from kcli.flows.mirror.settings import STEADY, Pace
-from kcli.flows.periodic import Periodic
-from kcli.flows.rate import TokenBucket, wait
+from kcli.flows.rate import Periodic, TokenBucket, wait
 from kcli.flows.stop import Stop
-from kcli.flows.transaction_commit import is_of_the_sequence
+from kcli.flows.transactions.ends import is_of_the_sequence
 
 JOINED_BYTES = 800_000
 """Small batches are joined until they have so many bytes: the result fits the default of ``max.message.bytes``."""

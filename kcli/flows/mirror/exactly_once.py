@@ -11,7 +11,7 @@ from kcli.core.errors import KcliError, TimedOutError, TransactionAbortableError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy import Copy
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.transaction_commit import commit_transaction
+from kcli.flows.transactions.ends import commit_transaction
 
 _PATIENCE = 60.0  # seconds for one call of a transaction, and for a commit whose outcome is not known yet
 _GRACE = 0.5  # seconds for the end of a transaction after a stop

@@ -32,7 +32,6 @@ from kcli.core.hooks import Hooks
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
-from kcli.flows.checkpoint import check_lockable, locked
 from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.driver import Driver
@@ -52,8 +51,8 @@ from kcli.flows.mirror.sync_groups import Translated
 from kcli.flows.mirror.targets import create_state_topic, create_targets, identify, unfit, without_options
 from kcli.flows.mirror.tasks import discovery_task, sync_copies, sync_task
 from kcli.flows.mirror.verify import Comparison
-from kcli.flows.periodic import Periodic
-from kcli.flows.rate import wait
+from kcli.flows.produce.checkpoint import check_lockable, locked
+from kcli.flows.rate import Periodic, wait
 from kcli.flows.stop import Stop
 
 _FOREVER = 0x7FFF_FFFF  # ms: a target that is away for long costs nothing but time

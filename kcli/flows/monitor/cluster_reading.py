@@ -17,7 +17,7 @@ from kcli.flows.lag.sample import LagSample
 if TYPE_CHECKING:  # loaded where the cluster is described
     from kcli.core.admin.brokers import ClusterDescription
     from kcli.core.admin.topics import TopicInfo
-    from kcli.flows.topic_sizes import TopicSize
+    from kcli.flows.topics.sizes import TopicSize
 
 
 class View(NamedTuple):

@@ -17,7 +17,7 @@ from kcli.flows.monitor.latencies import Latencies
 
 if TYPE_CHECKING:
     from kcli.core.admin.topics import TopicInfo
-    from kcli.flows.topic_sizes import TopicSize
+    from kcli.flows.topics.sizes import TopicSize
 
 _TOPICS_AGAIN, _SIZES_AGAIN = 10.0, 30.0  # seconds
 
@@ -96,7 +96,7 @@ class Monitor:
             return None
 
     def _topic_sizes(self, topics: Sequence[TopicInfo], problems: list[KcliError]) -> Mapping[str, TopicSize]:
-        from kcli.flows.topic_sizes import topic_sizes  # only for the screen of topics
+        from kcli.flows.topics.sizes import topic_sizes  # only for the screen of topics
 
         now = self._clock()
         if self._sizes is None or now - self._sizes[0] >= _SIZES_AGAIN:

@@ -27,7 +27,7 @@ from kcli.flows.lag.recording import append_line
 from kcli.flows.lag.sample import GroupSample, LagSample
 from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
 from kcli.flows.monitor.recorded_shape import LATEST_MS, check_reading, check_sample
-from kcli.flows.topic_sizes import TopicSize
+from kcli.flows.topics.sizes import TopicSize
 from kcli.serde.json_text import json_integer
 
 KIND = "MonitorReading"

@@ -22,8 +22,8 @@ from kcli.core.options import ConsumerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.records.run import RUN_BYTES
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.consumed_partitions import Chosen, GroupShare
-from kcli.flows.group_commits import GroupCommits
+from kcli.flows.consume.extent import Chosen, GroupShare
+from kcli.flows.consume.group_commits import GroupCommits
 from kcli.flows.perf.failure import Failure, failure_of
 from kcli.flows.perf.load_plan import shares
 from kcli.flows.perf.measurement import Interval, Measurement

@@ -8,9 +8,8 @@ from typing import Any
 
 from kcli.flows.perf.limits import Limit, exceeded, latency_text
 from kcli.flows.perf.result import PERCENTILES
-from kcli.output.html_page import html_page, html_table, text
+from kcli.output.html_page import Axis, Point, from_zero, html_page, html_table, line_plot, of_powers, text
 from kcli.output.progress import counted, size_text
-from kcli.output.svg_plot import Axis, Point, from_zero, line_plot, of_powers
 from kcli.output.tables import time_text
 
 _MOST_POINTS = 900  # as many as the plot has pixels

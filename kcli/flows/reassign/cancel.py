@@ -17,7 +17,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.partition_failures import grouped_failures, reason
 from kcli.flows.permitted import denied_on_cluster
 from kcli.flows.read_back import VISIBLE_WITHIN
-from kcli.flows.reassign.left_throttles import clear_throttles
+from kcli.flows.reassign.journal import clear_throttles
 from kcli.flows.reassign.rows import FURTHER, NEW_REPLICAS
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
-from kcli.flows.reassign.survey import ClusterReplicas
+from kcli.flows.reassign.replicas import ClusterReplicas
 
 
 class OutdatedError(KcliError):

@@ -21,8 +21,7 @@ from kcli.flows.partition_failures import grouped_failures, partition_names, rea
 from kcli.flows.permitted import denied_topics, refusal
 from kcli.flows.read_back import VISIBLE_WITHIN
 from kcli.flows.reassign import rows as view
-from kcli.flows.reassign.journal import ReassignmentJournals
-from kcli.flows.reassign.left_throttles import clear_throttles
+from kcli.flows.reassign.journal import ReassignmentJournals, clear_throttles
 from kcli.flows.reassign.moves import (
     HeldBackError,
     Move,
@@ -33,7 +32,7 @@ from kcli.flows.reassign.moves import (
     traffic,
 )
 from kcli.flows.reassign.plan_file import read_plan_file
-from kcli.flows.reassign.survey import ClusterReplicas, survey
+from kcli.flows.reassign.replicas import ClusterReplicas, survey
 from kcli.flows.reassign.throttle import Throttle, planned_throttle, set_throttle, without_existing
 from kcli.output.progress import counted, duration_text, size_text
 from kcli.output.talk import Talk

@@ -4,6 +4,8 @@ A rate on every broker that sends or receives, and on the topics which replicas 
 kept: only what was set here, which the journal of the reassignment holds, is removed.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
@@ -12,7 +14,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigKind, ConfigOp, ConfigResource
 from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.flows.config_values import list_words
+from kcli.flows.configs.values import list_words
 from kcli.flows.read_back import VISIBLE_WITHIN, ReadBackError
 from kcli.flows.reassign.moves import Move
 

@@ -14,9 +14,9 @@ import msgspec
 
 from kcli.core.errors import ConfigError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.files.atomic import make_private_folder
 from kcli.files.journal_folder import JournalError, JournalFolder
 from kcli.files.lock import file_lock
-from kcli.files.private_folder import make_private_folder
 from kcli.flows.rewind.plan import GroupPlan
 
 KIND = "RewindJournal"

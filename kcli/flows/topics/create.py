@@ -20,7 +20,7 @@ from kcli.core.error_codes import (
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotValidatedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicSpec
-from kcli.flows.config_values import is_valid, own_values, same_value
+from kcli.flows.configs.values import is_valid, own_values, same_value
 from kcli.flows.permitted import creation_failed, denied_creations, not_checked
 from kcli.flows.topics.partitions import many_partitions
 from kcli.output.progress import counted

@@ -14,11 +14,10 @@ from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError, NotFoundError, OutcomeUnknownError, TimedOutError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
-from kcli.flows.groups.offsets import log_ends
+from kcli.flows.groups.offsets import log_ends, unknown_offsets
 from kcli.flows.journal import Draft, TopicEntry
 from kcli.flows.permitted import denied_topics
 from kcli.flows.read_back import VISIBLE_WITHIN
-from kcli.flows.topics.offsets import unknown_offsets
 from kcli.flows.topics.purpose import internal_purpose
 from kcli.output.progress import counted
 from kcli.output.tables import Column

@@ -17,7 +17,7 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.own_names import is_own_topic
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition
-from kcli.flows.config_values import list_words
+from kcli.flows.configs.values import list_words
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
 from kcli.flows.partition_failures import partition_names
 from kcli.flows.permitted import denied_topics

@@ -1,20 +1,38 @@
-"""``kcli groups create`` and ``kcli groups copy``: offsets are committed for a group that need not exist."""
+"""``kcli groups create`` and ``kcli groups copy``: offsets are committed for a group that need not exist;
+and what is advised where a group has members, which can neither be waited for nor held.
+"""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from shlex import join
 
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
+from kcli.core.errors import KcliError
 from kcli.flows.rewind.change import OffsetsChange
-from kcli.flows.rewind.plan import RewindPlan
+from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, Remedies, RewindPlan
 from kcli.flows.rewind.requests import group_target
 from kcli.flows.rewind.scope import Scope, parse_topics
 from kcli.flows.rewind.spans import time_spans
 from kcli.flows.rewind.survey import RewindRequest, survey
 from kcli.flows.rewind.targets import Target
 from kcli.flows.rewind.text import Where
-from kcli.flows.transfer.stopping import advise_stopping
+
+
+def advise_stopping(plan: RewindPlan, instead: Callable[[str], str]) -> RewindPlan:
+    """The plan with a remedy for each running group: stop it, or, where there is one, the command ``instead``."""
+
+    def with_remedies(group: GroupPlan) -> GroupPlan:
+        command = instead(group.group)
+        other = f"; or set them while it runs: `{command}`" if command else ""
+        remedies = Remedies(f"stop its members and try again{other}", "end its application and try again")
+        refusal: KcliError | None = group.refusal
+        if refusal is not None and refusal.do == group.remedies.members:
+            refusal = NotPossibleError(refusal.what, why=refusal.why, do=remedies.members)
+        return replace(group, remedies=remedies, refusal=refusal)
+
+    return replace(plan, groups=tuple(map(with_remedies, plan.groups)))
 
 
 def group_creation(

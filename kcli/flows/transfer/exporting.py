@@ -1,7 +1,12 @@
-"""The committed offsets of groups, read for a file: all that can be read, and an error for everything that cannot."""
+"""The committed offsets of groups, read for a file: all that can be read, and an error for everything that cannot.
+
+With the first unread record of each partition, by one small read, all at once. It is the record that a read_committed
+reader would get first: records of aborted transactions, markers and compacted offsets are skipped. A partition with an
+open transaction is not drained: the first record of the transaction counts.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kcli.account.survey import Missing
@@ -13,15 +18,58 @@ from kcli.core.admin.unknown_group import unknown_group
 from kcli.core.errors import KcliError
 from kcli.core.own_names import is_own_group
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.first_records import PartitionOffset, first_unread_records
 from kcli.flows.groups.nearest import nearest_text, share_group
+from kcli.flows.groups.offsets import log_ends
 from kcli.flows.rewind.mark import own_metadata
-from kcli.flows.transfer.first_unread import Unread, first_unread
-from kcli.flows.transfer.formats.gaps import comments
 from kcli.flows.transfer.formats.kafka_csv import csv_lines
 from kcli.flows.transfer.formats.ndjson import ndjson_lines
+from kcli.flows.transfer.formats.recognise import comments
 from kcli.flows.transfer.formats.zookeeper_text import can_be_written, zookeeper_lines
 from kcli.flows.transfer.saved_offset import SavedOffset
 from kcli.output.progress import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """``timestamp`` in ms, None where there is no record, or one of a format without timestamps.
+
+    ``drained``: there is no record to read now, also where the offset is beyond the end of the log.
+    """
+
+    timestamp: int | None
+    drained: bool
+
+
+DRAINED = Unread(None, drained=True)
+
+
+def first_unread(
+    admin: Admin, offsets: Collection[PartitionOffset]
+) -> dict[PartitionOffset, Unread | KcliError]:
+    """The first record from each offset on, or why it is not known."""
+    found: dict[PartitionOffset, Unread | KcliError] = {}
+    logs = log_ends(admin, {tp for tp, _offset in offsets}, stable=True)
+    begins: dict[PartitionOffset, PartitionOffset] = {}
+    for tp, offset in offsets:
+        log = logs[tp]
+        if log.start is None or log.end is None:
+            found[tp, offset] = KcliError(f"the records of {tp} cannot be read", why=log.note or "")
+        elif max(offset, log.start) >= log.end:
+            found[tp, offset] = DRAINED
+        else:
+            begins[tp, offset] = (tp, max(offset, log.start))
+    records = first_unread_records(admin, set(begins.values()), logs)
+    for asked, begin in begins.items():
+        record = records[begin]
+        if record is None:
+            found[asked] = DRAINED
+        elif isinstance(record, KcliError):
+            found[asked] = record
+        else:
+            found[asked] = Unread(record.timestamp if record.timestamp >= 0 else None, drained=False)
+    return found
+
 
 SHARE = "share"
 

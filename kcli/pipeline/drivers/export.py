@@ -20,9 +20,9 @@ from kcli.files.lock import file_lock
 from kcli.flows.rate import wait
 from kcli.flows.stop import Stop
 from kcli.output.progress import Progress, counted
-from kcli.output.record_json import rfc3339
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
+from kcli.output.template import rfc3339
 from kcli.pipeline import plan as ranges
 from kcli.pipeline.cluster_ref import JobCluster
 from kcli.pipeline.export_plan import (

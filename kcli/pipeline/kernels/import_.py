@@ -33,7 +33,7 @@ from kcli.flows.mirror.errors import refused_by_target
 from kcli.flows.mirror.group_position import Bookmark, Position, committed, read_positions
 from kcli.flows.mirror.preflight import ConflictError
 from kcli.flows.stop import Stop
-from kcli.flows.transaction_commit import commit_transaction
+from kcli.flows.transactions.ends import commit_transaction
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.manifest import ExportedFile

@@ -20,14 +20,12 @@ from kcli.core.positions import OffsetSpec, RangeSpec, check_times, parse_instan
 from kcli.core.topic_names import check_topic
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
 from kcli.pipeline.plan import Slice
-from kcli.profiles.private_files import check_private_files
 from kcli.profiles.resolve import resolve
-from kcli.profiles.secret_keys import SecretSource, holds_secret, source_key
-from kcli.profiles.source_files import SourceFiles
-from kcli.profiles.sources import Sources
+from kcli.profiles.secret_keys import SecretSource, holds_secret, is_registry_key, source_key
+from kcli.profiles.secrets import check_private_files
+from kcli.profiles.sources import SourceFiles, Sources
 from kcli.sandbox.discovery import options_of
 from kcli.serde.names import parse_serdes
-from kcli.serde.registry.keys import is_registry_key
 
 SETTINGS = "kcli.settings"
 """The option that has all settings at once, in JSON: how kcli's own commands use the source."""

@@ -6,12 +6,10 @@ from unicodedata import combining, normalize
 from kcli.core.errors import ConfigError
 from kcli.core.options import option_field, parse_value
 from kcli.profiles.importing.found import Found, Pairs
-from kcli.profiles.pairs import Pair
-from kcli.profiles.profile import MARKS
+from kcli.profiles.profile import MARKS, Pair
 from kcli.profiles.resolve import parsed, parsed_registry
-from kcli.profiles.secret_keys import absolute
+from kcli.profiles.secret_keys import absolute, is_registry_key
 from kcli.profiles.sifting import sifted, without_other_mechanisms
-from kcli.serde.registry.keys import is_registry_key
 
 _NAMELESS = "imported"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")

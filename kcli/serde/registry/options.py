@@ -1,7 +1,7 @@
 """Options of the registry client, under the names that Confluent's clients use. Pure.
 
 They are declared as in ``kcli.core.options``, so that help, checks and hiding of secrets are the same. They are not
-options of a Kafka client: callers that collect keys first check ``is_registry_key`` (``keys.py``).
+options of a Kafka client: callers that collect keys first check ``is_registry_key`` (``profiles/secret_keys.py``).
 """
 
 import dataclasses

@@ -3,7 +3,7 @@
 import pytest
 
 from kcli.commands.complete import request_of
-from kcli.commands.shared.cluster_words import ClusterWords, cluster_words
+from kcli.commands.shared.global_values import ClusterWords, cluster_words
 
 BREAKS = " \t\n\"'@><=;|&(:"
 NOTHING = ClusterWords(None, (), (), None)

@@ -11,7 +11,7 @@ from kcli.cli import cli
 from kcli.commands.shared import changing
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.usage import Refused
-from kcli.commands.topics import _reading
+from kcli.commands.topics import _tables
 from kcli.core.admin.brokers import ClusterDescription, LogDir, ReplicaSize
 from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.topics import CreatedTopic, TopicInfo
@@ -107,7 +107,7 @@ class StandIn:
 @pytest.fixture
 def admin(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     stand_in = StandIn()
-    for module in (_reading, changing):
+    for module in (_tables, changing):
         monkeypatch.setattr(module, "open_admin", lambda _inv: stand_in)
         monkeypatch.setattr(module, "connect", lambda _inv, found: found.cluster_id())
     return stand_in

@@ -18,7 +18,7 @@ from kcli.flows.lag.sample import GroupSample
 from kcli.flows.lag.verdicts import WORDS
 from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency
-from kcli.flows.topic_sizes import TopicSize
+from kcli.flows.topics.sizes import TopicSize
 from tests.unit.exporter.pages import labels, page_of, parsed, text_of
 from tests.unit.flows.monitor.readings import BROKERS, NOW, P0, P1, group, reading
 

@@ -6,7 +6,7 @@ Not a test.
 from typing import Any
 
 from kcli.core.types import Record
-from kcli.output.record_json import rfc3339
+from kcli.output.template import rfc3339
 
 
 def record_dict(record: Record) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
 from kcli.profiles.config_file import ConfigFile, key_lines
-from kcli.profiles.pairs import Pair, raise_error
+from kcli.profiles.profile import Pair, raise_error
 from kcli.profiles.secret_keys import absolute
 
 TEXT = """\

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kcli.core.errors import ConfigError
-from kcli.profiles.private_files import check_private_files
 from kcli.profiles.resolve import resolve
+from kcli.profiles.secrets import check_private_files
 from kcli.profiles.sources import Sources
 
 

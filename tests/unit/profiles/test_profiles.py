@@ -10,10 +10,9 @@ from kcli.commands.shared.configuration import may_change, read_only_refusal
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret
-from kcli.files.reading import FileState
+from kcli.files.user_file import FileState
 from kcli.profiles.config_file import ConfigFile
-from kcli.profiles.pairs import raise_error
-from kcli.profiles.profile import Profile
+from kcli.profiles.profile import Profile, raise_error
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
 from kcli.profiles.secret_keys import SecretSource
 from kcli.profiles.sources import Sources, is_sandbox

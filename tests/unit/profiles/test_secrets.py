@@ -10,7 +10,7 @@ import pytest
 
 from kcli.core.errors import ConfigError
 from kcli.core.secret import Secret
-from kcli.files.reading import NotAFileError, TooLargeError, read_bounded
+from kcli.files.user_file import NotAFileError, TooLargeError, read_bounded
 from kcli.profiles.secret_keys import LIMIT, SecretSource
 from kcli.profiles.secrets import SecretReader
 

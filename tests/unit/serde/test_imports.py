@@ -30,7 +30,7 @@ def modules_after(code: str) -> set[str]:
     [
         "import kcli.serde",
         "from kcli.serde.names import parse_serdes; parse_serdes(['value=avro:id=7'])",
-        "from kcli.serde.registry.keys import is_registry_key",
+        "from kcli.profiles.secret_keys import is_registry_key",
         "from kcli.serde.registry.options import RegistryOptions",
     ],
 )

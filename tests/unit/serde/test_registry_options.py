@@ -8,8 +8,8 @@ import pytest
 from kcli.core.errors import ConfigError
 from kcli.core.options import key_of
 from kcli.core.secret import Secret
+from kcli.profiles.secret_keys import is_registry_key
 from kcli.serde.registry.addresses import addresses
-from kcli.serde.registry.keys import is_registry_key
 from kcli.serde.registry.options import RegistryOptions, parse_registry_pairs
 
 

@@ -12,9 +12,8 @@ import click
 from kcli.commands.groups._options import empty_group_option
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import LIKE_A_DURATION, AttachedOption
+from kcli.commands.shared.options import GROUP, LIKE_A_DURATION, TARGET, TOPIC, AttachedOption, CountType
 from kcli.commands.shared.params import DURATION, Word
-from kcli.commands.shared.types import GROUP, TARGET, TOPIC, CountType
 from kcli.core.clock import wall_ms
 from kcli.core.positions import parse_instant
 

@@ -14,8 +14,8 @@ from kcli.commands.shared.changing import change_with, report_change
 from kcli.commands.shared.cluster import connect, listed_groups, open_admin
 from kcli.commands.shared.confirm import check_answerable
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.exit import orderly_end
 from kcli.commands.shared.offset_spec import has_terminal
-from kcli.commands.shared.orderly_end import orderly_end
 from kcli.commands.shared.record_consumer import record_consumer
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.admin import Admin

@@ -1,21 +1,40 @@
 """From the bytes of a file to its offsets, whichever tool wrote it: the format is detected from the content. Pure.
 
-A list is kcl's, an object with ``groupid`` kafka-utils', objects with a kind are kcli's own; lines with a ZooKeeper
-path are of Kafka's old tools, lines with a comma Kafka's csv, other lines rpk's.
+A list is kcl's, an object with ``groupid`` kafka-utils', objects with a kind are kcli's own; lines with a ZooKeeper path
+are of Kafka's old tools, lines with a comma Kafka's csv, other lines rpk's. Comments before the first line say what is
+not there of all that was asked for; a file that has everything is as other tools write it.
 """
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from kcli.core.errors import ConfigError
 from kcli.flows.transfer.formats.fields import BrokenFileError
-from kcli.flows.transfer.formats.gaps import without_comments
 from kcli.flows.transfer.formats.kafka_csv import read_csv
 from kcli.flows.transfer.formats.ndjson import KIND, read_ndjson
 from kcli.flows.transfer.formats.other_tools import read_kafka_utils, read_kcl, read_rpk
 from kcli.flows.transfer.formats.zookeeper_text import is_zookeeper_line, read_zookeeper
 from kcli.flows.transfer.saved_offset import SavedOffset
+from kcli.output.sanitise import visible_line
 from kcli.serde import json_text
+
+_BEGIN = "# not complete: "
+
+
+def comments(missing: Sequence[Mapping[str, object]], warning: str) -> str:
+    """A line for each part that is missing, and one for a warning that there may be more; empty without both."""
+    texts = [": ".join(dict.fromkeys((str(part["what"]), str(part["why"])))) for part in missing]
+    texts += [warning] * bool(warning)
+    return "".join(f"{_BEGIN}{visible_line(text)}\n" for text in texts)
+
+
+def without_comments(text: str) -> str:
+    """The text with empty lines in place of the comments, so that the others keep their numbers."""
+    lines = text.split("\n")
+    count = next((at for at, line in enumerate(lines) if not line.startswith(_BEGIN)), 0)
+    return "\n".join([*[""] * count, *lines[count:]])
+
 
 _FORMS = (
     "kcli's ndjson, Kafka's csv and ZooKeeper lines, and the files of kcl, rpk and kafka-utils can be read"

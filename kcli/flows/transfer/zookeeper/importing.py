@@ -26,7 +26,7 @@ from kcli.flows.transfer.zookeeper.planning import (
     plan_nodes,
     refusal,
 )
-from kcli.flows.transfer.zookeeper.reading import (
+from kcli.flows.transfer.zookeeper.read_groups import (
     Stored,
     cluster_id,
     existing,

@@ -10,7 +10,7 @@ from kcli.flows.rewind.plan import NotPossibleError
 from kcli.flows.transfer.formats.zookeeper_text import offset_node
 from kcli.flows.transfer.importing import ImportRefusedError, ImportTarget, mismatch
 from kcli.flows.transfer.zookeeper.offset_node import ANY_BROKER, OffsetNode, is_node_name
-from kcli.flows.transfer.zookeeper.reading import Partitions, Stored
+from kcli.flows.transfer.zookeeper.read_groups import Partitions, Stored
 from kcli.output.progress import counted
 
 _LISTED = 5

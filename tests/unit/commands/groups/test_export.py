@@ -18,7 +18,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.transfer import exporting
-from kcli.flows.transfer.first_unread import DRAINED, Unread
+from kcli.flows.transfer.exporting import DRAINED, Unread
 
 NO_TOPIC = "topic refunds does not exist"
 

@@ -13,7 +13,7 @@ from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.errors import AuthError, ConfigError
 from kcli.core.extras import installation
 from kcli.flows.transfer.zookeeper import session
-from kcli.flows.transfer.zookeeper.hosts import parse_hosts
+from kcli.flows.transfer.zookeeper.session import parse_hosts
 from tests.printed_json import check_printed
 from tests.zookeeper_nodes import Nodes
 

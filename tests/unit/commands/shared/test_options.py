@@ -11,8 +11,14 @@ from click.testing import CliRunner
 from kcli.cli import cli
 from kcli.commands.shared.command import Group, command
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.options import DEBUG_AREAS, LIKE_A_DURATION, AttachedOption, global_options
-from kcli.commands.shared.types import DURATION, CountType
+from kcli.commands.shared.options import (
+    DEBUG_AREAS,
+    DURATION,
+    LIKE_A_DURATION,
+    AttachedOption,
+    CountType,
+    global_options,
+)
 from kcli.commands.shared.usage import Refused
 from tests.cli.test_read_only import COMMANDS
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.commands.shared import params
-from kcli.commands.shared.types import DEBUG, DURATION, OUTPUT, option_of_kcat
+from kcli.commands.shared.options import DEBUG, DURATION, OUTPUT, option_of_kcat
 from tests.command_lines import problem
 
 

@@ -16,13 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.types import Record
-from kcli.flows.failed_file import FailedFile
-from kcli.flows.inputs.chunk import InputPosition, RowChunk
-from kcli.flows.inputs.encoding import Encoding
-from kcli.flows.inputs.input_format import HeaderBlocks, InputFormat
-from kcli.flows.inputs.item import BadInput, InputRow
+from kcli.flows.inputs.input_format import Encoding, HeaderBlocks, InputFormat
+from kcli.flows.inputs.item import BadInput, InputPosition, InputRow, RowChunk
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.parsers import parser_of
+from kcli.flows.produce.failed_file import FailedFile
 from kcli.output.decoding import Decoders
 from kcli.output.records import CsvFormatter, Formatter, KcatFormatter, NdjsonFormatter, TemplateFormatter
 from kcli.output.template import Template

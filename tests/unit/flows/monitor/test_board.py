@@ -9,7 +9,7 @@ from kcli.flows.lag.sample import GroupSample
 from kcli.flows.monitor.board import RECENT_MS, Board
 from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
 from kcli.flows.monitor.snapshot import Snapshot
-from kcli.flows.topic_sizes import TopicSize
+from kcli.flows.topics.sizes import TopicSize
 from tests.unit.flows.monitor.readings import BROKERS, NOW, P0, P1, group, reading
 
 

@@ -15,7 +15,7 @@ from kcli.flows.lag.recording import append_sample
 from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
 from kcli.flows.monitor.recording import append_reading, document_of, read_line
-from kcli.flows.topic_sizes import TopicSize
+from kcli.flows.topics.sizes import TopicSize
 from tests.unit.flows.monitor.readings import BROKERS, NOW, P0, P1, group, reading
 
 SPARSE = TopicPartition("sparse \x1b[31m", 7)

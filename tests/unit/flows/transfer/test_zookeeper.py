@@ -18,12 +18,11 @@ from kcli.flows.rewind.plan import NotPossibleError
 from kcli.flows.transfer.formats.recognise import parse_offsets
 from kcli.flows.transfer.importing import ImportRequest, import_targets
 from kcli.flows.transfer.saved_offset import SavedOffset
-from kcli.flows.transfer.zookeeper.hosts import Hosts, parse_hosts
 from kcli.flows.transfer.zookeeper.importing import NodeReport, execute_nodes, survey_nodes
 from kcli.flows.transfer.zookeeper.offset_node import OffsetNode, is_node_name, parse_name, parse_path
 from kcli.flows.transfer.zookeeper.planning import NodePlan
-from kcli.flows.transfer.zookeeper.reading import cluster_id, export_zookeeper, partitions_of
-from kcli.flows.transfer.zookeeper.session import Write, ZooKeeper
+from kcli.flows.transfer.zookeeper.read_groups import cluster_id, export_zookeeper, partitions_of
+from kcli.flows.transfer.zookeeper.session import Hosts, Write, ZooKeeper, parse_hosts
 from tests.zookeeper_nodes import Nodes
 
 ORDERS = "/consumers/billing/offsets/orders"

@@ -276,3 +276,12 @@ class RefusedError(BrokerError):
 
 class RecordRefusedError(RefusedError):
     """A broker refused this record for what it is, such as a missing key or its timestamp (KIP-467)."""
+
+
+def too_old(what: str, needed: int, offered: int) -> UnsupportedError:
+    """The error for a broker whose version does not support the request; ``what`` names broker and operation."""
+    return UnsupportedError(
+        what,
+        why=f"this needs version {needed}, but the broker offers only {offered}",
+        do="do without it, or use a newer broker",
+    )

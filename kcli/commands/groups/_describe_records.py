@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from kcli.commands.groups._record_consumer import record_consumer
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.committed import GroupPartition
 from kcli.core.errors import KcliError
+from kcli.core.types import GroupPartition
 from kcli.flows.groups.bounded_reads import Budget
 from kcli.flows.groups.commit_times import TOPIC, commit_times
 from kcli.flows.groups.description import Described, commits_of

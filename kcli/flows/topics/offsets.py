@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 
 from kcli.account.survey import Missing
-from kcli.core.admin.committed import GroupPartition
 from kcli.core.errors import KcliError, NotFoundError, PartlyFailedError
-from kcli.core.types import TopicPartition
+from kcli.core.types import GroupPartition, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
 
 

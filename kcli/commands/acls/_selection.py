@@ -14,8 +14,8 @@ from kcli.commands.shared.params import Word
 from kcli.commands.shared.types import GROUP, TOPIC, OfferedType
 from kcli.commands.shared.usage import Refused, nearest, usage
 from kcli.core.admin.acls import CLUSTER_NAME, AclPattern, AclPermission, AclResource, word
+from kcli.core.names import is_topic_name
 from kcli.core.permissions import AclOperation
-from kcli.core.topic_names import is_topic_name
 from kcli.flows.acls.selection import Resource, Selection, address_of
 
 V = TypeVar("V")

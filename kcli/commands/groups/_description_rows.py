@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.admin.group_description import MemberDescription
-from kcli.core.admin.unknown_group import group_shown
+from kcli.core.names import group_shown
 from kcli.core.types import GroupPartition, Node, Record, TopicPartition
 from kcli.flows.groups.description import Described, assigned, owner_fields
 from kcli.flows.groups.offsets import Position

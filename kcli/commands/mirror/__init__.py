@@ -11,7 +11,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import OFFSET_RANGE, RATE, Rate
 from kcli.commands.shared.two_clusters import from_option, map_topic_option, to_option, topics_option
 from kcli.commands.shared.usage import usage
-from kcli.core.own_names import own_group_note
+from kcli.core.names import own_group_note
 from kcli.flows.mirror.settings import MirrorSettings, Pace
 
 

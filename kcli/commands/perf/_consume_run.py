@@ -21,8 +21,8 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.ranges import bounds
 from kcli.core.errors import KcliError
 from kcli.core.kernels.varint import INT64_MAX
+from kcli.core.names import own_group_danger
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
-from kcli.core.own_names import own_group_danger
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.perf.failure import failure_of

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from kcli.core.admin.member_bytes import MemberBytes
-from kcli.core.admin.unknown_group import unknown_group
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.fanout import Items, Part, fan_out, verdict
@@ -18,6 +17,7 @@ from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import KcliError, NotFoundError, ProtocolError, UnsupportedError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE
+from kcli.core.names import unknown_group
 from kcli.core.permissions import Permission, on_group
 from kcli.core.protocol.messages import consumer_group_describe as modern
 from kcli.core.protocol.messages import describe_groups as classic

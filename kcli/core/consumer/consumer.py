@@ -54,10 +54,10 @@ from kcli.core.errors import (
 )
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
+from kcli.core.names import check_topic, unwritable
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, given
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.records.run import RUN_BYTES
-from kcli.core.topic_names import check_topic, unwritable
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, Record, TopicPartition
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import ConfigError, KcliError, UnknownPartitionError
 from kcli.core.kernels.shapes import Row, Text
+from kcli.core.names import check_topic
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.completions import Completions
@@ -23,7 +24,6 @@ from kcli.core.producer.sender import Sender
 from kcli.core.producer.sender_thread import SenderThread
 from kcli.core.producer.text_placer import Region, TextFormat, TextPlacer
 from kcli.core.records.text_cut import last_line_end, line_count, line_length
-from kcli.core.topic_names import check_topic
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError, UnsupportedError
-from kcli.core.own_names import own_group_note
+from kcli.core.names import own_group_note
 from kcli.core.types import GroupPartition, TopicPartition
 from kcli.flows.groups.offsets import Positions, positions
 from kcli.flows.topics.offsets import missing_offsets

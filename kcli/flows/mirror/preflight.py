@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.core.own_names import STATE_TOPIC
+from kcli.core.names import STATE_TOPIC
 from kcli.core.permissions import AclOperation, Permission, grant_command, granted_to, is_allowed, on_topic
 from kcli.core.types import TopicSpec
 from kcli.flows.mirror.routes import Route

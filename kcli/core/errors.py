@@ -6,8 +6,7 @@ exits with ``exit_code`` (the table of codes is part of the contract: ``kcli --h
 
 from collections.abc import Iterable, Mapping
 
-from kcli.core.error_codes import error_code
-from kcli.core.error_remedies import REMEDIES
+from kcli.core.error_codes import REMEDIES, error_code
 from kcli.core.exit_codes import ExitCode, of_broker_error
 from kcli.core.permissions import Permission
 from kcli.core.types import TopicPartition

@@ -1,8 +1,9 @@
 """Names of topics and groups: which are valid, which kcli keeps for itself, how texts and command lines show them. Pure.
 
 Groups and topics of kcli's own are called like nobody else's. Whatever means all, or a pattern, leaves them out: they are
-no consumers, and a position that is moved makes the job that keeps it store its records twice, or leave some out. They
-are shown when they are named, or with ``--internal``; a command that changes one says what it is, and wants its name typed.
+no consumers, and a position that is moved makes the job that keeps it store its records twice, or leave some out.
+They are shown when they are named, or with ``--internal``; a command that changes one says what it is, and wants its
+name typed.
 """
 
 import re

@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigResource
     from kcli.core.admin.features import BrokerFeatures
     from kcli.core.admin.first_records import FirstRecord
-    from kcli.core.admin.group_description import GroupDescription
+    from kcli.core.admin.group_description import GroupDescription, MemberBytes
     from kcli.core.admin.groups import GroupListing
-    from kcli.core.admin.member_bytes import MemberBytes
     from kcli.core.admin.members import GroupMember
     from kcli.core.admin.preceding import Preceding
     from kcli.core.admin.quorum import QuorumDescription
@@ -390,7 +389,7 @@ class Admin:
         """
         names = several(names)
         if self._member_bytes is None:
-            self._member_bytes = operations.member_bytes.MemberBytes()
+            self._member_bytes = operations.group_description.MemberBytes()
         return operations.group_description.describe_groups(
             self.cluster,
             self._coordinators(),

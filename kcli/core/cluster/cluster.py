@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from kcli.core.addresses import broker_addresses
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
-from kcli.core.cluster.hosts import host_check
+from kcli.core.cluster.hosts import host_check, sasl_required
 from kcli.core.cluster.metadata import CHECK_NAME, ClusterView, apply_metadata, topic_error, topic_missing
 from kcli.core.cluster.retry import (
     Backoff,
@@ -24,7 +24,6 @@ from kcli.core.cluster.retry import (
     late_error,
     no_response,
 )
-from kcli.core.cluster.unauthenticated import sasl_required
 from kcli.core.connection.handshake import BrokerApiVersions
 from kcli.core.connection.plan import Plan
 from kcli.core.errors import (

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kcli.core import clock
+from kcli.core.connection.handshake import Compute
 from kcli.core.connection.sasl.aws_signature import AwsCredentials, region_of, signed_payload
 from kcli.core.connection.sasl.exchange import LARGEST_MESSAGE, Credentials, Exchange, ExchangeError
-from kcli.core.connection.steps import Compute
 from kcli.core.extras import library
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret

@@ -14,6 +14,7 @@ import hmac
 import secrets
 from typing import NamedTuple
 
+from kcli.core.connection.handshake import Compute
 from kcli.core.connection.sasl.exchange import (
     CHECK_PASSWORD,
     LARGEST_MESSAGE,
@@ -22,7 +23,6 @@ from kcli.core.connection.sasl.exchange import (
     ExchangeError,
     user_and_password,
 )
-from kcli.core.connection.steps import Compute
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret
 

@@ -12,6 +12,7 @@ import botocore.awsrequest
 import botocore.credentials
 import pytest
 
+from kcli.core.connection.handshake import Compute
 from kcli.core.connection.sasl.aws_msk_iam import AccessKeys, aws_msk_iam, prepare
 from kcli.core.connection.sasl.aws_signature import (
     ACTION,
@@ -21,7 +22,6 @@ from kcli.core.connection.sasl.aws_signature import (
     signed_payload,
 )
 from kcli.core.connection.sasl.exchange import ExchangeError
-from kcli.core.connection.steps import Compute
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from kcli.core.consumer.arrow_reader import ArrowReader as ArrowReader
     from kcli.core.consumer.arrow_reader import RecordFilter as RecordFilter
     from kcli.core.consumer.consumer import Consumer as Consumer
+    from kcli.core.consumer.open_transactions import OpenTransaction as OpenTransaction
     from kcli.core.consumer.subscription import Span as Span
     from kcli.core.consumer.topic_records import TopicRecords as TopicRecords
     from kcli.core.consumer.topic_records import read_topic as read_topic
-    from kcli.core.consumer.waiting import OpenTransaction as OpenTransaction
     from kcli.core.permissions import AclOperation as AclOperation
     from kcli.core.producer.producer import Producer as Producer
     from kcli.core.types import GroupMetadata as GroupMetadata
@@ -75,7 +75,7 @@ _HOMES = {
     "consumer.consumer": "Consumer",
     "consumer.subscription": "Span",
     "consumer.topic_records": "TopicRecords read_topic",
-    "consumer.waiting": "OpenTransaction",
+    "consumer.open_transactions": "OpenTransaction",
     "permissions": "AclOperation",
     "producer.producer": "Producer",
     "types": "GroupMetadata Node OffsetAndMetadata TopicPartition TopicSpec",

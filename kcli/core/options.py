@@ -19,8 +19,8 @@ from kcli.core.secret import Secret
 class Declared:
     """A frozen, slotted dataclass whose methods loop over its fields. Every field has a default.
 
-    ``dataclass`` generates source for the methods of each class and compiles it at import. With up to 76 fields, that
-    took 8 % of the CPU time of a short command. Which fields there are, ``replace`` and pickling are those of a dataclass.
+    ``dataclass`` generates source for the methods of each class and compiles it at import; with up to 76 fields, that
+    took 8 % of the CPU time of a short command. Which fields there are, ``replace`` and pickling are as usual.
     """
 
     __slots__ = ()

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
         fencing,
         hanging,
         new_partitions,
-        partitions,
         quotas,
         records,
+        topic_changes,
         users,
     )
     from kcli.core.admin.abilities import Act
@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from kcli.core.admin.quorum import QuorumDescription
     from kcli.core.admin.quotas import QuotaEntity
     from kcli.core.admin.reassignments import Reassignment
-    from kcli.core.admin.topics import CreatedTopic, Outcome, TopicInfo
+    from kcli.core.admin.topic_changes import CreatedTopic, Outcome
+    from kcli.core.admin.topics import TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
     from kcli.core.admin.users import ScramCredential, ScramMechanism, ScramUpsertion
 
@@ -154,7 +155,7 @@ class Admin:
         Created means that all brokers show the partitions with leaders: else NotKnownError (``new_partitions``).
         """
         deadline = self._start()
-        outcome = operations.topics.create_topics(
+        outcome = operations.topic_changes.create_topics(
             self.cluster, specs, deadline, validate_only=validate_only, made=made
         )
         counts = {spec.name: spec.partitions for spec in specs if outcome[spec.name] is None}
@@ -167,7 +168,7 @@ class Admin:
     def delete_topics(self, names: Sequence[str]) -> Outcome:
         """Deletes topics with all their records."""
         names = several(names)
-        return operations.topics.delete_topics(self.cluster, names, self._start())
+        return operations.topic_changes.delete_topics(self.cluster, names, self._start())
 
     def create_partitions(self, counts: Mapping[str, int], *, validate_only: bool = False) -> Outcome:
         """Increases the number of partitions of topics (KIP-195): ``counts`` are the new totals.
@@ -175,7 +176,7 @@ class Admin:
         INVALID_PARTITIONS if a topic already has as many; NotKnownError as for new topics.
         """
         deadline = self._start()
-        outcome = operations.partitions.create_partitions(
+        outcome = operations.topic_changes.create_partitions(
             self.cluster, counts, deadline, validate_only=validate_only
         )
         added = {name: counts[name] for name, error in outcome.items() if error is None}

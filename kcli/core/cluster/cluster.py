@@ -40,8 +40,7 @@ from kcli.core.errors import (
 )
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
-from kcli.core.net.loop import Loop
-from kcli.core.net.timers import Timer
+from kcli.core.net.loop import Loop, Timer
 from kcli.core.options import ClientOptions
 from kcli.core.protocol.api import Request, choose_version
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse

@@ -211,34 +211,42 @@ class Submission:
         failed: Callable[[KcliError], None] | None,
         origins: Sequence[OriginRows],
     ) -> None:
-        def fail(error: KcliError) -> None:
-            self.fail_transaction(error)
-            if failed is not None:
-                self._completions.run_callback(lambda: failed(error))
-            self._completions.fail_unsent(topic, count, size, error, origins)
-            over()
-
-        def over() -> None:
-            parked.over = True
-            # Both refer to what was parked, and it to them: without this only a collection of garbage would free it.
-            parked.place = parked.fail = _nothing
-            self._thread.notify()
-
-        def place_or_fail() -> None:
-            try:
-                place()
-            except KcliError as error:
-                fail(error)
-            except Exception as error:  # noqa: BLE001 - an application's partitioner may raise anything
-                why = f"{type(error).__name__}: {error}"
-                fail(ConfigError(f"a record for {topic} cannot be encoded", why=why))
-            else:
-                over()
-
         deadline = self._cluster.loop.now() + self._delivery_timeout
-        parked = Parked(count, size, deadline, place_or_fail, fail, topic)
+        parked = Parked(count, size, deadline, _nothing, _nothing, topic)
+        parked.place = partial(self._place_parked, parked, place)
+        parked.fail = partial(self._fail_parked, parked, failed, origins)
         self._accumulator.park(topic, parked)
         self._cluster.loop.wakeup()
+
+    def _place_parked(self, parked: Parked, place: Callable[[], object]) -> None:
+        try:
+            place()
+        except KcliError as error:
+            parked.fail(error)
+        except Exception as error:  # noqa: BLE001 - an application's partitioner may raise anything
+            why = f"{type(error).__name__}: {error}"
+            parked.fail(ConfigError(f"a record for {parked.topic} cannot be encoded", why=why))
+        else:
+            self._parked_is_over(parked)
+
+    def _fail_parked(
+        self,
+        parked: Parked,
+        failed: Callable[[KcliError], None] | None,
+        origins: Sequence[OriginRows],
+        error: KcliError,
+    ) -> None:
+        self.fail_transaction(error)
+        if failed is not None:
+            self._completions.run_callback(partial(failed, error))
+        self._completions.fail_unsent(parked.topic, parked.count, parked.size, error, origins)
+        self._parked_is_over(parked)
+
+    def _parked_is_over(self, parked: Parked) -> None:
+        parked.over = True
+        # Both refer to what was parked, and it to them: without this only a collection of garbage would free it.
+        parked.place = parked.fail = _nothing
+        self._thread.notify()
 
     def refuse(self, topic: str, origin: Any, rows: Rows, size: int, error: KcliError) -> None:
         """Reports rows that could not be queued as failed."""

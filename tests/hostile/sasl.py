@@ -16,7 +16,6 @@ from functools import cache, partial
 from random import Random
 from typing import Any
 
-from kcli.core.connection.handshake import Compute
 from kcli.core.connection.sasl.authentication import authenticate
 from kcli.core.connection.sasl.exchange import LARGEST_MESSAGE, Credentials
 from kcli.core.connection.sasl.login import Login
@@ -24,6 +23,7 @@ from kcli.core.connection.sasl.oauthbearer import Tokens, oauthbearer
 from kcli.core.connection.sasl.plain import plain
 from kcli.core.connection.sasl.scram import FEWEST_ITERATIONS, MOST_ITERATIONS, scram
 from kcli.core.connection.sasl.token import Token
+from kcli.core.connection.steps import Compute
 from kcli.core.errors import AuthError, ConnectError, KcliError, ProtocolError
 from kcli.core.protocol.api import Request, decode_response
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse

@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kcli.core import admin as operations
+from kcli.core import cluster as parts
 from kcli.core.admin.arguments import check_groups, check_numbers, check_offsets, check_partitions, several
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.coordinators import Coordinators
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.offsets import OffsetInfo, list_offsets
 from kcli.core.errors import ConfigError, KcliError
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from kcli.core.admin.topics import TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
     from kcli.core.admin.users import ScramCredential, ScramMechanism, ScramUpsertion
+    from kcli.core.cluster import coordinators  # noqa: F401 - imported on use
+    from kcli.core.cluster.coordinators import Coordinators
 
 
 class Admin:
@@ -556,7 +558,7 @@ class Admin:
 
     def _coordinators(self) -> Coordinators:
         if self._known_coordinators is None:
-            self._known_coordinators = Coordinators(self.cluster)
+            self._known_coordinators = parts.coordinators.Coordinators(self.cluster)
         return self._known_coordinators
 
     def _start(self) -> float:

@@ -10,9 +10,8 @@ from typing import TypeVar
 
 from kcli.core.admin.preceding import Preceding
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.coordinators import Coordinators
+from kcli.core.cluster.coordinators import Coordinators, ToCoordinator
 from kcli.core.cluster.fanout import Ask, Items, Part, Read, fan_out
-from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.cluster.topic_ids import FIRST_BY_ID, explained, replaced
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import (

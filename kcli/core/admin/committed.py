@@ -13,10 +13,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kcli.core.admin.commit_columns import GROUP, CommitColumns, CommitReader
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.coordinators import Coordinators
+from kcli.core.cluster.coordinators import Coordinators, ToCoordinator
 from kcli.core.cluster.fanout import Items, LeftOutError, Part, fan_out
 from kcli.core.cluster.retry import classify_error, given_up
-from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSTABLE_OFFSET_COMMIT
 from kcli.core.errors import BrokerError, KcliError, ProtocolError, TimedOutError, too_old

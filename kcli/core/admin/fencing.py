@@ -7,9 +7,8 @@ INVALID_PRODUCER_EPOCH or PRODUCER_FENCED. Needs WRITE on the transactional id.
 from collections.abc import Iterator, Mapping
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.coordinators import Coordinators, KeyType
+from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
 from kcli.core.cluster.fanout import Items, Part, fan_out
-from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.errors import KcliError
 from kcli.core.permissions import on_transactional_id

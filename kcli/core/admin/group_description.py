@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.coordinators import Coordinators, KeyType
+from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
 from kcli.core.cluster.fanout import Items, Part, fan_out, verdict
-from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import KcliError, NotFoundError, ProtocolError, UnsupportedError

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.coordinators import Coordinators
+from kcli.core.cluster.coordinators import Coordinators, ToCoordinator
 from kcli.core.cluster.fanout import Items, Part, fan_out
-from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import NONE, UNKNOWN_MEMBER_ID
 from kcli.core.errors import ConfigError, KcliError, NotFoundError, too_old

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.connection.framing import Frame, FrameReader
-from kcli.core.connection.handshake import BrokerApiVersions, Compute, Handshake, handshake, reauthentication
+from kcli.core.connection.handshake import BrokerApiVersions, Handshake, handshake, reauthentication
 from kcli.core.connection.plan import Broker, Plan
 from kcli.core.connection.state import ESTABLISHED, TABLE, Event, Session, State
+from kcli.core.connection.steps import Compute
 from kcli.core.error_codes import CODES, NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import (
     ConfigError,

@@ -9,31 +9,18 @@ and no field that is read here differs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kcli.core.connection.steps import Compute, Send
 from kcli.core.error_codes import NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import BrokerError, UnsupportedError
-from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kcli.core.types import Node
 from kcli.core.version import __version__
 
 if TYPE_CHECKING:
     from kcli.core.connection.sasl.login import Login
-
-
-class Send(NamedTuple):
-    """Send ``request`` in exactly this version and resume with its response."""
-
-    request: Request
-    version: int
-
-
-class Compute(NamedTuple):
-    """Run ``fn`` in the worker thread and resume with its result; an error that it raises is raised here."""
-
-    fn: Callable[[], Any]
 
 
 class BrokerApiVersions(NamedTuple):

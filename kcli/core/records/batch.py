@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import TYPE_CHECKING
 
+from kcli.core import records as parts
 from kcli.core.codecs.codec import Codec, codec_name
 from kcli.core.codecs.compression import DEFAULT_LIMIT, decompress
 from kcli.core.errors import CorruptRecordsError
@@ -175,9 +176,7 @@ class BatchSplitter(Iterator["RecordBatch | LegacyBatch"]):
         self.position = at + len(raw)
         if magic == MAGIC:
             return RecordBatch(raw)
-        from kcli.core.records.legacy import LegacyBatch  # formats of before Kafka 0.11: rarely needed
-
-        return LegacyBatch(raw)
+        return parts.legacy.LegacyBatch(raw)  # formats of before Kafka 0.11
 
 
 def split_batches(data: Buffer) -> BatchSplitter:

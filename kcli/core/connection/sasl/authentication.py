@@ -6,9 +6,9 @@ The same on a new connection and on an established one whose session is about to
 from collections.abc import Generator, Mapping
 from typing import Any
 
-from kcli.core.connection.handshake import Compute, Send
 from kcli.core.connection.sasl.exchange import Exchange, ExchangeError
 from kcli.core.connection.sasl.login import Login
+from kcli.core.connection.steps import Compute, Send
 from kcli.core.error_codes import (
     ILLEGAL_SASL_STATE,
     NONE,

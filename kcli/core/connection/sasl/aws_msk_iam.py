@@ -20,8 +20,8 @@ from typing import Any
 from urllib.parse import quote
 
 from kcli.core import clock
-from kcli.core.connection.handshake import Compute
 from kcli.core.connection.sasl.exchange import LARGEST_MESSAGE, Credentials, Exchange, ExchangeError
+from kcli.core.connection.steps import Compute
 from kcli.core.errors import ConfigError
 from kcli.core.extras import library
 from kcli.core.options import ClientOptions

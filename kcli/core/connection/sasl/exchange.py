@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.core.connection.handshake import Compute
+from kcli.core.connection.steps import Compute
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions, key_of
 from kcli.core.secret import Secret

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
-from kcli.core.connection.handshake import Compute
 from kcli.core.connection.sasl.exchange import Credentials, Exchange, ExchangeError
+from kcli.core.connection.steps import Compute
 from kcli.core.errors import ConfigError
 from kcli.core.extras import installation
 from kcli.core.options import ClientOptions

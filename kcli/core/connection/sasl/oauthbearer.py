@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kcli.core import clock
-from kcli.core.connection.handshake import Compute
 from kcli.core.connection.sasl.exchange import LARGEST_MESSAGE, Credentials, Exchange, ExchangeError
 from kcli.core.connection.sasl.token import Token
+from kcli.core.connection.steps import Compute
 from kcli.core.errors import ConfigError, ConnectError
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret

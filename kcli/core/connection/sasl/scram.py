@@ -14,7 +14,6 @@ import hmac
 import secrets
 from typing import NamedTuple
 
-from kcli.core.connection.handshake import Compute
 from kcli.core.connection.sasl.exchange import (
     CHECK_PASSWORD,
     LARGEST_MESSAGE,
@@ -23,6 +22,7 @@ from kcli.core.connection.sasl.exchange import (
     ExchangeError,
     user_and_password,
 )
+from kcli.core.connection.steps import Compute
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kcli.core.connection.handshake import Compute
 from kcli.core.connection.sasl.exchange import Exchange, ExchangeError
+from kcli.core.connection.steps import Compute
 
 
 def computed(step: Any) -> Any:

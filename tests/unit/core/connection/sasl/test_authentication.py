@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kcli.core.connection.handshake import Compute, Send
 from kcli.core.connection.sasl.authentication import authenticate
 from kcli.core.connection.sasl.login import Login
 from kcli.core.connection.sasl.registry import MECHANISMS, login_of
 from kcli.core.connection.sasl.token import Token
+from kcli.core.connection.steps import Compute, Send
 from kcli.core.errors import AuthError, ConfigError, ConnectError, KcliError, UnsupportedError
 from kcli.core.options import ClientOptions, field_of
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse

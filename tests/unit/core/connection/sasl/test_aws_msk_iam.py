@@ -12,7 +12,6 @@ import botocore.awsrequest
 import botocore.credentials
 import pytest
 
-from kcli.core.connection.handshake import Compute
 from kcli.core.connection.sasl.aws_msk_iam import (
     ACTION,
     EXPIRES,
@@ -24,6 +23,7 @@ from kcli.core.connection.sasl.aws_msk_iam import (
     signed_payload,
 )
 from kcli.core.connection.sasl.exchange import ExchangeError
+from kcli.core.connection.steps import Compute
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions
 from kcli.core.secret import Secret

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from kcli.core.connection.handshake import Compute
 from kcli.core.connection.sasl import gssapi as module
 from kcli.core.connection.sasl.exchange import ExchangeError
 from kcli.core.connection.sasl.gssapi import gssapi, prepare
+from kcli.core.connection.steps import Compute
 from kcli.core.errors import ConfigError
 from kcli.core.options import ClientOptions
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from kafka.net.sasl.scram import ScramClient
 
-from kcli.core.connection.handshake import Compute
 from kcli.core.connection.sasl import scram as module
 from kcli.core.connection.sasl.exchange import Exchange
 from kcli.core.connection.sasl.scram import escaped, scram
+from kcli.core.connection.steps import Compute
 from kcli.core.secret import Secret
 from tests.unit.core.connection.sasl.conversing import accepted, computed, refused
 

@@ -1,0 +1,21 @@
+"""What a handshake asks of its caller: send a request, or run a function that takes long. The caller owns the socket,
+the clock and the threads.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from kcli.core.protocol.api import Request
+
+
+class Send(NamedTuple):
+    """Send ``request`` in exactly this version and resume with its response."""
+
+    request: Request
+    version: int
+
+
+class Compute(NamedTuple):
+    """Run ``fn`` in the worker thread and resume with its result; an error that it raises is raised here."""
+
+    fn: Callable[[], Any]

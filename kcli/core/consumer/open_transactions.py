@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
@@ -20,12 +20,12 @@ from kcli.core.consumer.subscription import PartitionState, Subscription
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, ConnectError, KcliError
 from kcli.core.future import Future
-from kcli.core.protocol.messages.describe_producers import (
-    DescribeProducersRequest,
-    PartitionResponse,
-    TopicRequest,
-)
+from kcli.core.protocol import messages
 from kcli.core.types import TopicPartition
+
+if TYPE_CHECKING:
+    from kcli.core.protocol.messages import describe_producers  # noqa: F401 - imported on use
+    from kcli.core.protocol.messages.describe_producers import PartitionResponse
 
 REPORT_AFTER = 10.0
 """Seconds a partition must be blocked: most transactions have ended by then."""
@@ -215,8 +215,9 @@ class OpenTransactions:
         numbers: dict[str, list[int]] = {}
         for wait in waits:
             numbers.setdefault(wait.tp.topic, []).append(wait.tp.partition)
-        topics = [TopicRequest(name=name, partition_indexes=found) for name, found in numbers.items()]
-        answer = self._cluster.send(DescribeProducersRequest(topics=topics), node_id)
+        wire = messages.describe_producers
+        topics = [wire.TopicRequest(name=name, partition_indexes=found) for name, found in numbers.items()]
+        answer = self._cluster.send(wire.DescribeProducersRequest(topics=topics), node_id)
         answer.on_done(lambda done: self._answered(waits, done))
 
     def _answered(self, waits: Iterable[Wait], answer: Future[Any]) -> None:

@@ -577,7 +577,7 @@ class Sender:
         return OutcomeUnknownError(f"{batch.tp}: {error.what}", why=why, do=error.do)
 
     def _expire(self, now: float) -> None:
-        batches, parked, wake = self._accumulator.remove_expired(now)
+        batches, parked, wake = self._accumulator.remove_past_delivery_timeout(now)
         for one in parked:
             one.fail(parked_too_long(one.topic, self._cluster, self._options.delivery_timeout_ms))
         for batch in batches:

@@ -61,7 +61,7 @@ class RecordBatch(BatchView):
     def __repr__(self) -> str:
         return f"RecordBatch(base_offset={self.base_offset}, count={self.count}, size={self.size})"
 
-    def verify(self) -> None:
+    def verify_crc(self) -> None:
         """See BatchView."""
         actual = crc32c(self.raw[CRC_START:])
         if actual != self.crc:

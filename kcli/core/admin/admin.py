@@ -20,10 +20,9 @@ from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, To
 if TYPE_CHECKING:
     from kcli.core.admin import (  # noqa: F401 - which operations has
         abilities,
+        aborting,
         acls,
         elections,
-        fencing,
-        hanging,
         new_partitions,
         quotas,
         records,
@@ -529,15 +528,17 @@ class Admin:
     def abort_hanging(
         self, hanging: Mapping[TopicPartition, ProducerDescription]
     ) -> dict[TopicPartition, KcliError | None]:
-        """Aborts hanging transactions; see ``hanging.abort_hanging``."""
-        return operations.hanging.abort_hanging(self.cluster, hanging, self._start())
+        """Aborts hanging transactions; see ``aborting.abort_hanging``."""
+        return operations.aborting.abort_hanging(self.cluster, hanging, self._start())
 
     def fence_producers(self, timeouts: Mapping[str, int]) -> dict[str, KcliError | None]:
         """Fences the producers of transactional ids, which aborts their open transactions (KIP-618). None on success.
 
-        ``timeouts``: the ``transaction.timeout.ms`` of each id, as described. The ids must exist: see ``fencing``.
+        ``timeouts``: the ``transaction.timeout.ms`` of each id, as described. The ids must exist: see ``aborting``.
         """
-        return operations.fencing.fence_producers(self.cluster, self._coordinators(), timeouts, self._start())
+        return operations.aborting.fence_producers(
+            self.cluster, self._coordinators(), timeouts, self._start()
+        )
 
     def lacks(self, act: Act) -> KcliError | None:
         """Why none of the brokers that were contacted so far can do ``act``; None if one can.

@@ -54,7 +54,7 @@ class LogReader:
     def poll(self, _timeout: float) -> list[FetchedBatch]:
         """A batch of the first partition that has something; one without anything up to its stop is at its stop."""
         for tp, state in self._states.items():
-            if state.paused or state.done:
+            if state.paused or state.reached_stop:
                 continue
             assert state.stop is not None
             found = [r for r in self.logs[tp] if state.position <= r.offset < state.stop][: self.batch]

@@ -23,8 +23,8 @@ from kcli.commands.shared.global_values import ClusterWords, cluster_words
 from kcli.commands.shared.sources import sources_of
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError, KcliError
+from kcli.core.names import GROUP_PREFIXES
 from kcli.core.options import ClientOptions
-from kcli.core.own_names import GROUP_PREFIXES
 from kcli.core.secret import Secret
 from kcli.files.xdg import cache_home
 from kcli.flows.completion.names import names_path, offered, read_names, write_names

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kcli.core.admin.acls import AclBinding as AclBinding
     from kcli.core.admin.acls import AclFilter as AclFilter
-    from kcli.core.admin.acls import AclOperation as AclOperation
     from kcli.core.admin.acls import AclPattern as AclPattern
     from kcli.core.admin.acls import AclPermission as AclPermission
     from kcli.core.admin.acls import AclResource as AclResource
@@ -43,10 +42,11 @@ if TYPE_CHECKING:
     from kcli.core.consumer.arrow_reader import ArrowReader as ArrowReader
     from kcli.core.consumer.arrow_reader import RecordFilter as RecordFilter
     from kcli.core.consumer.consumer import Consumer as Consumer
+    from kcli.core.consumer.open_transactions import OpenTransaction as OpenTransaction
     from kcli.core.consumer.subscription import Span as Span
     from kcli.core.consumer.topic_records import TopicRecords as TopicRecords
     from kcli.core.consumer.topic_records import read_topic as read_topic
-    from kcli.core.consumer.waiting import OpenTransaction as OpenTransaction
+    from kcli.core.permissions import AclOperation as AclOperation
     from kcli.core.producer.producer import Producer as Producer
     from kcli.core.types import GroupMetadata as GroupMetadata
     from kcli.core.types import Node as Node
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from kcli.core.types import TopicSpec as TopicSpec
 
 _HOMES = {
-    "admin.acls": "AclBinding AclFilter AclOperation AclPattern AclPermission AclResource",
+    "admin.acls": "AclBinding AclFilter AclPattern AclPermission AclResource",
     "admin.admin": "Admin",
     "admin.brokers": "BrokerDescription ClusterDescription LogDir ReplicaSize",
     "admin.configs": "ConfigChange ConfigEntry ConfigKind ConfigOp ConfigResource",
@@ -75,7 +75,8 @@ _HOMES = {
     "consumer.consumer": "Consumer",
     "consumer.subscription": "Span",
     "consumer.topic_records": "TopicRecords read_topic",
-    "consumer.waiting": "OpenTransaction",
+    "consumer.open_transactions": "OpenTransaction",
+    "permissions": "AclOperation",
     "producer.producer": "Producer",
     "types": "GroupMetadata Node OffsetAndMetadata TopicPartition TopicSpec",
 }

@@ -6,8 +6,7 @@ exits with ``exit_code`` (the table of codes is part of the contract: ``kcli --h
 
 from collections.abc import Iterable, Mapping
 
-from kcli.core.error_codes import error_code
-from kcli.core.error_remedies import REMEDIES
+from kcli.core.error_codes import REMEDIES, error_code
 from kcli.core.exit_codes import ExitCode, of_broker_error
 from kcli.core.permissions import Permission
 from kcli.core.types import TopicPartition
@@ -276,3 +275,12 @@ class RefusedError(BrokerError):
 
 class RecordRefusedError(RefusedError):
     """A broker refused this record for what it is, such as a missing key or its timestamp (KIP-467)."""
+
+
+def too_old(what: str, needed: int, offered: int) -> UnsupportedError:
+    """The error for a broker whose version does not support the request; ``what`` names broker and operation."""
+    return UnsupportedError(
+        what,
+        why=f"this needs version {needed}, but the broker offers only {offered}",
+        do="do without it, or use a newer broker",
+    )

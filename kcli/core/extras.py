@@ -1,10 +1,14 @@
-"""Optional dependencies: imported on use; when missing, the error names the command that installs their extra."""
+"""What is imported on use: modules of a package (PEP 562), and optional dependencies; where one of these is missing, the
+error names the command that installs its extra.
+"""
 
 import importlib
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 from kcli.core.errors import ConfigError
@@ -12,6 +16,20 @@ from kcli.core.errors import ConfigError
 PACKAGE = "kcli-kafka"
 _SEALED = {"/usr/lib/kcli": "the Debian package", "/opt/kcli": "the container image"}
 """Environments without pip to which nothing can be added, by their folder."""
+
+
+def modules_on_use(package: str) -> Callable[[str], ModuleType]:
+    """The ``__getattr__`` of a package: its modules by name."""
+
+    def module(name: str) -> ModuleType:
+        try:
+            return importlib.import_module(f"{package}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{package}.{name}":
+                raise  # a module that this one imports
+            raise AttributeError(f"{package} has no module {name}") from None
+
+    return module
 
 
 def library(module: str, *, extra: str, wanted_by: str) -> Any:

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable
+from enum import IntEnum
 from typing import NamedTuple
 
 _OPTIONS = {
@@ -74,3 +75,27 @@ def on_cluster(operation: str) -> Permission:
 def on_transactional_id(name: str) -> Permission:
     """WRITE, the only one of use: it includes DESCRIBE, which some requests need."""
     return Permission(53, "WRITE", name)
+
+
+class AclOperation(IntEnum):
+    """What an ACL allows or denies, with Kafka's numbers."""
+
+    ALL = 2
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
+    TWO_PHASE_COMMIT = 15
+
+
+def is_allowed(operations: int | None, operation: AclOperation) -> bool:
+    """Whether the bits that brokers report (KIP-430) have the operation; True where they are not known."""
+    return operations is None or bool(operations >> operation & 1)

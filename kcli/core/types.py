@@ -1,6 +1,6 @@
 """Values that every layer shares: topics, partitions and brokers, and records as the API shows them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -106,3 +106,21 @@ class GroupMetadata(NamedTuple):
     generation_id: int = -1
     member_id: str = ""
     group_instance_id: str | None = None
+
+
+class GroupPartition(NamedTuple):
+    """A partition as seen by one group."""
+
+    group: str
+    tp: TopicPartition
+
+    def __str__(self) -> str:
+        return f"{self.tp} of group {self.group}"
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Partition numbers by topic, as used in requests."""
+    numbers: dict[str, list[int]] = {}
+    for tp in partitions:
+        numbers.setdefault(tp.topic, []).append(tp.partition)
+    return numbers

@@ -219,13 +219,13 @@ LISTS = {
         _list(
             "topics describe",
             "Descriptions of topics.",
-            Items("TopicDescription", "A topic with its partitions.", "commands.topics._rows:DESCRIPTION"),
+            Items("TopicDescription", "A topic with its partitions.", "commands.topics._tables:DESCRIPTION"),
         ),
-        _list("topics list", "Topics.", Items("Topic", "A topic.", "commands.topics._rows:LIST+SIZES")),
+        _list("topics list", "Topics.", Items("Topic", "A topic.", "commands.topics._tables:LIST+SIZES")),
         _list(
             "topics offsets",
             "Offsets of topics: their ends, or with --time those of a time.",
-            Items("TopicOffset", "A partition.", "commands.topics._rows:ENDS+TIMES"),
+            Items("TopicOffset", "A partition.", "commands.topics._tables:ENDS+TIMES"),
         ),
         _list(
             "txn describe --topic",

@@ -7,8 +7,9 @@ import ssl
 
 from kcli.core.errors import ConfigError
 from kcli.core.net.tls.context import is_mismatch, readable
-from kcli.core.net.tls.pem import CERTIFICATE, blocks
 from kcli.core.net.tls.pem_files import (
+    CERTIFICATE,
+    blocks,
     certificates_in,
     check_no_store,
     check_validity,

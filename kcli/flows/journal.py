@@ -10,11 +10,12 @@ from typing import Any
 
 import msgspec
 
-from kcli.core.admin.acls import AclBinding, AclOperation, AclPattern, AclPermission, AclResource, known
+from kcli.core.admin.acls import AclBinding, AclPattern, AclPermission, AclResource, known
 from kcli.core.admin.quotas import QuotaEntity
-from kcli.core.admin.unknown_group import group_shown
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError, NotFoundError
+from kcli.core.names import group_shown
+from kcli.core.permissions import AclOperation
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.files.journal_folder import JournalError, JournalFolder, new_id
 from kcli.files.xdg import state_home

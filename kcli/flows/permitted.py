@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.group_description import GroupDescription
 from kcli.core.errors import BrokerError, KcliError, NotValidatedError
-from kcli.core.permissions import Permission, on_cluster, on_group, on_topic
+from kcli.core.permissions import AclOperation, Permission, is_allowed, on_cluster, on_group, on_topic
 
 if TYPE_CHECKING:
     from kcli.core.admin.brokers import ClusterDescription
+    from kcli.core.admin.group_description import GroupDescription
 
 
 def refusal(operations: int | None, need: Permission, doing: str) -> KcliError | None:

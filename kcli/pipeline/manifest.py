@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from kcli.core.errors import ConfigError
-from kcli.core.topic_names import is_topic_name
+from kcli.core.names import is_topic_name
 from kcli.core.types import TopicPartition
 from kcli.files.atomic import replace_file
 

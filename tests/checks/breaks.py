@@ -47,7 +47,7 @@ BREAKS = [
           "tests/protocol/test_codec.py::test_a_varint_of_six_bytes_is_refused"),
     Break("X4", "core/codecs/compression.py:decompress", "except Exception as error:", "except KeyError as error:",
           "tests/unit/codecs/test_compression.py::test_gzip_checksum_is_compared"),
-    Break("X5", "core/records/batch.py:RecordBatch.verify", "crc32c(self.raw[CRC_START:])", "self.crc",
+    Break("X5", "core/records/batch.py:RecordBatch.verify_crc", "crc32c(self.raw[CRC_START:])", "self.crc",
           "tests/unit/records/test_batch.py::test_a_flipped_bit_is_reported_with_offsets_and_both_checksums"),
     Break("X9", "core/net/tls/context.py:make_context", "if not verify:", "if verify:",
           f"{CORE}/net/tls/test_context.py::test_certificates_and_names_are_checked_by_default"),

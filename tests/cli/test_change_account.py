@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from kcli.core.admin.acls import AclOperation
+from kcli.core.permissions import AclOperation
 from tests.cli.test_questions import LINES, World
 from tests.cli.test_read_only import CHANGING, SOMETIMES, line_of
 from tests.fake.codes import Code

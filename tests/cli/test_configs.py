@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kcli.core import Admin, ConfigChange, ConfigKind, ConfigResource
-from kcli.core.admin.acls import AclOperation
+from kcli.core.permissions import AclOperation
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.admin.acls import AclOperation
+from kcli.core.permissions import AclOperation
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcli.core.types import TopicPartition
 from tests.cli.test_questions import LINES, MEMBER, World

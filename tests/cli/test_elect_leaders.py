@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.admin.acls import AclOperation
+from kcli.core.permissions import AclOperation
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import TopicPartition

@@ -11,8 +11,8 @@ from unittest.mock import patch
 import pytest
 
 from kcli.commands.shared import changing
-from kcli.core.admin.acls import AclOperation
 from kcli.core.admin.admin import Admin
+from kcli.core.permissions import AclOperation
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from kcli.core.admin.committed import GroupPartition
 from kcli.core.error_codes import NONE
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
-from kcli.core.types import Record, TopicPartition
+from kcli.core.types import GroupPartition, Record, TopicPartition
 from kcli.flows.groups.commit_times import TOPIC, commit_key, offsets_partition
 from tests.batches import batch_of
 from tests.command import kcli, ok, start

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.admin.acls import AclOperation
+from kcli.core.permissions import AclOperation
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition

@@ -8,7 +8,7 @@ import pytest
 
 from kcli.core import Admin
 from kcli.core.hooks import NO_HOOKS
-from kcli.core.own_names import (
+from kcli.core.names import (
     CHECKPOINTS,
     IMPORTS,
     MIRRORS,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.admin.acls import AclOperation
+from kcli.core.permissions import AclOperation
 from kcli.core.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest

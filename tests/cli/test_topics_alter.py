@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.admin.acls import AclOperation
+from kcli.core.permissions import AclOperation
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest

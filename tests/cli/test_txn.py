@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from kcli.core import Producer
-from kcli.core.admin.acls import AclOperation
+from kcli.core.permissions import AclOperation
 from kcli.core.protocol import compiler
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest

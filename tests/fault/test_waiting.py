@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kcli.core import Consumer, OpenTransaction, Producer
-from kcli.core.consumer import missing_topics, waiting
+from kcli.core.consumer import missing_topics, open_transactions
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import NotFoundError, TransactionStateError
 from kcli.core.protocol.messages.describe_producers import (
@@ -48,8 +48,8 @@ def alone() -> Iterator[FakeCluster]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seconds become tenths of them."""
-    monkeypatch.setattr(waiting, "REPORT_AFTER", 0.2)
-    monkeypatch.setattr(waiting, "_CHECK_INTERVAL", 0.05)
+    monkeypatch.setattr(open_transactions, "REPORT_AFTER", 0.2)
+    monkeypatch.setattr(open_transactions, "_CHECK_INTERVAL", 0.05)
     monkeypatch.setattr(missing_topics, "REPORT_AFTER", 0.2)
 
 
@@ -130,7 +130,7 @@ def test_a_reader_reports_where_it_waits_and_for_which_producer(cluster: FakeClu
 @pytest.mark.case("P17")
 def test_it_is_reported_again_after_a_while(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has missed the first word gets another one, with what is known by then."""
-    monkeypatch.setattr(waiting, "REPORT_AGAIN", 0.5)
+    monkeypatch.setattr(open_transactions, "REPORT_AGAIN", 0.5)
     heard = Heard()
     with opened(cluster, 0), quick_reader(cluster, heard) as consumer:
         consumer.assign({T0: Span(0)})
@@ -159,7 +159,7 @@ def test_a_transaction_that_ends_in_time_is_not_reported(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No word, and no request."""
-    monkeypatch.setattr(waiting, "REPORT_AFTER", 60.0)
+    monkeypatch.setattr(open_transactions, "REPORT_AFTER", 60.0)
     heard = Heard()
     with opened(cluster, 0) as producer, quick_reader(cluster, heard) as consumer:
         consumer.assign({T0: Span(0)})
@@ -334,7 +334,7 @@ def test_a_wait_makes_no_hot_loop(cluster: FakeCluster) -> None:
 @pytest.mark.case("P17")
 def test_consume_reports_the_open_transaction_it_waits_for(alone: FakeCluster) -> None:
     """``kcli consume`` says it on stderr."""
-    code = "import kcli.core.consumer.waiting as waiting\nwaiting.REPORT_AFTER = 0.3"
+    code = "import kcli.core.consumer.open_transactions as waiting\nwaiting.REPORT_AFTER = 0.3"
     put(alone, T0, b"plain")
     with opened(alone, 0):
         done = kcli_after(code, "consume", "t", "-p", "0", "--idle-timeout", "4s", "-b", alone.address(1))

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from kcli.core import Admin, Consumer, TopicPartition
-from kcli.core.consumer import waiting
+from kcli.core.consumer import open_transactions
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.hooks import Hooks
@@ -65,7 +65,7 @@ def test_a_transaction_that_a_dead_client_left_open_is_found_and_aborted(kafka: 
 @pytest.mark.case("P17")
 def test_a_reader_explains_what_it_waits_for(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where, since when, and for whom, as the partition's leader knows it; taken back when it continues."""
-    monkeypatch.setattr(waiting, "REPORT_AFTER", 1.0)
+    monkeypatch.setattr(open_transactions, "REPORT_AFTER", 1.0)
     topic = kafka.topic("explained")
     tp = TopicPartition(topic, 0)
     leave_open(kafka, topic)

@@ -13,8 +13,9 @@ from kcli.commands.shared.command import options
 from kcli.commands.shared.options import GROUP, TOPIC, OfferedType
 from kcli.commands.shared.params import Word
 from kcli.commands.shared.usage import Refused, nearest, usage
-from kcli.core.admin.acls import CLUSTER_NAME, AclOperation, AclPattern, AclPermission, AclResource, word
-from kcli.core.topic_names import is_topic_name
+from kcli.core.admin.acls import CLUSTER_NAME, AclPattern, AclPermission, AclResource, word
+from kcli.core.names import is_topic_name
+from kcli.core.permissions import AclOperation
 from kcli.flows.acls.selection import Resource, Selection, address_of
 
 V = TypeVar("V")

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields, replace
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
 from kcli.core.errors import ConfigError
+from kcli.core.names import own_group_danger
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
-from kcli.core.own_names import own_group_danger
 from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy, parse_reset
 from kcli.profiles.applicability import Unused, unused_of_members
 from kcli.profiles.profile import COMMAND_LINE

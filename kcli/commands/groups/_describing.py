@@ -9,10 +9,9 @@ from kcli.commands.shared.cluster import connect, listed_groups, open_admin, uni
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.groups import ListedGroup
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.core.types import Node
+from kcli.core.types import GroupPartition, Node
 from kcli.flows.groups.description import Described, commits_of, describe_groups, missing_in
 from kcli.flows.groups.nearest import name_nearest
 from kcli.output.tables import Column

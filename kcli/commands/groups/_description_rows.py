@@ -6,10 +6,9 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.group_description import MemberDescription
-from kcli.core.admin.unknown_group import group_shown
-from kcli.core.types import Node, Record, TopicPartition
+from kcli.core.names import group_shown
+from kcli.core.types import GroupPartition, Node, Record, TopicPartition
 from kcli.flows.groups.description import Described, assigned, owner_fields
 from kcli.flows.groups.offsets import Position
 from kcli.flows.rewind.mark import marked_by, own_metadata

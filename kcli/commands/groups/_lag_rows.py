@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from kcli.core.admin.unknown_group import group_argument
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
+from kcli.core.names import group_argument
 from kcli.flows.groups.description import owner_fields
 from kcli.flows.lag import partition_lag as fields
 from kcli.flows.lag.lag_columns import LagColumns

@@ -13,7 +13,7 @@ from kcli.commands.shared.cluster import no_groups, warn_of_hidden
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.core.own_names import means_own_groups, own_group_note
+from kcli.core.names import means_own_groups, own_group_note
 from kcli.flows.groups.nearest import name_nearest, topics_without_groups
 from kcli.flows.lag.measure import Measurement, measure_lag
 from kcli.flows.lag.sample import Wanted, without_rows

@@ -19,7 +19,7 @@ from kcli.commands.shared.two_clusters import (
     topics_option,
 )
 from kcli.commands.shared.usage import usage
-from kcli.core.own_names import own_group_note
+from kcli.core.names import own_group_note
 from kcli.flows.mirror.settings import MirrorSettings, Pace
 
 

@@ -16,8 +16,8 @@ from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.ranges import bounds
+from kcli.core.names import own_group_danger
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
-from kcli.core.own_names import own_group_danger
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.perf.consume import ReadPart, ReadPlan, judge, measure_reading

@@ -11,7 +11,7 @@ from kcli.commands.produce.input import check_inputs, encoded, input_format
 from kcli.commands.produce.options import ProduceOptions, producer_options, topic_and_files
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
-from kcli.core.own_names import own_topic_purpose
+from kcli.core.names import own_topic_purpose
 
 
 def start(

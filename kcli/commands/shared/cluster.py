@@ -11,8 +11,8 @@ from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.metadata import OR_HIDDEN
 from kcli.core.errors import KcliError
+from kcli.core.names import is_own_group, means_own_groups
 from kcli.core.options import ClientOptions
-from kcli.core.own_names import is_own_group, means_own_groups
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.permitted import may_be_more, may_see_all
 

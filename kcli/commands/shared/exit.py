@@ -15,7 +15,7 @@ from typing import NoReturn
 import click
 
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.core.error_remedies import RAISE_FILE_LIMIT
+from kcli.core.error_codes import RAISE_FILE_LIMIT
 from kcli.core.errors import BrokerError, KcliError, StoppedError
 from kcli.core.exit_codes import ExitCode, signalled
 from kcli.files.atomic import described

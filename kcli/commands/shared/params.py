@@ -17,8 +17,8 @@ from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
 from kcli.core.codecs.codec import check_level, codec_by_name
 from kcli.core.errors import ConfigError
+from kcli.core.names import is_topic_name
 from kcli.core.positions import OffsetSpec, RangeSpec, parse_offset, parse_range, read_instant
-from kcli.core.topic_names import is_topic_name
 from kcli.core.types import TopicPartition
 
 __all__ = (

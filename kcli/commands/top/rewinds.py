@@ -17,8 +17,8 @@ from kcli.commands.shared.context import Invocation
 from kcli.core import clock
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
+from kcli.core.names import own_group_danger
 from kcli.core.options import ConsumerOptions
-from kcli.core.own_names import own_group_danger
 from kcli.flows.rewind import text
 from kcli.flows.rewind.barriers import Barriers
 from kcli.flows.rewind.change import subject

@@ -3,12 +3,6 @@
 A module is imported when it is first used (PEP 562): listing topics does not load the messages of groups.
 """
 
-from importlib import import_module
-from types import ModuleType
+from kcli.core.extras import modules_on_use
 
-
-def __getattr__(name: str) -> ModuleType:
-    try:
-        return import_module(f"{__name__}.{name}")
-    except ModuleNotFoundError as error:
-        raise AttributeError(name) from error
+__getattr__ = modules_on_use(__name__)

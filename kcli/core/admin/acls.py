@@ -15,7 +15,7 @@ from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import NONE, SECURITY_DISABLED
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.core.permissions import on_cluster
+from kcli.core.permissions import AclOperation, on_cluster
 from kcli.core.protocol.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
 from kcli.core.protocol.messages.delete_acls import (
     DeleteAclsFilter,
@@ -51,30 +51,6 @@ class AclPattern(IntEnum):
     MATCH = 2
     LITERAL = 3
     PREFIXED = 4
-
-
-class AclOperation(IntEnum):
-    """What an ACL allows or denies, with Kafka's numbers."""
-
-    ALL = 2
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
-    CREATE_TOKENS = 13
-    DESCRIBE_TOKENS = 14
-    TWO_PHASE_COMMIT = 15
-
-
-def is_allowed(operations: int | None, operation: AclOperation) -> bool:
-    """Whether the bits that brokers report (KIP-430) have the operation; True where they are not known."""
-    return operations is None or bool(operations >> operation & 1)
 
 
 class AclPermission(IntEnum):

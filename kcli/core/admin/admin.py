@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kcli.core import admin as operations
+from kcli.core import cluster as parts
 from kcli.core.admin.arguments import check_groups, check_numbers, check_offsets, check_partitions, several
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.coordinators import Coordinators
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.offsets import OffsetInfo, list_offsets
 from kcli.core.errors import ConfigError, KcliError
@@ -20,14 +20,13 @@ from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, To
 if TYPE_CHECKING:
     from kcli.core.admin import (  # noqa: F401 - which operations has
         abilities,
+        aborting,
         acls,
         elections,
-        fencing,
-        hanging,
         new_partitions,
-        partitions,
         quotas,
         records,
+        topic_changes,
         users,
     )
     from kcli.core.admin.abilities import Act
@@ -38,17 +37,19 @@ if TYPE_CHECKING:
     from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigResource
     from kcli.core.admin.features import BrokerFeatures
     from kcli.core.admin.first_records import FirstRecord
-    from kcli.core.admin.group_description import GroupDescription
+    from kcli.core.admin.group_description import GroupDescription, MemberBytes
     from kcli.core.admin.groups import GroupListing
-    from kcli.core.admin.member_bytes import MemberBytes
     from kcli.core.admin.members import GroupMember
     from kcli.core.admin.preceding import Preceding
     from kcli.core.admin.quorum import QuorumDescription
     from kcli.core.admin.quotas import QuotaEntity
     from kcli.core.admin.reassignments import Reassignment
-    from kcli.core.admin.topics import CreatedTopic, Outcome, TopicInfo
+    from kcli.core.admin.topic_changes import CreatedTopic, Outcome
+    from kcli.core.admin.topics import TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
     from kcli.core.admin.users import ScramCredential, ScramMechanism, ScramUpsertion
+    from kcli.core.cluster import coordinators  # noqa: F401 - imported on use
+    from kcli.core.cluster.coordinators import Coordinators
 
 
 class Admin:
@@ -155,7 +156,7 @@ class Admin:
         Created means that all brokers show the partitions with leaders: else NotKnownError (``new_partitions``).
         """
         deadline = self._start()
-        outcome = operations.topics.create_topics(
+        outcome = operations.topic_changes.create_topics(
             self.cluster, specs, deadline, validate_only=validate_only, made=made
         )
         counts = {spec.name: spec.partitions for spec in specs if outcome[spec.name] is None}
@@ -168,7 +169,7 @@ class Admin:
     def delete_topics(self, names: Sequence[str]) -> Outcome:
         """Deletes topics with all their records."""
         names = several(names)
-        return operations.topics.delete_topics(self.cluster, names, self._start())
+        return operations.topic_changes.delete_topics(self.cluster, names, self._start())
 
     def create_partitions(self, counts: Mapping[str, int], *, validate_only: bool = False) -> Outcome:
         """Increases the number of partitions of topics (KIP-195): ``counts`` are the new totals.
@@ -176,7 +177,7 @@ class Admin:
         INVALID_PARTITIONS if a topic already has as many; NotKnownError as for new topics.
         """
         deadline = self._start()
-        outcome = operations.partitions.create_partitions(
+        outcome = operations.topic_changes.create_partitions(
             self.cluster, counts, deadline, validate_only=validate_only
         )
         added = {name: counts[name] for name, error in outcome.items() if error is None}
@@ -390,7 +391,7 @@ class Admin:
         """
         names = several(names)
         if self._member_bytes is None:
-            self._member_bytes = operations.member_bytes.MemberBytes()
+            self._member_bytes = operations.group_description.MemberBytes()
         return operations.group_description.describe_groups(
             self.cluster,
             self._coordinators(),
@@ -527,15 +528,17 @@ class Admin:
     def abort_hanging(
         self, hanging: Mapping[TopicPartition, ProducerDescription]
     ) -> dict[TopicPartition, KcliError | None]:
-        """Aborts hanging transactions; see ``hanging.abort_hanging``."""
-        return operations.hanging.abort_hanging(self.cluster, hanging, self._start())
+        """Aborts hanging transactions; see ``aborting.abort_hanging``."""
+        return operations.aborting.abort_hanging(self.cluster, hanging, self._start())
 
     def fence_producers(self, timeouts: Mapping[str, int]) -> dict[str, KcliError | None]:
         """Fences the producers of transactional ids, which aborts their open transactions (KIP-618). None on success.
 
-        ``timeouts``: the ``transaction.timeout.ms`` of each id, as described. The ids must exist: see ``fencing``.
+        ``timeouts``: the ``transaction.timeout.ms`` of each id, as described. The ids must exist: see ``aborting``.
         """
-        return operations.fencing.fence_producers(self.cluster, self._coordinators(), timeouts, self._start())
+        return operations.aborting.fence_producers(
+            self.cluster, self._coordinators(), timeouts, self._start()
+        )
 
     def lacks(self, act: Act) -> KcliError | None:
         """Why none of the brokers that were contacted so far can do ``act``; None if one can.
@@ -556,7 +559,7 @@ class Admin:
 
     def _coordinators(self) -> Coordinators:
         if self._known_coordinators is None:
-            self._known_coordinators = Coordinators(self.cluster)
+            self._known_coordinators = parts.coordinators.Coordinators(self.cluster)
         return self._known_coordinators
 
     def _start(self) -> float:

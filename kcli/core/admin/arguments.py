@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from kcli.core.errors import ConfigError
-from kcli.core.topic_names import check_partition
+from kcli.core.names import check_partition
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 

@@ -4,12 +4,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.core.admin.committed import by_topic, too_old
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.everywhere import ask_brokers, ask_every_broker
 from kcli.core.connection.plan import Broker, Plan
 from kcli.core.error_codes import NONE
-from kcli.core.errors import BrokerError, KcliError
+from kcli.core.errors import BrokerError, KcliError, too_old
 from kcli.core.permissions import on_cluster
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
@@ -20,7 +19,7 @@ from kcli.core.protocol.messages.describe_log_dirs import (
     DescribeLogDirsResult,
 )
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kcli.core.types import Node, TopicPartition
+from kcli.core.types import Node, TopicPartition, by_topic
 
 _FIRST_WITH_FENCED = 2
 _NOT_TOLD = -1

@@ -8,13 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TypeVar
 
-from kcli.core.admin.committed import GroupPartition, by_topic, too_old
 from kcli.core.admin.preceding import Preceding
-from kcli.core.admin.unknown_group import unknown_group
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.coordinators import Coordinators
+from kcli.core.cluster.coordinators import Coordinators, ToCoordinator
 from kcli.core.cluster.fanout import Ask, Items, Part, Read, fan_out
-from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.cluster.topic_ids import FIRST_BY_ID, explained, replaced
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import (
@@ -24,8 +21,9 @@ from kcli.core.error_codes import (
     UNKNOWN_TOPIC_ID,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
-from kcli.core.errors import BrokerError, ConfigError, KcliError
+from kcli.core.errors import BrokerError, ConfigError, KcliError, too_old
 from kcli.core.group.offset_requests import commit_request, have_ids, read_commit
+from kcli.core.names import unknown_group, unwritable
 from kcli.core.permissions import on_group, on_topic
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kcli.core.protocol.messages.offset_delete import (
@@ -35,8 +33,7 @@ from kcli.core.protocol.messages.offset_delete import (
     OffsetDeleteResponse,
 )
 from kcli.core.protocol.schema import NO_UUID
-from kcli.core.topic_names import unwritable
-from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
+from kcli.core.types import GroupMetadata, GroupPartition, OffsetAndMetadata, TopicPartition, by_topic
 
 V = TypeVar("V")
 

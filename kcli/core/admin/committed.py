@@ -9,22 +9,20 @@ last commits: they respond from below the high watermark, which was older while 
 Seen once in some hundred kills.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kcli.core.admin.commit_columns import GROUP, CommitColumns, CommitReader
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.coordinators import Coordinators
+from kcli.core.cluster.coordinators import Coordinators, ToCoordinator
 from kcli.core.cluster.fanout import Items, LeftOutError, Part, fan_out
 from kcli.core.cluster.retry import classify_error, given_up
-from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSTABLE_OFFSET_COMMIT
-from kcli.core.errors import BrokerError, KcliError, ProtocolError, TimedOutError, UnsupportedError
+from kcli.core.errors import BrokerError, KcliError, ProtocolError, TimedOutError, too_old
 from kcli.core.permissions import on_group, on_topic
 from kcli.core.protocol.messages import offset_fetch as wire
 from kcli.core.protocol.table import Table
-from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.core.types import GroupPartition, OffsetAndMetadata, TopicPartition, by_topic
 
 Committed = Mapping[TopicPartition, OffsetAndMetadata | KcliError | None]
 """None: nothing is committed for the partition."""
@@ -41,16 +39,6 @@ _NO_COMMIT = -1
 
 class UnstableOffsetError(TimedOutError):
     """A transaction on the offset was still open at the deadline: the committed offset is not known before its end."""
-
-
-class GroupPartition(NamedTuple):
-    """A partition as seen by one group."""
-
-    group: str
-    tp: TopicPartition
-
-    def __str__(self) -> str:
-        return f"{self.tp} of group {self.group}"
 
 
 def fetch_offsets(
@@ -235,20 +223,3 @@ def _given_up(key: GroupPartition, error: KcliError, seconds: float) -> KcliErro
     if isinstance(error, BrokerError) and error.code == UNSTABLE_OFFSET_COMMIT:
         return UnstableOffsetError(found.what, why=found.why, do=found.do)
     return found
-
-
-def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Partition numbers by topic, as used in requests."""
-    numbers: dict[str, list[int]] = {}
-    for tp in partitions:
-        numbers.setdefault(tp.topic, []).append(tp.partition)
-    return numbers
-
-
-def too_old(what: str, needed: int, offered: int) -> UnsupportedError:
-    """The error for a broker whose version does not support the request; ``what`` names broker and operation."""
-    return UnsupportedError(
-        what,
-        why=f"this needs version {needed}, but the broker offers only {offered}",
-        do="do without it, or use a newer broker",
-    )

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator
 
-from kcli.core.admin.committed import by_topic, too_old
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.metadata import unknown_partition
@@ -15,14 +14,14 @@ from kcli.core.error_codes import (
     PREFERRED_LEADER_NOT_AVAILABLE,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
-from kcli.core.errors import BrokerError, KcliError
+from kcli.core.errors import BrokerError, KcliError, too_old
 from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
     TopicPartitions,
 )
-from kcli.core.types import TopicPartition
+from kcli.core.types import TopicPartition, by_topic
 
 _PREFERRED, _UNCLEAN = 0, 1
 _FIRST_UNCLEAN = 1

@@ -216,7 +216,7 @@ def _record(batch: BatchView, offset: int) -> FirstRecord | None:
     append = batch.timestamp_type == 1
     if batch.base_offset >= offset and batch.count == batch.last_offset_delta + 1 and batch.magic == 2:
         return FirstRecord(batch.base_offset, batch.max_timestamp if append else batch.base_timestamp)
-    batch.verify()
+    batch.verify_crc()
     columns = batch.columns()
     for delta, time in zip(columns.offset_deltas, columns.timestamp_deltas, strict=True):
         if batch.base_offset + delta >= offset:

@@ -4,24 +4,67 @@ A group's name does not reveal its type. All are described as classic groups fir
 know as such are then described as groups of the new protocol.
 """
 
-from collections.abc import Iterator, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-from kcli.core.admin.member_bytes import MemberBytes
-from kcli.core.admin.unknown_group import unknown_group
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.coordinators import Coordinators, KeyType
+from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
 from kcli.core.cluster.fanout import Items, Part, fan_out, verdict
-from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import KcliError, NotFoundError, ProtocolError, UnsupportedError
-from kcli.core.group.consumer_protocol import PROTOCOL_TYPE
+from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment, decode_subscription
+from kcli.core.names import unknown_group
 from kcli.core.permissions import Permission, on_group
+from kcli.core.protocol.codec import Buffer
 from kcli.core.protocol.messages import consumer_group_describe as modern
 from kcli.core.protocol.messages import describe_groups as classic
 from kcli.core.types import TopicPartition
+
+T = TypeVar("T")
+
+
+class _Decoded(Generic[T]):
+    """The values of this call and of the one before, by their bytes."""
+
+    def __init__(self, decode: Callable[[Buffer, str], T]) -> None:
+        self._decode = decode
+        self._before: dict[bytes, T] = {}
+        self._now: dict[bytes, T] = {}
+
+    def begin_call(self) -> None:
+        self._before, self._now = self._now, {}
+
+    def value(self, data: Buffer, member: str) -> T:
+        key = bytes(data)  # a copy: the view is of a receive buffer that will be reused
+        value = self._now.get(key)
+        if value is None:
+            value = self._before.get(key)
+            self._now[key] = value = self._decode(key, member) if value is None else value
+        return value
+
+
+class MemberBytes:
+    """Subscriptions and assignments of classic members. A stable group has the same bytes in every description.
+
+    Who describes thousands of groups again and again spares most of the work, and equal values are one object. What a
+    call did not have is forgotten with the next.
+    """
+
+    def __init__(self) -> None:
+        self._subscriptions = _Decoded(decode_subscription)
+        self._assignments = _Decoded(decode_assignment)
+        self.subscription, self.assignment = self._subscriptions.value, self._assignments.value
+
+    def begin_call(self) -> None:
+        """Starts on the next description of groups."""
+        self._subscriptions.begin_call()
+        self._assignments.begin_call()
+
 
 _DEAD = "Dead"
 _NO_OPERATIONS = -2147483648

@@ -8,16 +8,14 @@ was lost, or when its last offset was deleted (coordinators before 4.0 then drop
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kcli.core.admin.committed import too_old
-from kcli.core.admin.unknown_group import unknown_group
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.coordinators import Coordinators, KeyType
+from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
 from kcli.core.cluster.everywhere import ask_coordinators
 from kcli.core.cluster.fanout import Items, Part, fan_out
-from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND
-from kcli.core.errors import BrokerError, ConfigError, KcliError
+from kcli.core.errors import BrokerError, ConfigError, KcliError, too_old
+from kcli.core.names import unknown_group
 from kcli.core.near_names import near_names
 from kcli.core.permissions import on_group
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse

@@ -4,15 +4,13 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kcli.core.admin.committed import too_old
-from kcli.core.admin.unknown_group import group_argument
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.coordinators import Coordinators
+from kcli.core.cluster.coordinators import Coordinators, ToCoordinator
 from kcli.core.cluster.fanout import Items, Part, fan_out
-from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import NONE, UNKNOWN_MEMBER_ID
-from kcli.core.errors import ConfigError, KcliError, NotFoundError
+from kcli.core.errors import ConfigError, KcliError, NotFoundError, too_old
+from kcli.core.names import group_argument
 from kcli.core.permissions import on_group
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 

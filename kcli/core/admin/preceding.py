@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from kcli.core.admin.committed import GroupPartition, OffsetFetch
+from kcli.core.admin.committed import OffsetFetch
 from kcli.core.cluster.fanout import Ask, Items, Part, Read
 from kcli.core.connection.plan import Broker
 from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchResponse
-from kcli.core.types import OffsetAndMetadata
+from kcli.core.types import GroupPartition, OffsetAndMetadata
 
 V = TypeVar("V")
 

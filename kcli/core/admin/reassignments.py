@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.core.admin.committed import by_topic
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.metadata import unknown_partition
@@ -28,7 +27,7 @@ from kcli.core.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsResponse,
     ListPartitionReassignmentsTopics,
 )
-from kcli.core.types import TopicPartition
+from kcli.core.types import TopicPartition, by_topic
 
 _LISTING = "listing the reassignments of partitions"
 

@@ -3,20 +3,18 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kcli.core.admin.committed import by_topic, too_old
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.coordinators import Coordinators, KeyType
+from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
 from kcli.core.cluster.everywhere import ask_coordinators
 from kcli.core.cluster.fanout import Items, Part, by_leader, fan_out, verdict
-from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import TRANSACTIONAL_ID_NOT_FOUND
-from kcli.core.errors import ConfigError, KcliError, NotFoundError
+from kcli.core.errors import ConfigError, KcliError, NotFoundError, too_old
 from kcli.core.permissions import on_topic, on_transactional_id
 from kcli.core.protocol.messages import describe_producers as producers
 from kcli.core.protocol.messages import describe_transactions as described
 from kcli.core.protocol.messages import list_transactions as listed
-from kcli.core.types import TopicPartition
+from kcli.core.types import TopicPartition, by_topic
 
 _COORDINATORS = "__transaction_state"
 _FIRST_WITH_DURATION = 1

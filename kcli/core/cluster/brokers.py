@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from kcli.core import cluster as parts
 from kcli.core.cluster.hosts import HostCheck, host_check
 from kcli.core.cluster.retry import Backoff
 from kcli.core.connection.connection import Connection
@@ -35,6 +36,7 @@ from kcli.core.types import Node
 if TYPE_CHECKING:
     import ssl
 
+    from kcli.core.cluster import authentication  # noqa: F401 - imported on use
     from kcli.core.cluster.authentication import Authentication
 
 CONTROL, FETCH, PRODUCE, TRANSACTION, GROUP = "control", "fetch", "produce", "transaction", "group"
@@ -308,7 +310,6 @@ def _authentication(options: ClientOptions, hooks: Hooks) -> Authentication | No
         _check_no_credentials(options)
         return None
     # Only for clients that authenticate.
-    from kcli.core.cluster.authentication import Authentication
     from kcli.core.connection.sasl.registry import OAUTHBEARER, login_of
 
     if options.sasl_mechanism == OAUTHBEARER:
@@ -320,7 +321,7 @@ def _authentication(options: ClientOptions, hooks: Hooks) -> Authentication | No
         hooks.log(
             "warning", "auth", f"{login.mechanism} without TLS: what is sent and read can be seen and changed"
         )
-    return Authentication(login)
+    return parts.authentication.Authentication(login)
 
 
 def _check_no_credentials(options: ClientOptions) -> None:

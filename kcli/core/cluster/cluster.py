@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 from kcli.core.addresses import broker_addresses
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
-from kcli.core.cluster.hosts import host_check
-from kcli.core.cluster.metadata import CHECK_NAME, ClusterView, apply_metadata, topic_error, topic_missing
+from kcli.core.cluster.hosts import host_check, sasl_required
+from kcli.core.cluster.metadata import CHECK_NAME, ClusterView, apply_metadata, topic_error
+from kcli.core.cluster.metadata_refresh import STALE, MetadataRefresh
 from kcli.core.cluster.retry import (
     Backoff,
     classify_code,
@@ -24,7 +25,6 @@ from kcli.core.cluster.retry import (
     late_error,
     no_response,
 )
-from kcli.core.cluster.unauthenticated import sasl_required
 from kcli.core.connection.handshake import BrokerApiVersions
 from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
@@ -41,8 +41,7 @@ from kcli.core.errors import (
 )
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
-from kcli.core.net.loop import Loop
-from kcli.core.net.timers import Timer
+from kcli.core.net.loop import Loop, Timer
 from kcli.core.options import ClientOptions
 from kcli.core.protocol.api import Request, choose_version
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
@@ -76,12 +75,8 @@ class Cluster:
         self.brokers = Brokers(self.loop, options, hooks, check_host=check)
         self._next_any = 0
         self._refreshing: Future[ClusterView] | None = None
-        self._refresh_backoff = Backoff.of_requests(options)
-        self._refresh_not_before = 0.0
+        self._refresh = MetadataRefresh(options)
         self._refresh_timer: Timer | None = None
-        self._refresh_failures = 0
-        self._missing_since: dict[str, float] = {}
-        self._refreshed_at = float("-inf")
         self.last_error: KcliError | None = None  # of the last metadata request that failed
         self._closed = False
 
@@ -237,7 +232,7 @@ class Cluster:
             refused = all(e is not None for e in errors) and now - start > _REFUSED_PATIENCE
             if hopeless or refused or now >= deadline or self._needs_sasl(errors):
                 raise self._unreachable(now - start)
-            self.sleep(max(0.0, min(self._refresh_not_before, deadline) - now))
+            self.sleep(max(0.0, min(self._refresh.not_before, deadline) - now))
         return self.view
 
     def offers(self) -> Iterator[tuple[Node, BrokerApiVersions]]:
@@ -264,7 +259,7 @@ class Cluster:
         wanted = set(topics)
         self.topics |= wanted
         while not wanted <= self.view.topics.keys():
-            if self._refreshed_at > float("-inf"):
+            if not self.is_stale:
                 self.refresh_now(self.topics)  # the first request about these topics need not wait
             self.request_refresh()
             self._check_not_refused(self.loop.now())
@@ -307,13 +302,13 @@ class Cluster:
         """The view is known to be stale: refresh it as soon as the backoff allows."""
         # Forgets only how old the view is. The pause since the last request still counts: partitions by the
         # thousand may ask for it in one turn, and that is one request.
-        self._refreshed_at = float("-inf")
+        self._refresh.due_at = STALE
         self.maybe_refresh(self.loop.now())
 
     @property
     def is_stale(self) -> bool:
         """Whether a refresh was requested that has not been answered: something the view says may be wrong."""
-        return self._refreshed_at == float("-inf")
+        return self._refresh.due_at == STALE
 
     def wait_refreshed(self, deadline: float) -> None:
         """Returns when metadata has been refreshed, or at the deadline."""
@@ -325,14 +320,13 @@ class Cluster:
 
     def maybe_refresh(self, now: float) -> None:
         """Sends a metadata request if a refresh is due and none is in flight; during backoff, sets a timer for it."""
-        if self._refreshing is not None or self._closed:
+        refresh = self._refresh
+        if self._refreshing is not None or self._closed or now < refresh.due_at:
             return
-        if now < self._refreshed_at + self.options.metadata_max_age_ms / 1000:
-            return
-        if now >= self._refresh_not_before:
+        if now >= refresh.not_before:
             self.refresh_now(self.topics)
         elif self._refresh_timer is None:
-            self._refresh_timer = self.loop.at(self._refresh_not_before, self._refresh_timer_fired)
+            self._refresh_timer = self.loop.at(refresh.not_before, self._refresh_timer_fired)
 
     def _refresh_timer_fired(self) -> None:
         self._refresh_timer = None
@@ -366,50 +360,26 @@ class Cluster:
             failure = BrokerError(response.value.error_code, "requesting metadata")
             # KIP-1102: counts as if every known broker had failed, so that the bootstrap addresses are next
             # (`_any_node`).
-            self._refresh_failures += len(self.view.nodes)
+            self._refresh.failures += len(self.view.nodes)
         if failure is None:
             failure = _wrong_cluster(self.options.cluster_id, response.value)
         if isinstance(failure, KcliError):
             self.last_error = failure
-            self._refresh_failures += 1
-            self._refresh_not_before = now + self._refresh_backoff.next()
+            self._refresh.failed(now)
             done.set_error(failure)
             self.maybe_refresh(now)
             return
-        self._refresh_failures = 0
         if self.all_known:
             self.view = apply_metadata(self.view, response.value, None, keep=names)
         else:
             self.view = apply_metadata(self.view, response.value, names)
-        self._refreshed_at = now
-        for name in names:
-            if topic_missing(self.view.topics.get(name)):
-                # Counted from the first response without the topic. A response that has it ends the count: a
-                # topic that is being created is there for some brokers and not for others.
-                self._missing_since.setdefault(name, now)
-            else:
-                self._missing_since.pop(name, None)
         for address in self._bootstrap:
             for node in self.view.nodes.values():
                 if (node.host, node.port) == (address.host, address.port):
                     # The connection stays, though its broker has a number now: a second one to the same broker
                     # would authenticate again.
                     self.brokers.rename(address, node)
-        incomplete = any(
-            self.view.topics[n].error or any(p.leader < 0 for p in self.view.topics[n].partitions)
-            for n in names
-            if n in self.view.topics
-        )
-        if incomplete:
-            # An election, or a topic that is being created: asked again after a pause that grows (KIP-580), as
-            # long as something is missing.
-            self._refreshed_at = float("-inf")
-            self._refresh_not_before = now + self._refresh_backoff.next()
-        else:
-            self._refresh_backoff.reset()
-            # At most one request per retry.backoff.ms, also without a failure: each NOT_LEADER_OR_FOLLOWER asks
-            # for one.
-            self._refresh_not_before = now + self.options.retry_backoff_ms / 1000
+        incomplete = self._refresh.answered(now, self.view, names)
         done.set_result(self.view)
         if not self.topics <= self.view.topics.keys():
             self.request_refresh()
@@ -418,8 +388,8 @@ class Cluster:
 
     def gone(self, topic: str, patience: float = TOPIC_PATIENCE) -> NotFoundError | None:
         """The error for a topic that brokers have not known for ``patience`` seconds: deleted, or never created."""
-        since = self._missing_since.get(topic)
-        if since is None or self.loop.now() - since < patience:
+        missing_for = self._refresh.missing_for(topic, self.loop.now())
+        if missing_for is None or missing_for < patience:
             return None
         return NotFoundError(
             f"topic {topic} does not exist",
@@ -454,7 +424,7 @@ class Cluster:
         if connected:
             return min(connected, key=lambda n: self.brokers.pending(n, purpose))
         ready = [n for n in nodes if self.brokers.available(n, purpose, now)]
-        if self.view.nodes and self._refresh_failures >= len(nodes):
+        if self.view.nodes and self._refresh.failures >= len(nodes):
             # No known broker responds: return to the bootstrap addresses (KIP-899).
             back = [n for n in self._bootstrap if self.brokers.available(n, purpose, now)]
             ready = back or ready
@@ -486,7 +456,7 @@ class Cluster:
     def _needs_sasl(self, errors: Sequence[KcliError | None]) -> bool:
         """Whether all brokers have closed two connections at the first request: a single one may have been restarting."""
         closed = all(isinstance(error, UnansweredError) for error in errors)
-        twice = self._refresh_failures >= 2 * len(self._bootstrap)
+        twice = self._refresh.failures >= 2 * len(self._bootstrap)
         return closed and twice and not self.options.security_protocol.startswith("SASL")
 
 

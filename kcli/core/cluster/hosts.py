@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection
 from fnmatch import fnmatchcase
 
-from kcli.core.errors import AuthError, KcliError, ProtocolError
+from kcli.core.errors import AuthError, KcliError, ProtocolError, UnansweredError
 from kcli.core.net.resolve import is_literal
 from kcli.core.types import Node
 
@@ -49,4 +49,14 @@ def is_legal_host(host: str) -> bool:
     """Whether ``host`` is an IP address or has the form of a host name; underscores are common in containers."""
     return (
         len(host) <= _LONGEST and host.isascii() and (is_literal(host) or _NAME.fullmatch(host) is not None)
+    )
+
+
+def sasl_required(error: UnansweredError, *, encrypted: bool) -> AuthError:
+    """The cause of a connection that closes at the first request after ApiVersions: most often a listener with SASL."""
+    protocols = "SASL_SSL" if encrypted else "SASL_SSL or SASL_PLAINTEXT"
+    return AuthError(
+        f"{error.what}, its first request, of a client that does not authenticate",
+        why="it responds to ApiVersions only; a listener with SASL does that to clients that do not authenticate",
+        do=f"set security.protocol={protocols}, sasl.mechanism and the credentials; or use another port",
     )

@@ -16,8 +16,8 @@ from kcli.core.error_codes import (
     UNKNOWN_TOPIC_OR_PARTITION,
 )
 from kcli.core.errors import BrokerError, KcliError, NoLeaderError, NotFoundError, UnknownPartitionError
+from kcli.core.names import is_own_topic
 from kcli.core.near_names import near_names
-from kcli.core.own_names import is_own_topic
 from kcli.core.permissions import on_topic
 from kcli.core.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from kcli.core.protocol.schema import NO_UUID

@@ -8,11 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from kcli.core.cluster.cluster import ANY, CONTROLLER, Cluster
-from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.metadata import no_leader, no_partition, topic_missing, topic_refused, unknown_topic
-from kcli.core.cluster.retry import classify_error, no_response
 from kcli.core.error_codes import NONE
-from kcli.core.errors import ConnectError, KcliError, NotFoundError
+from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import TopicPartition
 
 K = TypeVar("K")
@@ -49,52 +47,6 @@ class ToLeader:
     def _find_node(self, tp: TopicPartition) -> int | KcliError:
         leader = self._cluster.view.leader(tp)
         return leader.id if leader is not None else _no_leader(self._cluster, tp)
-
-
-class ToCoordinator(Generic[K]):
-    """Routes keys to the coordinator of the group or transactional id that ``name`` returns for each."""
-
-    def __init__(
-        self,
-        cluster: Cluster,
-        coordinators: Coordinators,
-        name: Callable[[K], str],
-        key_type: KeyType = KeyType.GROUP,
-    ) -> None:
-        self._cluster = cluster
-        self._coordinators = coordinators
-        self._name: Callable[[K], str] = name
-        self._key_type = key_type
-
-    def find_nodes(self, keys: Collection[K], deadline: float) -> Nodes[K]:
-        """Looks up unknown coordinators, all in one round trip."""
-        names = {key: self._name(key) for key in keys}
-        known = {name: self._coordinators.known(self._key_type, name) for name in names.values()}
-        unknown = [name for name, node in known.items() if node is None]
-        found = self._look_up(unknown, deadline) if unknown else {}
-        find_nodes: Nodes[K] = {}
-        for key, name in names.items():
-            node = known[name]
-            find_nodes[key] = found[name] if node is None else node
-        return find_nodes
-
-    def renew(self, errors: Mapping[K, KcliError], deadline: float) -> None:  # noqa: ARG002
-        """Forgets the coordinators that were refuted or cannot be reached."""
-        for key, error in errors.items():
-            lost = isinstance(error, ConnectError)
-            if lost or classify_error(error).refresh == "coordinator":
-                self._coordinators.forget(self._key_type, self._name(key))
-            if lost:
-                # The broker may be gone for good: then the next coordinator is one that metadata has to list
-                # first.
-                self._cluster.request_refresh()
-
-    def _look_up(self, names: list[str], deadline: float) -> dict[str, int | KcliError]:
-        lookup = self._coordinators.find_many(self._key_type, names)
-        self._cluster.poll(max(0.0, deadline - self._cluster.loop.now()), lookup)
-        if lookup.done:
-            return lookup.value
-        return dict.fromkeys(names, no_response(self._cluster.waits_for()))
 
 
 class ToBroker(Generic[K]):

@@ -5,7 +5,7 @@ from typing import Any
 
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.core.topic_names import check_partition, check_topic
+from kcli.core.names import check_partition, check_topic
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 
 _LAST_OFFSET = (1 << 63) - 1

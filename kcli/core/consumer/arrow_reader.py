@@ -250,7 +250,7 @@ class ArrowReader:
         missing = []
         for tp in sorted(self._consumer.assignment):
             state = self._consumer.state(tp)
-            if not state.done:
+            if not state.reached_stop:
                 missing.append((tp, state.position, state.stop, state.high_watermark))
         tp, position, stop, end = missing[0]
         others = f" (and {len(missing) - 1} more partitions)" if len(missing) > 1 else ""

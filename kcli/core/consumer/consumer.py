@@ -39,12 +39,12 @@ from kcli.core.consumer.auto_commit import AutoCommit
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.fetcher import Fetcher, OutOfRangeError
 from kcli.core.consumer.missing_topics import MissingTopics, TopicPattern
+from kcli.core.consumer.open_transactions import OpenTransaction
 from kcli.core.consumer.out_of_range import OutOfRange
 from kcli.core.consumer.poll_buffer import PollBuffer
 from kcli.core.consumer.positions import Positions
 from kcli.core.consumer.rebalancing import RebalanceListener, Rebalancing
 from kcli.core.consumer.subscription import UNKNOWN, PartitionState, Phase, Span, Subscription
-from kcli.core.consumer.waiting import OpenTransaction
 from kcli.core.errors import (
     ClosedError,
     ConfigError,
@@ -54,10 +54,10 @@ from kcli.core.errors import (
 )
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
+from kcli.core.names import check_topic, unwritable
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, given
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.records.run import RUN_BYTES
-from kcli.core.topic_names import check_topic, unwritable
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, Record, TopicPartition
 
 if TYPE_CHECKING:

@@ -130,7 +130,7 @@ class PartitionState:
         return self.stop is not None and self.fetch_from >= self.stop
 
     @property
-    def done(self) -> bool:
+    def reached_stop(self) -> bool:
         """Whether everything up to the stop has been returned."""
         return self.stop is not None and self.position >= self.stop
 
@@ -285,7 +285,7 @@ class Subscription:
     def done(self) -> bool:
         """Whether every partition has reached its stop; False while one has none."""
         last = self._unfinished  # usually still unfinished
-        if last is None or last.done or self._states.get(last.tp) is not last:
+        if last is None or last.reached_stop or self._states.get(last.tp) is not last:
             self._unfinished = self._next_unfinished()
         return self._unfinished is None
 
@@ -293,7 +293,7 @@ class Subscription:
         """Continues the scan after the last one: those before it are usually done. None after a full pass."""
         for _ in range(2):
             for state in self._ahead:
-                if not state.done and self._states.get(state.tp) is state:
+                if not state.reached_stop and self._states.get(state.tp) is state:
                     return state
             self._ahead = iter(list(self._states.values()))
         return None

@@ -27,9 +27,9 @@ from kcli.core.consumer.arrow_reader import (
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ClosedError, ConfigError
+from kcli.core.names import check_topic
 from kcli.core.options import ConsumerOptions, given
 from kcli.core.positions import OffsetSpec, RangeSpec, check_times, parse_instant, parse_range
-from kcli.core.topic_names import check_topic
 from kcli.core.types import TopicPartition
 
 if TYPE_CHECKING:

@@ -27,9 +27,8 @@ from kcli.core.error_codes import (
 from kcli.core.errors import BrokerError, KcliError, MembershipError
 from kcli.core.future import Future
 from kcli.core.group.assignors.assignor import Assignor
-from kcli.core.group.assignors.joining import offers
 from kcli.core.group.assignors.leading import assignments, read_members
-from kcli.core.group.assignors.registry import rebalance_protocol
+from kcli.core.group.assignors.registry import offers, rebalance_protocol
 from kcli.core.group.barrier.barrier import Barrier
 from kcli.core.group.barrier.classic import ClassicBarrier
 from kcli.core.group.consumer_protocol import decode_assignment

@@ -65,9 +65,9 @@ from kcli.core.errors import (
 from kcli.core.future import Future
 from kcli.core.group.coordinator_link import CoordinatorLink, is_coordinator_error
 from kcli.core.group.offset_requests import commit_request, have_ids, read_commit
+from kcli.core.names import unwritable
 from kcli.core.permissions import on_group, on_topic
 from kcli.core.protocol.schema import NO_UUID
-from kcli.core.topic_names import unwritable
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]

@@ -12,10 +12,12 @@ without a check of timers and interest: any other event ends the wait (``tests/u
 from __future__ import annotations
 
 import contextlib
+import heapq
+import itertools
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kcli.core import clock
 from kcli.core.connection.connection import Completion
@@ -24,10 +26,93 @@ from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.net.channel import Channel
 from kcli.core.net.polling import READ, WRITE, Wakeup, open_poll
-from kcli.core.net.timers import Timer, Timers
 
-if TYPE_CHECKING:
-    from kcli.core.net.worker import Worker
+Done = Callable[[Any, BaseException | None], None]
+
+
+class Worker:
+    """The thread for work that takes long and needs no loop: deriving a key, fetching a token. One piece at a time.
+
+    It starts with the first piece and ends when none is left, so that a client without such work has none.
+    ``submit`` may be called from any thread; ``done`` is called in the worker thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # guards the two fields below
+        self._queue: deque[tuple[Callable[[], Any], Done]] = deque()
+        self._running = False
+
+    def submit(self, work: Callable[[], Any], done: Done) -> None:
+        """Runs ``work`` after what was submitted before, then ``done`` with its result or its error."""
+        with self._lock:
+            self._queue.append((work, done))
+            start, self._running = not self._running, True
+        if start:
+            threading.Thread(target=self._run, name="kcli-worker", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._queue:
+                    # Under the lock, together with the look at the queue: a piece that is submitted after this
+                    # starts a new thread, one before it is seen here.
+                    self._running = False
+                    return
+                work, done = self._queue.popleft()
+            value, raised = None, None
+            try:
+                value = work()
+            except Exception as error:  # noqa: BLE001 - it belongs to whoever submitted the work
+                raised = error
+            done(value, raised)
+
+
+NEVER = float("inf")
+
+
+class Timer:
+    """A handle that can cancel the timer."""
+
+    __slots__ = ("callback", "cancelled", "when")
+
+    def __init__(self, when: float, callback: Callable[[], None]) -> None:
+        self.when = when
+        self.callback = callback
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class Timers:
+    """Absolute times on the loop's clock, earliest first; equal times in the order they were set.
+
+    ``heap`` is only read by others: while it is empty, nothing is due.
+    """
+
+    def __init__(self) -> None:
+        self.heap: list[tuple[float, int, Timer]] = []
+        self._order = itertools.count()
+
+    def at(self, when: float, callback: Callable[[], None]) -> Timer:
+        """Sets a timer."""
+        timer = Timer(when, callback)
+        heapq.heappush(self.heap, (when, next(self._order), timer))
+        return timer
+
+    def next_deadline(self) -> float:
+        """When the earliest timer is due."""
+        while self.heap and self.heap[0][2].cancelled:
+            heapq.heappop(self.heap)
+        return self.heap[0][0] if self.heap else NEVER
+
+    def due(self, now: float) -> list[Timer]:
+        """Removes and returns the timers that are due."""
+        ready = []
+        while self.next_deadline() <= now:
+            ready.append(heapq.heappop(self.heap)[2])
+        return ready
+
 
 _UNWATCHED = 0
 _NEVER = float("inf")
@@ -174,8 +259,6 @@ class Loop:
     def compute(self, work: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
         """Runs ``work`` in the loop's one worker thread, then ``done`` with its result or its error in the loop."""
         if self._worker is None:
-            from kcli.core.net.worker import Worker  # only for connections that authenticate
-
             self._worker = Worker()
         self._worker.submit(work, lambda value, error: self.call_threadsafe(lambda: done(value, error)))
 

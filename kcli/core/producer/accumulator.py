@@ -320,11 +320,11 @@ class Accumulator:
             self._incomplete.discard(batch)
             self.memory.release(batch.size)
 
-    def remove_expired(self, now: float) -> tuple[list[ProducerBatch], list[Parked], float]:
+    def remove_past_delivery_timeout(self, now: float) -> tuple[list[ProducerBatch], list[Parked], float]:
         """Removes what is past its delivery timeout; also returns the next deadline."""
         batches: list[ProducerBatch] = []
         with self._lock:
-            parked, wake = self._parked.remove_expired(now)
+            parked, wake = self._parked.remove_past_delivery_timeout(now)
             for queue in self._queues.values():
                 while queue.batches and queue.batches[0].deadline <= now:
                     batch = queue.batches.popleft()

@@ -9,8 +9,8 @@ from kcli.core.arrow.record_columns import ArrowRecords
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import group_values, measure_columns
 from kcli.core.kernels.shapes import BytesColumn, NumberColumn, RecordColumns
+from kcli.core.names import check_topic
 from kcli.core.producer.origins import Rows, packed_rows
-from kcli.core.topic_names import check_topic
 
 
 @dataclass(frozen=True, slots=True)

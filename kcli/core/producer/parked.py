@@ -65,7 +65,7 @@ class ParkedRecords:
         self.queues.clear()
         return found
 
-    def remove_expired(self, now: float) -> tuple[list[Parked], float]:
+    def remove_past_delivery_timeout(self, now: float) -> tuple[list[Parked], float]:
         """Removes and returns those past their deadlines; and the next deadline."""
         expired: list[Parked] = []
         wake = float("inf")

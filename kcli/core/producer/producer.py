@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from kcli.core import clock
+from kcli.core import producer as parts
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.codecs.codec import CODEC_NAMES, check_level
 from kcli.core.errors import (
@@ -56,6 +57,7 @@ from kcli.core.records.view import BatchView
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, TopicPartition
 
 if TYPE_CHECKING:
+    from kcli.core.producer import column_submission, transactional  # noqa: F401 - imported on use
     from kcli.core.producer.transactional import Transactional
 
 
@@ -110,10 +112,7 @@ class Producer:
         )
         self._transactions: Transactional | None = None
         if self._sender.transactions is not None:
-            # Modules that producers without transactions do not need.
-            from kcli.core.producer.transactional import Transactional
-
-            self._transactions = Transactional(
+            self._transactions = parts.transactional.Transactional(
                 self._sender.transactions, self._cluster.loop, self._thread, self.options.max_block_ms / 1000
             )
         self._submission = Submission(
@@ -316,13 +315,10 @@ class Producer:
         may be dropped after this returns, but must not be modified until the records are sent, as Arrow demands.
         ``origin``: as in ``send_rows``; rows are counted from 0 over all tables.
         """
-        # Producers that send no Arrow data need neither the modules nor ctypes.
-        from kcli.core.producer.column_submission import ColumnSubmission, Destination
-
-        return ColumnSubmission(
+        return parts.column_submission.ColumnSubmission(
             self._submission,
             self._placer,
-            Destination(topic, partition),
+            parts.column_submission.Destination(topic, partition),
             longest=self.options.max_request_size,
             origin=origin,
         ).submit(data)

@@ -18,9 +18,9 @@ from kcli.core.error_codes import (
     NONE,
     NOT_ENOUGH_REPLICAS,
     NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    REMEDIES,
     error_code,
 )
-from kcli.core.error_remedies import REMEDIES
 from kcli.core.errors import (
     BatchRefusedError,
     BrokerError,

@@ -6,11 +6,13 @@ Fetch follows the same rule (``consumer/fetch_session.py``).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.errors import UnsupportedError
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.batch import ProducerBatch
+from kcli.core.protocol import messages
 from kcli.core.protocol.api import Request, choose_version
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.produce import (
@@ -21,6 +23,9 @@ from kcli.core.protocol.messages.produce import (
     TopicProduceData,
 )
 from kcli.core.protocol.schema import NO_UUID
+
+if TYPE_CHECKING:
+    from kcli.core.protocol.messages import add_partitions_to_txn, end_txn  # noqa: F401 - imported on use
 
 _LAST_VERSION_BY_NAME = 12
 _FIRST_WITH_ZSTD = 7
@@ -36,11 +41,11 @@ def check_offer(options: ProducerOptions, apis: Mapping[int, tuple[int, int]], w
     newer = "use brokers of Kafka 0.11 or later: before, they do not know the record batches that kcli writes"
     version = _needed(ProduceRequest, apis, where, newer)
     if options.transactional_id:
-        # Modules that producers without transactions do not need.
-        from kcli.core.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
-        from kcli.core.protocol.messages.end_txn import EndTxnRequest
-
-        for api in (InitProducerIdRequest, AddPartitionsToTxnRequest, EndTxnRequest):
+        of_transactions = (
+            messages.add_partitions_to_txn.AddPartitionsToTxnRequest,
+            messages.end_txn.EndTxnRequest,
+        )
+        for api in (InitProducerIdRequest, *of_transactions):
             _needed(api, apis, where, "transactions need brokers of Kafka 0.11 or later")
     elif options.enable_idempotence and options.acks in ("all", "-1"):
         _needed(InitProducerIdRequest, apis, where, NOT_IDEMPOTENT)

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kcli.core import producer as parts
 from kcli.core.cluster.brokers import PRODUCE
 from kcli.core.cluster.cluster import TOPIC_PATIENCE, Cluster
 from kcli.core.cluster.metadata import no_partition, topic_error
@@ -130,11 +131,8 @@ class Sender:
         self.stop_now = False
         self._wake_at = 0.0
         if options.transactional_id:
-            # Modules that producers without transactions do not need.
-            from kcli.core.producer.transaction_steps import TransactionSteps
-
             self._numbers = Idempotence(transactional=True)
-            self.transactions = self._identity = TransactionSteps(
+            self.transactions = self._identity = parts.transaction_steps.TransactionSteps(
                 cluster,
                 options,
                 self._numbers,
@@ -579,7 +577,7 @@ class Sender:
         return OutcomeUnknownError(f"{batch.tp}: {error.what}", why=why, do=error.do)
 
     def _expire(self, now: float) -> None:
-        batches, parked, wake = self._accumulator.remove_expired(now)
+        batches, parked, wake = self._accumulator.remove_past_delivery_timeout(now)
         for one in parked:
             one.fail(parked_too_long(one.topic, self._cluster, self._options.delivery_timeout_ms))
         for batch in batches:

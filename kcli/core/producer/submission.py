@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import ConfigError, KcliError, UnknownPartitionError
 from kcli.core.kernels.shapes import Row, Text
+from kcli.core.names import check_topic
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.completions import Completions
@@ -23,7 +24,6 @@ from kcli.core.producer.sender import Sender
 from kcli.core.producer.sender_thread import SenderThread
 from kcli.core.producer.text_placer import Region, TextFormat, TextPlacer
 from kcli.core.records.text_cut import last_line_end, line_count, line_length
-from kcli.core.topic_names import check_topic
 
 T = TypeVar("T")
 
@@ -211,34 +211,42 @@ class Submission:
         failed: Callable[[KcliError], None] | None,
         origins: Sequence[OriginRows],
     ) -> None:
-        def fail(error: KcliError) -> None:
-            self.fail_transaction(error)
-            if failed is not None:
-                self._completions.run_callback(lambda: failed(error))
-            self._completions.fail_unsent(topic, count, size, error, origins)
-            over()
-
-        def over() -> None:
-            parked.over = True
-            # Both refer to what was parked, and it to them: without this only a collection of garbage would free it.
-            parked.place = parked.fail = _nothing
-            self._thread.notify()
-
-        def place_or_fail() -> None:
-            try:
-                place()
-            except KcliError as error:
-                fail(error)
-            except Exception as error:  # noqa: BLE001 - an application's partitioner may raise anything
-                why = f"{type(error).__name__}: {error}"
-                fail(ConfigError(f"a record for {topic} cannot be encoded", why=why))
-            else:
-                over()
-
         deadline = self._cluster.loop.now() + self._delivery_timeout
-        parked = Parked(count, size, deadline, place_or_fail, fail, topic)
+        parked = Parked(count, size, deadline, _nothing, _nothing, topic)
+        parked.place = partial(self._place_parked, parked, place)
+        parked.fail = partial(self._fail_parked, parked, failed, origins)
         self._accumulator.park(topic, parked)
         self._cluster.loop.wakeup()
+
+    def _place_parked(self, parked: Parked, place: Callable[[], object]) -> None:
+        try:
+            place()
+        except KcliError as error:
+            parked.fail(error)
+        except Exception as error:  # noqa: BLE001 - an application's partitioner may raise anything
+            why = f"{type(error).__name__}: {error}"
+            parked.fail(ConfigError(f"a record for {parked.topic} cannot be encoded", why=why))
+        else:
+            self._parked_is_over(parked)
+
+    def _fail_parked(
+        self,
+        parked: Parked,
+        failed: Callable[[KcliError], None] | None,
+        origins: Sequence[OriginRows],
+        error: KcliError,
+    ) -> None:
+        self.fail_transaction(error)
+        if failed is not None:
+            self._completions.run_callback(partial(failed, error))
+        self._completions.fail_unsent(parked.topic, parked.count, parked.size, error, origins)
+        self._parked_is_over(parked)
+
+    def _parked_is_over(self, parked: Parked) -> None:
+        parked.over = True
+        # Both refer to what was parked, and it to them: without this only a collection of garbage would free it.
+        parked.place = parked.fail = _nothing
+        self._thread.notify()
 
     def refuse(self, topic: str, origin: Any, rows: Rows, size: int, error: KcliError) -> None:
         """Reports rows that could not be queued as failed."""

@@ -39,8 +39,8 @@ from kcli.core.producer import transaction_requests as requests
 from kcli.core.producer.accumulator import NEVER, Accumulator
 from kcli.core.producer.batch import ProducerBatch
 from kcli.core.producer.coordinator_requests import CoordinatorRequests, Key
-from kcli.core.producer.epoch_claim import FENCING, EpochClaim
 from kcli.core.producer.idempotence import Idempotence
+from kcli.core.producer.transaction_requests import FENCING, EpochClaim
 from kcli.core.producer.transactions import Event, GroupOffsets, Phase, Step, Transaction
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.produce import ProduceRequest
@@ -390,7 +390,7 @@ class TransactionSteps:
                 self.transaction.offsets[0].needs_view = -1
         self._cluster.hooks.log("debug", "proto", f"{self._id}: {error}")
         # Before the check for fencing: that the coordinator has aborted our own transaction looks like a
-        # successor that has taken over (`epoch_claim.py`).
+        # successor that has taken over (`transaction_requests.py`).
         if step is Step.INIT and self._claim.fenced_itself(code):
             return
         if code in FENCING:

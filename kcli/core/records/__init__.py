@@ -1,4 +1,5 @@
-"""Record batches: parsing, building, slices, isolation. No socket, no thread.
+"""Record batches: parsing, building, slices, isolation. No socket, no thread."""
 
-Import directly from the modules (``batch``, ``builder``, ``view``, ...): this package imports nothing itself.
-"""
+from kcli.core.extras import modules_on_use
+
+__getattr__ = modules_on_use(__name__)

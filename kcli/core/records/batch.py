@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import TYPE_CHECKING
 
+from kcli.core import records as parts
 from kcli.core.codecs.codec import Codec, codec_name
 from kcli.core.codecs.compression import DEFAULT_LIMIT, decompress
 from kcli.core.errors import CorruptRecordsError
@@ -60,7 +61,7 @@ class RecordBatch(BatchView):
     def __repr__(self) -> str:
         return f"RecordBatch(base_offset={self.base_offset}, count={self.count}, size={self.size})"
 
-    def verify(self) -> None:
+    def verify_crc(self) -> None:
         """See BatchView."""
         actual = crc32c(self.raw[CRC_START:])
         if actual != self.crc:
@@ -175,9 +176,7 @@ class BatchSplitter(Iterator["RecordBatch | LegacyBatch"]):
         self.position = at + len(raw)
         if magic == MAGIC:
             return RecordBatch(raw)
-        from kcli.core.records.legacy import LegacyBatch  # formats of before Kafka 0.11: rarely needed
-
-        return LegacyBatch(raw)
+        return parts.legacy.LegacyBatch(raw)  # formats of before Kafka 0.11
 
 
 def split_batches(data: Buffer) -> BatchSplitter:

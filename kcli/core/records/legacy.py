@@ -95,7 +95,7 @@ class LegacyBatch(BatchView):
             return super().extent
         return f"the messages of a compressed set up to offset {self._last_offset}"
 
-    def verify(self) -> None:
+    def verify_crc(self) -> None:
         """See BatchView; the checksum is zlib's CRC-32."""
         _verify(self.raw, self._message, self.size)
         self.check()

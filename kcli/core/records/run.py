@@ -54,10 +54,10 @@ class BatchRun(BatchView):
             assert isinstance(batch, RecordBatch)
             yield batch
 
-    def verify(self) -> None:
+    def verify_crc(self) -> None:
         """See BatchView."""
         for batch in self.batches():
-            batch.verify()
+            batch.verify_crc()
 
     def check(self) -> None:
         """See BatchView."""

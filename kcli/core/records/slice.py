@@ -21,7 +21,7 @@ class RecordSlice(BatchView):
         self.base_sequence, self.crc, self.limit = batch.base_sequence, batch.crc, batch.limit
         self.count, self.raw, self.size = 1, memoryview(data), len(data)
 
-    def verify(self) -> None:
+    def verify_crc(self) -> None:
         """See BatchView; its batch was verified."""
 
     def check(self) -> None:

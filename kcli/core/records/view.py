@@ -102,7 +102,7 @@ class BatchView(ABC):
         return bool(self.attributes & _CONTROL)
 
     @abstractmethod
-    def verify(self) -> None:
+    def verify_crc(self) -> None:
         """Compares the checksum, then calls :meth:`check`; raises CorruptRecordsError with offsets and both checksums."""
 
     @abstractmethod

@@ -10,14 +10,17 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kcli.core import clock
+from kcli.core import clock, tokens
 from kcli.core.connection.sasl.token import Token
 from kcli.core.errors import AuthError, ConfigError
 from kcli.core.net.command import CommandError, command_output, command_words
 from kcli.core.options import ClientOptions
 from kcli.core.tokens.bearer import LONGEST, expiry_of, token_of
+
+if TYPE_CHECKING:
+    from kcli.core.tokens import endpoint  # noqa: F401 - imported on use
 
 FILE = "sasl.oauthbearer.token.file"
 COMMAND = "sasl.oauthbearer.token.command"
@@ -134,16 +137,13 @@ def _token_of_json(text: str, extensions: Mapping[str, str]) -> Token:
 
 
 def _endpoint(options: ClientOptions, extensions: Mapping[str, str], seconds: float) -> Callable[[], Token]:
-    # Loads http.client and ssl: only where a token endpoint is used.
-    from kcli.core.tokens.endpoint import Grant, TokenEndpoint, parse_endpoint
-
-    endpoint = parse_endpoint(options.sasl_oauthbearer_token_endpoint_url)
+    found = tokens.endpoint.parse_endpoint(options.sasl_oauthbearer_token_endpoint_url)
     for key in _FOR_ENDPOINT[:2]:
         if not _value(options, key):
             raise ConfigError(
                 f"{ENDPOINT} without {key}", why="the endpoint identifies the client by it", do=f"give {key}"
             )
-    grant = Grant(
+    grant = tokens.endpoint.Grant(
         options.sasl_oauthbearer_client_id,
         options.sasl_oauthbearer_client_secret,
         options.sasl_oauthbearer_scope,
@@ -151,7 +151,7 @@ def _endpoint(options: ClientOptions, extensions: Mapping[str, str], seconds: fl
         options.sasl_oauthbearer_header_urlencode,
     )
     authorities = options.sasl_oauthbearer_ca_location
-    return TokenEndpoint(endpoint, grant, timeout=seconds, authorities=authorities).fetch
+    return tokens.endpoint.TokenEndpoint(found, grant, timeout=seconds, authorities=authorities).fetch
 
 
 def _check_file(path: str) -> None:

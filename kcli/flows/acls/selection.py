@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from kcli.core.admin.acls import AclBinding, AclFilter, AclOperation, AclPattern, AclPermission, AclResource
+from kcli.core.admin.acls import AclBinding, AclFilter, AclPattern, AclPermission, AclResource
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.near_names import near_names
+from kcli.core.permissions import AclOperation
 
 SEE = "`kcli acls list` shows the ACLs"
 """The remedy where it is not known which there are."""

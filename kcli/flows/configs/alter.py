@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.errors import KcliError
-from kcli.core.own_names import own_group_danger
+from kcli.core.names import own_group_danger
 from kcli.flows.configs.alteration import COLUMNS, ConfigAlteration
 from kcli.flows.configs.resources import described
 from kcli.flows.topics.purpose import internal_purpose

@@ -4,10 +4,14 @@ A broker keeps the text that was set, and describes what it has read from it (``
 ``convertToString``), so that a value may be described otherwise than it was written.
 """
 
+from __future__ import annotations
+
 import re
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
-from kcli.core.admin.configs import ConfigEntry
+if TYPE_CHECKING:
+    from kcli.core.admin.configs import ConfigEntry
 
 _NUMBERS = ("int", "short", "long", "double", "")
 _BOOLEANS = ("boolean", "")

@@ -232,7 +232,7 @@ class GroupShare(_Range):
         if not partitions:
             return self._has_nothing()
         self._empty_since = None
-        return all(tp.topic in self._refused or self._consumer.state(tp).done for tp in partitions)
+        return all(tp.topic in self._refused or self._consumer.state(tp).reached_stop for tp in partitions)
 
     @property
     def waiting(self) -> bool:

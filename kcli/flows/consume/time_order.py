@@ -116,7 +116,7 @@ class Merger:
         missing = False
         for tp in self._consumer.assignment:
             state, queue = self._consumer.state(tp), self._queues.get(tp)
-            if state.done or (queue is not None and queue.records):
+            if state.reached_stop or (queue is not None and queue.records):
                 continue
             end = state.last_stable if self._committed_only else state.high_watermark
             if state.position < 0 or end < 0 or state.position < end:

@@ -12,9 +12,8 @@ from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import KcliError, RequestTimeoutError
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
-from kcli.core.net.channel import Channel
+from kcli.core.net.channel import Channel, Stage, TlsSession
 from kcli.core.net.resolve import is_literal
-from kcli.core.net.stages import Stage, TlsSession
 from kcli.core.options import ClientOptions
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcli.core.types import Node

@@ -9,7 +9,7 @@ import ipaddress
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from kcli.core.cluster.unauthenticated import sasl_required
+from kcli.core.cluster.hosts import sasl_required
 from kcli.core.errors import AuthError, ConnectError, ProtocolError, UnansweredError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.net.tls.x509 import date_text

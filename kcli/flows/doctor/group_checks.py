@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from shlex import quote
 
 from kcli.core.admin.group_description import GroupDescription
-from kcli.core.admin.unknown_group import THERE_ARE
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
+from kcli.core.names import THERE_ARE
 from kcli.core.types import TopicPartition
 from kcli.flows.doctor import rights
 from kcli.flows.doctor.findings import Finding, failed, failure, skipped, warning, well

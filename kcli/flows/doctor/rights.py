@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 
-from kcli.core.admin.acls import AclOperation
 from kcli.core.exit_codes import ExitCode
-from kcli.core.permissions import SOME_USER
+from kcli.core.permissions import SOME_USER, AclOperation
 from kcli.flows.doctor.findings import Finding, failed, skipped, warning, well
 
 CHECK = "permissions"

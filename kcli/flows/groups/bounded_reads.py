@@ -72,7 +72,7 @@ def read_spans(
             except CorruptRecordsError as error:
                 raise error.in_partition(fetched.tp) from error
             fetched.batch.forget_payload()
-        left = {tp for tp in left if not consumer.state(tp).done}
+        left = {tp for tp in left if not consumer.state(tp).reached_stop}
 
 
 def read_backwards(

@@ -9,11 +9,10 @@ from struct import pack
 from typing import Any
 
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.committed import GroupPartition
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
 from kcli.core.producer.partitioner import java_hash
-from kcli.core.types import Record, TopicPartition
+from kcli.core.types import GroupPartition, Record, TopicPartition
 from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_backwards
 from kcli.serde.errors import DecodeError
 from kcli.serde.internal.serde import InternalTopicSerde

@@ -12,11 +12,10 @@ from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
-from kcli.core.admin.unknown_group import group_shown
 from kcli.core.cluster.metadata import OR_HIDDEN
 from kcli.core.error_codes import NON_EMPTY_GROUP
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
-from kcli.core.own_names import is_own_group, means_own_groups, own_group_danger
+from kcli.core.names import group_shown, is_own_group, means_own_groups, own_group_danger
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.losses import StillThereError, journal_of
 from kcli.flows.groups.members import described, live_error, member_table

@@ -10,11 +10,10 @@ from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
-from kcli.core.admin.unknown_group import group_argument
 from kcli.core.error_codes import GROUP_SUBSCRIBED_TO_TOPIC
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE
-from kcli.core.own_names import own_group_danger
+from kcli.core.names import group_argument, own_group_danger
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.losses import StillThereError, journal_of
 from kcli.flows.groups.members import described, live_error, named

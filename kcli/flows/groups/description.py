@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.committed import GroupPartition
 from kcli.core.errors import KcliError, UnsupportedError
-from kcli.core.own_names import own_group_note
-from kcli.core.types import TopicPartition
+from kcli.core.names import own_group_note
+from kcli.core.types import GroupPartition, TopicPartition
 from kcli.flows.groups.offsets import Positions, missing_offsets, positions
 
 if TYPE_CHECKING:  # loaded where groups are described and listed

@@ -5,9 +5,9 @@ from itertools import islice
 from shlex import quote
 
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
-from kcli.core.admin.unknown_group import group_shown
 from kcli.core.error_codes import NON_EMPTY_GROUP
 from kcli.core.errors import BrokerError
+from kcli.core.names import group_shown
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
 

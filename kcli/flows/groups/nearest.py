@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.unknown_group import THERE_ARE, group_argument, unknown_group
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
+from kcli.core.names import THERE_ARE, group_argument, unknown_group
 from kcli.core.near_names import near_names
 
 _OTHER_KINDS = {

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.committed import GroupPartition
 from kcli.core.cluster.metadata import (
     ELECTION_PATIENCE,
     PartitionView,
@@ -20,7 +19,7 @@ from kcli.core.cluster.metadata import (
 )
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError, NoLeaderError, NotFoundError, PartlyFailedError
-from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.core.types import GroupPartition, OffsetAndMetadata, TopicPartition
 
 if TYPE_CHECKING:
     from kcli.core.admin.topics import TopicInfo

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kcli.core.admin.committed import GroupPartition
 from kcli.core.errors import KcliError
-from kcli.core.types import Record, TopicPartition
+from kcli.core.types import GroupPartition, Record, TopicPartition
 from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_backwards, read_spans
 from kcli.flows.groups.description import Described, commits_of
 

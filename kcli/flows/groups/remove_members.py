@@ -13,7 +13,7 @@ from kcli.core.admin.group_description import GroupDescription, MemberDescriptio
 from kcli.core.admin.members import GroupMember
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
-from kcli.core.own_names import own_group_danger
+from kcli.core.names import own_group_danger
 from kcli.flows.groups.members import MEMBERS, described, member_row, member_table
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.permitted import denied_groups

@@ -9,11 +9,10 @@ from kcli.account.change import Change, Found, Item, Question
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo, id_bytes
-from kcli.core.admin.unknown_group import group_shown
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.errors import DataLossError, KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
-from kcli.core.own_names import own_group_danger
+from kcli.core.names import group_shown, own_group_danger
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.delete_offsets import CommittedOffset
 from kcli.flows.groups.members import live_error

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
-from kcli.core.admin.committed import Committed, GroupPartition
+from kcli.core.admin.committed import Committed
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
-from kcli.core.own_names import CHECKPOINTS, is_own_group, own_group_note
-from kcli.core.types import TopicPartition
+from kcli.core.names import CHECKPOINTS, is_own_group, own_group_note
+from kcli.core.types import GroupPartition, TopicPartition
 from kcli.flows.groups.description import assigned
 from kcli.flows.groups.offsets import LogEnds, log_ends, missing_offsets
 

@@ -13,7 +13,7 @@ import msgspec
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.errors import DataLossError, KcliError
-from kcli.core.own_names import MIRRORS
+from kcli.core.names import MIRRORS
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.preflight import ConflictError

@@ -8,11 +8,10 @@ headers. A missing permission is reported for all topics at once. Warnings leave
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.core.own_names import STATE_TOPIC
-from kcli.core.permissions import Permission, grant_command, granted_to, on_topic
+from kcli.core.names import STATE_TOPIC
+from kcli.core.permissions import AclOperation, Permission, grant_command, granted_to, is_allowed, on_topic
 from kcli.core.types import TopicSpec
 from kcli.flows.mirror.routes import Route
 from kcli.output.progress import counted

@@ -6,10 +6,9 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from kcli.core.errors import ConfigError, NotFoundError
+from kcli.core.names import STATE_TOPIC as STATE_TOPIC  # noqa: PLC0414 - a target that is refused, too
+from kcli.core.names import is_own_topic, is_topic_name
 from kcli.core.near_names import near_names
-from kcli.core.own_names import STATE_TOPIC as STATE_TOPIC  # noqa: PLC0414 - a target that is refused, too
-from kcli.core.own_names import is_own_topic
-from kcli.core.topic_names import is_topic_name
 
 _OF_BROKERS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 _MOST_NAMED = 5

@@ -16,8 +16,8 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.hooks import Hooks
 from kcli.core.kernels.shapes import NO_HEADERS
+from kcli.core.names import STATE_TOPIC
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
-from kcli.core.own_names import STATE_TOPIC
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition, TopicSpec
 from kcli.files.atomic import replace_file

@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Iterable
 
-from kcli.core.admin.acls import AclOperation, is_allowed
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.error_codes import UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import BrokerError, KcliError, UnsupportedError
+from kcli.core.names import STATE_TOPIC
 from kcli.core.options import ProducerOptions
-from kcli.core.own_names import STATE_TOPIC
+from kcli.core.permissions import AclOperation, is_allowed
 from kcli.core.producer.requests import NOT_IDEMPOTENT, check_offer
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.job import Ends

@@ -76,7 +76,7 @@ class _Side:
     def done(self) -> bool:
         """Whether everything was read, or cannot be."""
         assigned = self._consumer.assignment
-        return all(tp in self.errors or self._consumer.state(tp).done for tp in assigned)
+        return all(tp in self.errors or self._consumer.state(tp).reached_stop for tp in assigned)
 
     def read(self) -> None:
         """Reads what arrives within a moment."""

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.own_names import is_own_topic
+from kcli.core.names import is_own_topic
 from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import is_offline, is_under_replicated
 from kcli.flows.lag.lag_columns import LagColumns

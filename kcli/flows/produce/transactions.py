@@ -30,7 +30,7 @@ from kcli.core.errors import (
     UnsupportedError,
 )
 from kcli.core.exit_codes import ExitCode
-from kcli.core.own_names import CHECKPOINTS
+from kcli.core.names import CHECKPOINTS
 from kcli.core.producer.origins import listed_rows
 from kcli.core.producer.producer import Producer
 from kcli.core.producer.serialization import RecordTooLargeError

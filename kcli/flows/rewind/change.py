@@ -11,7 +11,7 @@ from kcli.account.change import Change, Item, Question, TimeLimit, distinct
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import ConfigError, KcliError
-from kcli.core.own_names import own_group_danger
+from kcli.core.names import own_group_danger
 from kcli.flows.rewind import text
 from kcli.flows.rewind.execute import LiveRewind, execute
 from kcli.flows.rewind.journal import Journals

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from kcli.core import clock
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.commits import Stored
-from kcli.core.admin.committed import Committed, GroupPartition
+from kcli.core.admin.committed import Committed
 from kcli.core.admin.preceding import Preceding
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
+from kcli.core.types import GroupMetadata, GroupPartition, OffsetAndMetadata, TopicPartition
 from kcli.files.journal_folder import JournalError
 from kcli.flows.rewind.barriers import Barriers
 from kcli.flows.rewind.journal import Journals

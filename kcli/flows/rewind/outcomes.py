@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from kcli.core.admin.commits import Stored
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import MemberDescription
-from kcli.core.admin.unknown_group import group_argument
 from kcli.core.error_codes import (
     GROUP_SUBSCRIBED_TO_TOPIC,
     ILLEGAL_GENERATION,
@@ -16,6 +15,7 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, OutcomeUnknownError, TimedOutError
 from kcli.core.exit_codes import ExitCode
+from kcli.core.names import group_argument
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.judge import HELD, OPEN, OVERWRITTEN, PartitionVerdict
 from kcli.flows.rewind.live import LiveResult

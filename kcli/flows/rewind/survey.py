@@ -11,10 +11,10 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.admin.unknown_group import group_argument
 from kcli.core.cluster.metadata import ELECTION_PATIENCE, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
+from kcli.core.names import group_argument
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.mark import marked
 from kcli.flows.rewind.plan import (

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from kcli.core.admin.unknown_group import group_shown
 from kcli.core.group.barrier.arrivals import ListedMember
+from kcli.core.names import group_shown
 from kcli.flows.groups.members import named
 from kcli.flows.rewind.live import LiveFacts
 from kcli.flows.rewind.outcomes import VERIFIED, GroupReport, rewind_command

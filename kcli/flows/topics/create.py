@@ -10,7 +10,8 @@ from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.new_partitions import NotKnownError
-from kcli.core.admin.topics import CreatedTopic, TopicInfo
+from kcli.core.admin.topic_changes import CreatedTopic
+from kcli.core.admin.topics import TopicInfo
 from kcli.core.error_codes import (
     INVALID_CONFIG,
     INVALID_REPLICATION_FACTOR,

@@ -1,7 +1,7 @@
 """What internal topics are for."""
 
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.own_names import own_topic_purpose
+from kcli.core.names import own_topic_purpose
 
 _PURPOSES = {
     "__consumer_offsets": "the committed offsets of all groups",

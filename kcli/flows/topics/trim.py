@@ -14,7 +14,7 @@ from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, OffsetInfo
 from kcli.core.errors import DataLossError, KcliError, NoLeaderError, PartlyFailedError
 from kcli.core.exit_codes import ExitCode
-from kcli.core.own_names import is_own_topic
+from kcli.core.names import is_own_topic
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.configs.values import list_words

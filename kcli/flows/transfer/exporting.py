@@ -11,13 +11,11 @@ from dataclasses import dataclass, replace
 
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.groups import GroupListing
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.admin.unknown_group import unknown_group
 from kcli.core.errors import KcliError
-from kcli.core.own_names import is_own_group
-from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.core.names import is_own_group, unknown_group
+from kcli.core.types import GroupPartition, OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.first_records import PartitionOffset, first_unread_records
 from kcli.flows.groups.nearest import nearest_text, share_group
 from kcli.flows.groups.offsets import log_ends

@@ -8,8 +8,8 @@ from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
+from kcli.core.names import REPLAYS
 from kcli.core.options import ClientOptions, ConsumerOptions
-from kcli.core.own_names import REPLAYS
 from kcli.core.positions import RangeSpec
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted

@@ -24,8 +24,8 @@ from kcli.core.errors import (
     TransactionAbortableError,
     TransactionUnknownError,
 )
+from kcli.core.names import IMPORTS
 from kcli.core.options import ClientOptions, ProducerOptions
-from kcli.core.own_names import IMPORTS
 from kcli.core.producer.producer import Producer
 from kcli.core.producer.report import Report
 from kcli.core.types import TopicPartition

@@ -17,8 +17,8 @@ from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import KcliError, RecordRefusedError, TimedOutError, TransactionAbortableError
+from kcli.core.names import REPLAYS
 from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions
-from kcli.core.own_names import REPLAYS
 from kcli.core.producer.batch import RecordFuture
 from kcli.core.producer.producer import Producer
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition

@@ -14,10 +14,10 @@ from typing import Any
 from kcli.core.arrow.fields import COLUMNS, RECORD_COLUMNS
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError
+from kcli.core.names import check_topic
 from kcli.core.near_names import near_names
 from kcli.core.options import is_option, spellings
 from kcli.core.positions import OffsetSpec, RangeSpec, check_times, parse_instant, parse_range
-from kcli.core.topic_names import check_topic
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
 from kcli.pipeline.plan import Slice
 from kcli.profiles.resolve import resolve

@@ -15,9 +15,8 @@ from random import Random
 from typing import Any
 
 from kcli.core import Admin
-from kcli.core.admin.topics import TopicSpec
 from kcli.core.errors import KcliError
-from kcli.core.types import OffsetAndMetadata
+from kcli.core.types import OffsetAndMetadata, TopicSpec
 from tests.chaos.rewind_ledger.cells import AT_LATE_COMMIT, Cell, Event
 from tests.chaos.rewind_ledger.flow import Flow
 from tests.chaos.rewind_ledger.judge import TAIL, Fact, judge

@@ -14,7 +14,8 @@ from kcli.commands.shared.usage import Refused
 from kcli.commands.topics import _tables
 from kcli.core.admin.brokers import ClusterDescription, LogDir, ReplicaSize
 from kcli.core.admin.configs import ConfigEntry
-from kcli.core.admin.topics import CreatedTopic, TopicInfo
+from kcli.core.admin.topic_changes import CreatedTopic
+from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import ClusterView, PartitionView, unknown_topic
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import BrokerError, KcliError, TimedOutError

@@ -99,7 +99,7 @@ def test_a_flipped_bit_is_reported_with_offsets_and_both_checksums(at: int) -> N
     batch[:8] = struct.pack(">q", 500)
     batch[at] ^= 0x10
     with pytest.raises(CorruptRecordsError) as caught:
-        RecordBatch(memoryview(batch)).verify()
+        RecordBatch(memoryview(batch)).verify_crc()
 
     assert "offsets 500 to" in str(caught.value)
     assert f"{crc32c(bytes(batch[21:])):08x}" in str(caught.value)
@@ -111,7 +111,7 @@ def test_base_offset_and_leader_epoch_are_not_covered_by_the_checksum() -> None:
     batch[:8] = struct.pack(">q", 500)
     batch[12:16] = struct.pack(">i", 9)
     view = RecordBatch(memoryview(batch))
-    view.verify()
+    view.verify_crc()
 
     assert (view.base_offset, view.last_offset, view.next_offset, view.leader_epoch) == (500, 502, 503, 9)
 
@@ -125,7 +125,7 @@ def test_a_count_that_contradicts_the_last_offset(codec: int, count: int) -> Non
 
     refused(batch, str(count))
     with pytest.raises(CorruptRecordsError):
-        batch.verify()
+        batch.verify_crc()
 
 
 @pytest.mark.case("F3")
@@ -158,7 +158,7 @@ def test_an_empty_batch_moves_the_position() -> None:
     struct.pack_into(">i", batch, 23, -1)
 
     with pytest.raises(CorruptRecordsError):
-        RecordBatch(signed(batch[:HEADER_SIZE])).verify()
+        RecordBatch(signed(batch[:HEADER_SIZE])).verify_crc()
 
 
 def test_offsets_beyond_an_int64() -> None:
@@ -176,7 +176,7 @@ def test_an_unknown_codec_is_named(codec: int) -> None:
 @pytest.mark.case("F7")
 def test_attribute_bits_that_are_not_defined_are_ignored() -> None:
     batch = changed(21, ">h", 0x7F80)
-    batch.verify()
+    batch.verify_crc()
 
     assert [record.value for record in batch.records()] == [b"one", b"two", b"three"]
 
@@ -235,6 +235,6 @@ def test_a_batch_in_the_middle_of_a_larger_buffer() -> None:
     """Receive buffers are reused and larger than what they hold."""
     buffer = memoryview(b"frame" + ONE + b"rest of the buffer")
     [batch] = split_batches(buffer[5 : 5 + len(ONE)])
-    batch.verify()
+    batch.verify_crc()
 
     assert batch.values(1, 1, b"\n", b"") == (b"two\n", 1)

@@ -29,7 +29,7 @@ def test_java_batches(name: str) -> None:
     splitter = split_batches(JAVA[name])
     batches = list(splitter)
     for batch in batches:
-        batch.verify()
+        batch.verify_crc()
     records = [record for batch in batches for record in batch.records("t", 3)]
 
     assert splitter.needed == 0
@@ -74,7 +74,7 @@ def test_fields_of_a_transactional_batch() -> None:
 
 def test_a_control_batch_is_recognised_by_its_attributes() -> None:
     [batch] = split_batches(JAVA["commit-marker"])
-    batch.verify()
+    batch.verify_crc()
 
     assert (batch.is_control, batch.is_transactional, batch.count) == (True, True, 1)
     [marker] = batch.records()
@@ -85,7 +85,7 @@ def test_a_control_batch_is_recognised_by_its_attributes() -> None:
 def test_an_empty_batch_is_passed_over() -> None:
     """Compaction keeps the header of a producer's last batch for its sequence number."""
     [batch] = split_batches(JAVA["empty"])
-    batch.verify()
+    batch.verify_crc()
 
     assert list(batch.records()) == []
     assert batch.values(0, 1 << 60, b"\n", b"") == (b"", 0)
@@ -111,7 +111,7 @@ SAMPLES = st.lists(
 def test_kafka_python_batches(magic: int, codec: int, samples: list[Sample]) -> None:
     batches = list(split_batches(kafka_python_batch(samples, codec, magic)))
     for batch in batches:
-        batch.verify()
+        batch.verify_crc()
         assert isinstance(batch, RecordBatch if magic == 2 else LegacyBatch)
     records = [record for batch in batches for record in batch.records()]
 

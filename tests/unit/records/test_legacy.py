@@ -43,7 +43,7 @@ def wrapper(
 
 def test_offsets_inside_magic_1_are_relative_to_the_last() -> None:
     batch = wrapper(102, message(0, b"a") + message(2, b"b"))
-    batch.verify()
+    batch.verify_crc()
 
     assert [record.offset for record in batch.records()] == [100, 102]
     assert (batch.base_offset, batch.last_offset, batch.next_offset, batch.count) == (100, 102, 103, 2)
@@ -52,7 +52,7 @@ def test_offsets_inside_magic_1_are_relative_to_the_last() -> None:
 
 def test_offsets_inside_magic_0_are_absolute() -> None:
     batch = wrapper(102, message(100, b"a", magic=0) + message(102, None, magic=0), magic=0)
-    batch.verify()
+    batch.verify_crc()
 
     assert [(record.offset, record.timestamp) for record in batch.records()] == [(100, -1), (102, -1)]
     assert batch.timestamp_type == -1
@@ -94,14 +94,14 @@ def test_a_flipped_bit(name: str) -> None:
 
     *_, last = split_batches(data)
     with pytest.raises(CorruptRecordsError, match="checksum"):
-        last.verify()
+        last.verify_crc()
 
 
 def test_a_flipped_bit_inside_a_wrapper() -> None:
     inner = bytearray(message(0, b"abc"))
     inner[-1] ^= 1
     batch = wrapper(0, bytes(inner))
-    batch.verify()
+    batch.verify_crc()
 
     with pytest.raises(CorruptRecordsError, match="checksum"):
         batch.columns()
@@ -146,7 +146,7 @@ def test_codecs_that_the_format_does_not_have(codec: int, magic: int) -> None:
     [batch] = split_batches(message(0, b"packed", magic=magic, attributes=codec))
 
     with pytest.raises(CorruptRecordsError, match=r"zstd|unknown codec 7"):
-        batch.verify()
+        batch.verify_crc()
     with pytest.raises(CorruptRecordsError, match=r"zstd|unknown codec 7"):
         batch.columns()
 

@@ -37,7 +37,7 @@ def read(
 
 def written(builder: BatchBuilder) -> RecordBatch:
     batch = RecordBatch(memoryview(b"".join(builder.wire())))
-    batch.verify()
+    batch.verify_crc()
     return batch
 
 

@@ -8,10 +8,9 @@ old generation: that member has missed a rebalance, but may still be reading. Ra
 import struct
 from collections.abc import Mapping, Sequence
 
-from kcli.core.group.assignors.assignor import RebalanceProtocol
+from kcli.core.group.assignors.assignor import RebalanceProtocol, in_order, takers
 from kcli.core.group.assignors.balance import balance
-from kcli.core.group.assignors.claims import Claim, existing, owners
-from kcli.core.group.assignors.subscribers import in_order, takers
+from kcli.core.group.assignors.sticky import Claim, existing, owners
 from kcli.core.group.consumer_protocol import NO_GENERATION, Subscription
 from kcli.core.types import TopicPartition
 

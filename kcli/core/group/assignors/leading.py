@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from kcli.core.errors import ConfigError, ProtocolError
 from kcli.core.group.assignors.assignor import Assigned, Assignor
-from kcli.core.group.assignors.claims import Claim, existing
+from kcli.core.group.assignors.sticky import Claim, existing
 from kcli.core.group.consumer_protocol import (
     Assignment,
     Subscription,

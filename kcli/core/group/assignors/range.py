@@ -8,8 +8,7 @@ ignored (Kafka's KIP-881 is left out: it needs the rack of every replica).
 
 from collections.abc import Mapping
 
-from kcli.core.group.assignors.assignor import RebalanceProtocol
-from kcli.core.group.assignors.subscribers import takers
+from kcli.core.group.assignors.assignor import RebalanceProtocol, takers
 from kcli.core.group.consumer_protocol import Subscription
 from kcli.core.types import TopicPartition
 

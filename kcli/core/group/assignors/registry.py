@@ -1,13 +1,16 @@
 """Assignors by name, and the parsing of ``partition.assignment.strategy``. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from kcli.core.errors import ConfigError
-from kcli.core.group.assignors.assignor import Assignor, RebalanceProtocol
+from kcli.core.group.assignors.assignor import Assignor, RebalanceProtocol, Remembering
 from kcli.core.group.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kcli.core.group.assignors.range import RangeAssignor
 from kcli.core.group.assignors.roundrobin import RoundRobinAssignor
 from kcli.core.group.assignors.sticky import StickyAssignor
+from kcli.core.group.consumer_protocol import Subscription, encode_subscription
+from kcli.core.protocol.messages.join_group import JoinGroupRequestProtocol
+from kcli.core.types import TopicPartition
 
 OPTION = "partition.assignment.strategy"
 
@@ -57,3 +60,29 @@ def choose(chosen: str | Assignor | Sequence[str | Assignor]) -> tuple[Assignor,
 def rebalance_protocol(assignors: Sequence[Assignor]) -> RebalanceProtocol:
     """COOPERATIVE only if all of them support it: that is how a running group is migrated (KIP-429)."""
     return "COOPERATIVE" if all(one.protocol == "COOPERATIVE" for one in assignors) else "EAGER"
+
+
+def offers(
+    assignors: Sequence[Assignor],
+    topics: Iterable[str],
+    *,
+    last: Sequence[TopicPartition] = (),
+    generation: int = -1,
+    rack: str | None = None,
+) -> list[JoinGroupRequestProtocol]:
+    """The ``protocols`` of JoinGroup, in order of preference.
+
+    ``last`` is what the member was assigned in ``generation`` and has not lost since. Under EAGER it has revoked that
+    by now and claims nothing; only an assignor's user data still carries it (KIP-429).
+    """
+    owned = tuple(last) if rebalance_protocol(assignors) == "COOPERATIVE" else ()
+    wanted = tuple(topics)
+
+    def subscription(assignor: Assignor) -> Subscription:
+        data = assignor.user_data(last, generation) if isinstance(assignor, Remembering) else None
+        return Subscription(wanted, owned, generation, rack, data)
+
+    return [
+        JoinGroupRequestProtocol(name=one.name, metadata=encode_subscription(subscription(one)))
+        for one in assignors
+    ]

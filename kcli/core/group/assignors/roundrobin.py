@@ -7,8 +7,7 @@ subscribe to the same topics. Racks are ignored.
 from bisect import bisect_left
 from collections.abc import Mapping
 
-from kcli.core.group.assignors.assignor import RebalanceProtocol
-from kcli.core.group.assignors.subscribers import in_order, takers
+from kcli.core.group.assignors.assignor import RebalanceProtocol, in_order, takers
 from kcli.core.group.consumer_protocol import Subscription
 from kcli.core.types import TopicPartition
 

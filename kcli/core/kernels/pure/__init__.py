@@ -5,7 +5,7 @@ Only ``kernels/active.py`` imports this; all other modules import the functions 
 
 from kcli.core.kernels.pure.arrow import arrow_columns
 from kcli.core.kernels.pure.crc import crc32c, crc32c_patch
-from kcli.core.kernels.pure.decode import decode_columns, decode_values
+from kcli.core.kernels.pure.decode import decode_columns, decode_values, find_in_records
 from kcli.core.kernels.pure.digest import digest_records
 from kcli.core.kernels.pure.encode import (
     encode_keyed,
@@ -19,11 +19,9 @@ from kcli.core.kernels.pure.encode_columns import (
     group_values,
     measure_columns,
 )
-from kcli.core.kernels.pure.fill import fill_lines
-from kcli.core.kernels.pure.find import find_in_records
+from kcli.core.kernels.pure.fill import fill_lines, mark_lines
 from kcli.core.kernels.pure.headers import decode_headers, encode_headers
 from kcli.core.kernels.pure.mark_runs import mark_runs
-from kcli.core.kernels.pure.marks import mark_lines
 from kcli.core.kernels.pure.partition import murmur2, partition_keys
 from kcli.core.kernels.pure.render import render_records
 from kcli.core.kernels.pure.rows import read_rows

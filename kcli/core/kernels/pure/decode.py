@@ -18,7 +18,7 @@ from typing import NoReturn
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.pure.headers import skip_headers
 from kcli.core.kernels.pure.stride import take_equal_records
-from kcli.core.kernels.shapes import SMALLEST_RECORD, Columns
+from kcli.core.kernels.shapes import SMALLEST_RECORD, Columns, find_in_columns
 from kcli.core.kernels.varint import Buffer, corrupt, read_varint, read_varlong
 
 _WINDOW = Struct("11B")
@@ -223,3 +223,12 @@ def _refuse(payload: bytes, count: int) -> NoReturn:
     except IndexError:
         corrupt(at, _CUT)
     corrupt(at, f"{size - at} bytes are left behind the last record")
+
+
+def find_in_records(payload: Buffer, count: int, in_key: bool, needle: bytes, at: int) -> tuple[bytes, bytes]:
+    """A byte for each record, 1 if its key or value contains ``needle``; and the start and end of these fields.
+
+    The second are pairs of native int64, only for records with a 1, counted from ``at`` bytes before ``payload``. A
+    null contains nothing, not even the empty needle. All ``count`` records are validated as in :func:`decode_columns`.
+    """
+    return find_in_columns(bytes(payload), decode_columns(payload, count), in_key, needle, at)

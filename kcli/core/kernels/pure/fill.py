@@ -1,6 +1,33 @@
-"""Lines of text from a template whose gaps are filled with the cells of columns."""
+"""Fills lines of text in Python: cells of columns into the gaps of a template, and the sequence numbers of performance
+tests into prepared text (``flows/perf/marks.py``). The results are the specification for the C twins.
+"""
 
+from array import array
 from collections.abc import Sequence
+
+_DIGITS = 12
+
+
+def mark_lines(text: bytearray, starts: bytes, first: int, stop: int, at: int, sequence: int) -> None:
+    """Writes the numbers from ``sequence`` on in place, one into each of the lines ``first`` to ``stop`` (exclusive).
+
+    ``starts``: where the lines of ``text`` begin, as packed native int32. A number is 12 hexadecimal digits at byte
+    ``at`` of its line. ValueError, before anything is written, for lines or numbers that do not exist or have no room.
+    """
+    if len(starts) % 4:
+        raise ValueError(f"{len(starts)} bytes are no whole int32")
+    lines = array("i", starts)
+    if not 0 <= first <= stop <= len(lines):
+        raise ValueError(f"lines {first} to {stop} of {len(lines)}")
+    if sequence < 0 or sequence + stop - first > 16**_DIGITS:
+        raise ValueError(f"a sequence number has {_DIGITS} digits")
+    most = len(text) - _DIGITS
+    for line in range(first, stop):
+        if at < 0 or not 0 <= lines[line] <= most - at:
+            raise ValueError(f"line {line} has no room for its number")
+    for number, start in enumerate(lines[first:stop], sequence):
+        text[start + at : start + at + _DIGITS] = b"%012x" % number
+
 
 Cells = str | Sequence[int | str]
 """A column: a cell for each row, or a text that all rows have."""

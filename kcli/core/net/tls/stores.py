@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from kcli.core.errors import ConfigError
 from kcli.core.extras import installation
-from kcli.core.net.tls.pem import with_line_breaks
 from kcli.core.net.tls.pem_files import (
     certificates_in,
     check_no_store,
@@ -20,6 +19,7 @@ from kcli.core.net.tls.pem_files import (
     private_key_in,
     text_of,
     unusable,
+    with_line_breaks,
 )
 from kcli.core.secret import Secret
 

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from kcli.core.topic_names import is_topic_name
+from kcli.core.names import is_topic_name
 from kcli.flows.transfer.saved_offset import SavedOffset
 
 LARGEST_OFFSET = (1 << 63) - 1

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from kcli.account.survey import Missing
 from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.names import is_topic_name
 from kcli.core.near_names import near_names
-from kcli.core.topic_names import is_topic_name
 from kcli.core.types import TopicPartition
 from kcli.flows.transfer.exporting import Export
 from kcli.flows.transfer.formats import fields

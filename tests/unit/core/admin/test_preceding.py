@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from kcli.core.admin.commits import commit_offsets, delete_offsets
-from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.preceding import Preceding
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.metadata import apply_metadata
@@ -13,7 +12,7 @@ from kcli.core.errors import KcliError, OutcomeUnknownError
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages import find_coordinator, offset_commit, offset_delete, offset_fetch
 from kcli.core.protocol.messages.metadata import MetadataRequest
-from kcli.core.types import GroupMetadata, Node, OffsetAndMetadata, TopicPartition
+from kcli.core.types import GroupMetadata, GroupPartition, Node, OffsetAndMetadata, TopicPartition
 from tests.unit.core.cluster.scripted import answer, cluster_on
 
 TP = TopicPartition("t", 0)

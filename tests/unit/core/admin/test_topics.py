@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from kcli.core.admin.topics import create_topics, delete_topics, describe_topics, id_text
+from kcli.core.admin.topic_changes import create_topics, delete_topics
+from kcli.core.admin.topics import describe_topics, id_text
 from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.errors import (
     BrokerError,

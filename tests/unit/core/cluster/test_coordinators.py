@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.coordinators import Coordinators, KeyType
-from kcli.core.cluster.routes import ToCoordinator
+from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
 from kcli.core.errors import BrokerError, ConnectError, KcliError, TimedOutError, UnsupportedError
 from kcli.core.protocol.messages.find_coordinator import (
     Coordinator,

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from kcli import __version__
-from kcli.core.connection.handshake import BrokerApiVersions, Send, handshake
+from kcli.core.connection.handshake import BrokerApiVersions, handshake
+from kcli.core.connection.steps import Send
 from kcli.core.errors import BrokerError, UnsupportedError
 from kcli.core.protocol.messages.api_versions import (
     ApiVersion,

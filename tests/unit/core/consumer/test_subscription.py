@@ -114,7 +114,7 @@ def test_done_is_what_was_handed_out_and_not_what_was_fetched() -> None:
     assert state is not None
     state.fetch_from = 5
     assert state.fetched_all
-    assert not state.done
+    assert not state.reached_stop
     assert not found.done
     state.position = 5
     assert found.done
@@ -230,10 +230,10 @@ def test_whether_all_is_done_costs_the_same_for_thousands_that_end_one_by_one() 
         __slots__ = ()
 
         @property
-        def done(self) -> bool:
+        def reached_stop(self) -> bool:
             nonlocal looks
             looks += 1
-            return super().done
+            return super().reached_stop
 
     partitions, found = [TopicPartition("t", number) for number in range(1_000)], Subscription()
     with pytest.MonkeyPatch.context() as patch:

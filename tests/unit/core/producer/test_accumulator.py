@@ -290,7 +290,7 @@ def test_a_waiting_caller_is_let_go(clock: Clock, event: str) -> None:
     elif event == "taken":
         acc.remove_all()
     elif event == "expired":
-        acc.remove_expired(clock() + 2)
+        acc.remove_past_delivery_timeout(clock() + 2)
     else:
         acc.memory.interrupt()
     thread.join(10)
@@ -454,10 +454,10 @@ def test_batches_past_their_delivery_timeout_are_removed(clock: Clock) -> None:
     put(acc, P0, b"1" * 30)
     clock.time += 5
     put(acc, P0, b"2" * 30)
-    batches, waiting_ones, wake = acc.remove_expired(clock())
+    batches, waiting_ones, wake = acc.remove_past_delivery_timeout(clock())
     assert (batches, waiting_ones, wake) == ([], [], clock() + 5)
     clock.time += 5
-    [late], _, wake = acc.remove_expired(clock())
+    [late], _, wake = acc.remove_past_delivery_timeout(clock())
     assert values_of(late) == [b"1" * 30]
     assert wake == clock() + 5
     assert take(acc, P0, clock) == [b"2" * 30]
@@ -467,7 +467,7 @@ def test_an_open_batch_that_expires_accepts_no_more_records(clock: Clock) -> Non
     acc = accumulator(clock, delivery_timeout=10)
     put(acc, P0, b"a")
     clock.time += 10
-    [late], _, _ = acc.remove_expired(clock())
+    [late], _, _ = acc.remove_past_delivery_timeout(clock())
     late.fail(KcliError("late"))
     put(acc, P0, b"b")
     assert take(acc, P0, clock) == [b"b"]
@@ -478,10 +478,10 @@ def test_parked_records_expire_by_their_own_deadline(clock: Clock) -> None:
     acc, log = accumulator(clock), list[str]()
     acc.park("t", parked(log, "a", deadline=clock() + 1))
     acc.park("t", parked(log, "b", deadline=clock() + 3))
-    _, late, wake = acc.remove_expired(clock() + 2)
+    _, late, wake = acc.remove_past_delivery_timeout(clock() + 2)
     assert len(late) == 1
     assert wake == clock() + 3
-    _, late, wake = acc.remove_expired(clock() + 3)
+    _, late, wake = acc.remove_past_delivery_timeout(clock() + 3)
     assert len(late) == 1
     assert wake == float("inf")
     assert acc.parked_topics == []

@@ -17,7 +17,7 @@ class Consumer:
     def __init__(self, *partitions: TopicPartition) -> None:
         self.options = SimpleNamespace(isolation_level="read_committed")
         self.states = {
-            tp: SimpleNamespace(position=0, last_stable=100, high_watermark=100, done=False)
+            tp: SimpleNamespace(position=0, last_stable=100, high_watermark=100, reached_stop=False)
             for tp in partitions
         }
         self.paused: set[TopicPartition] = set()
@@ -79,7 +79,7 @@ def test_equal_times_go_by_partition_and_offset() -> None:
     merger, consumer, _ = made(P0, P1)
     add(merger, P1, [5, 5])
     add(merger, P0, [5, 5])
-    consumer.states[P0].done = consumer.states[P1].done = True
+    consumer.states[P0].reached_stop = consumer.states[P1].reached_stop = True
     assert taken(merger.take_ready()) == [(5, 0, 0), (5, 0, 1), (5, 1, 0), (5, 1, 1)]
 
 
@@ -95,7 +95,7 @@ def test_nothing_goes_before_every_partition_has_shown_something() -> None:
     assert taken(merger.take_ready()) == []
     consumer.states[P1].position = -1
     assert taken(merger.take_ready()) == []
-    consumer.states[P1].done = True
+    consumer.states[P1].reached_stop = True
     assert taken(merger.take_ready()) == [(10, 0, 0)]
 
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from kcli.core.admin.acls import AclOperation
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.transactions import ProducerDescription, TransactionDescription
 from kcli.core.errors import BrokerError, KcliError
+from kcli.core.permissions import AclOperation
 from kcli.core.types import TopicPartition
 from kcli.flows.doctor import client_checks, group_checks, rights, transaction_checks
 from kcli.flows.doctor.client_checks import ClientFacts

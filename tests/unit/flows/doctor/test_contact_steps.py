@@ -4,7 +4,7 @@ import pytest
 
 from kcli.core.error_codes import NONE
 from kcli.core.errors import AuthError, ConnectError
-from kcli.core.net.stages import TlsSession, session_of
+from kcli.core.net.channel import TlsSession, session_of
 from kcli.core.protocol.messages.metadata import MetadataResponse
 from kcli.core.types import Node
 from kcli.flows.doctor import contact_steps as steps

@@ -2,8 +2,7 @@
 
 from struct import pack
 
-from kcli.core.admin.committed import GroupPartition
-from kcli.core.types import Record, TopicPartition
+from kcli.core.types import GroupPartition, Record, TopicPartition
 from kcli.flows.groups.bounded_reads import Budget
 from kcli.flows.groups.commit_times import commit_key, commit_times, offsets_partition
 from tests.log_reader import LogReader

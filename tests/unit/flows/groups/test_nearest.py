@@ -4,8 +4,8 @@ from typing import cast
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import GroupListing, ListedGroup
-from kcli.core.admin.unknown_group import THERE_ARE
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
+from kcli.core.names import THERE_ARE
 from kcli.flows.groups.nearest import name_nearest, nearest_text, without_commits
 
 
@@ -29,7 +29,7 @@ class StandIn:
 
 def remedies(admin: StandIn, *names: str) -> list[str]:
     told: dict[str, KcliError] = {name: NotFoundError(f"group {name} does not exist") for name in names}
-    name_nearest(cast(Admin, admin), told | {"other": BrokerError(30, "group other", do="this")})
+    name_nearest(cast("Admin", admin), told | {"other": BrokerError(30, "group other", do="this")})
     return [error.do for error in told.values()]
 
 
@@ -54,7 +54,7 @@ def test_groups_of_other_kinds_are_named_with_the_tool_for_them() -> None:
         name: UnsupportedError(f"group {name} cannot be described", why="it is a share or a streams group")
         for name in ("queue", "app", "unlisted")
     }
-    name_nearest(cast(Admin, StandIn()), told)
+    name_nearest(cast("Admin", StandIn()), told)
     assert [(error.why, error.do) for error in told.values()] == [
         (
             "it is a share group, which has no committed offsets",
@@ -69,7 +69,7 @@ def test_groups_of_other_kinds_are_named_with_the_tool_for_them() -> None:
 
 
 def test_why_a_group_has_committed_nothing() -> None:
-    admin = cast(Admin, StandIn())
+    admin = cast("Admin", StandIn())
     absent, bare, share = (without_commits(admin, name) for name in ("biling", "billing", "queue"))
     assert (absent.what, absent.do) == ("group biling does not exist", "did you mean billing?")
     assert (bare.what, bare.do) == (

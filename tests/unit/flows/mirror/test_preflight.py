@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.core.admin.acls import AclOperation
+from kcli.core.permissions import AclOperation
 from kcli.core.types import TopicSpec
 from kcli.flows.mirror.preflight import Findings, TopicFacts, check_routes
 from kcli.flows.mirror.routes import Route

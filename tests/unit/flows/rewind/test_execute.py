@@ -9,12 +9,11 @@ import msgspec
 import pytest
 
 from kcli.core import Admin
-from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.preceding import Preceding
 from kcli.core.errors import BrokerError, KcliError, MembershipError, OutcomeUnknownError, TimedOutError
 from kcli.core.group.barrier.arrivals import ArrivalLog
-from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.core.types import GroupPartition, OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.barriers import Barriers
 from kcli.flows.rewind.execute import LiveRewind, execute
 from kcli.flows.rewind.journal import Journals

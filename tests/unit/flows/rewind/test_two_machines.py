@@ -14,11 +14,10 @@ from typing import Any, cast
 import pytest
 
 from kcli.core import Admin, clock
-from kcli.core.admin.committed import GroupPartition
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.admin.preceding import Preceding
 from kcli.core.errors import KcliError, TimedOutError
-from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.core.types import GroupPartition, OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.execute import execute
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.mark import marked, marked_by, own_metadata

@@ -12,11 +12,13 @@ import botocore.awsrequest
 import botocore.credentials
 import pytest
 
-from kcli.core.connection.sasl.aws_msk_iam import AccessKeys, aws_msk_iam, prepare
-from kcli.core.connection.sasl.aws_signature import (
+from kcli.core.connection.sasl.aws_msk_iam import (
     ACTION,
     EXPIRES,
+    AccessKeys,
     AwsCredentials,
+    aws_msk_iam,
+    prepare,
     region_of,
     signed_payload,
 )

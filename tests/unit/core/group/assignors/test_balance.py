@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kcli.core.group.assignors.assignor import takers
 from kcli.core.group.assignors.balance import balance
-from kcli.core.group.assignors.subscribers import takers
 from kcli.core.group.consumer_protocol import Subscription
 from kcli.core.types import TopicPartition
 from tests.unit.core.group.assignors.worlds import (

@@ -16,10 +16,9 @@ from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAs
 from kafka.coordinator.assignors.sticky.user_data import StickyAssignorUserData
 from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 
-from kcli.core.group.assignors.assignor import Assignor
+from kcli.core.group.assignors.assignor import Assignor, in_order
 from kcli.core.group.assignors.registry import assignor
 from kcli.core.group.assignors.sticky import read_claim
-from kcli.core.group.assignors.subscribers import in_order
 from kcli.core.group.consumer_protocol import Subscription, by_topic, encode_subscription
 from kcli.core.types import TopicPartition
 from tests.unit.core.group.assignors.worlds import (

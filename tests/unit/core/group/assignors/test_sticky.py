@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.core.group.assignors.claims import Claim
-from kcli.core.group.assignors.sticky import read_claim
+from kcli.core.group.assignors.sticky import Claim, read_claim
 from kcli.core.group.consumer_protocol import Subscription
 from tests.unit.core.group.assignors.worlds import (
     COOPERATIVE,

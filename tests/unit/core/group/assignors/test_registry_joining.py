@@ -1,7 +1,6 @@
 """What a member offers in JoinGroup."""
 
-from kcli.core.group.assignors.joining import offers
-from kcli.core.group.assignors.registry import choose
+from kcli.core.group.assignors.registry import choose, offers
 from kcli.core.group.assignors.sticky import read_claim
 from kcli.core.group.consumer_protocol import Subscription, decode_subscription
 from tests.unit.core.group.assignors.worlds import places

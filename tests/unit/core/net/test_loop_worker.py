@@ -3,7 +3,7 @@
 import threading
 from typing import Any
 
-from kcli.core.net.worker import Worker
+from kcli.core.net.loop import Worker
 
 
 class Results:

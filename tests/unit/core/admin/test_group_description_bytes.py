@@ -4,8 +4,8 @@ from unittest.mock import patch
 
 import pytest
 
-from kcli.core.admin import member_bytes
-from kcli.core.admin.member_bytes import MemberBytes
+from kcli.core.admin import group_description
+from kcli.core.admin.group_description import MemberBytes
 from kcli.core.errors import ProtocolError
 from kcli.core.group.consumer_protocol import (
     Assignment,
@@ -20,7 +20,7 @@ P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 def test_bytes_that_stay_the_same_are_decoded_once_and_give_the_same_object() -> None:
-    with patch.object(member_bytes, "decode_assignment", side_effect=decode_assignment) as decode:
+    with patch.object(group_description, "decode_assignment", side_effect=decode_assignment) as decode:
         known = MemberBytes()
         data = encode_assignment(Assignment((P0,)))
         found = []
@@ -50,7 +50,7 @@ def test_an_assignment_and_a_subscription_of_the_same_bytes_are_not_confused() -
 
 
 def test_what_a_call_did_not_have_is_forgotten_with_the_next() -> None:
-    with patch.object(member_bytes, "decode_assignment", side_effect=decode_assignment) as decode:
+    with patch.object(group_description, "decode_assignment", side_effect=decode_assignment) as decode:
         known = MemberBytes()
         data = encode_assignment(Assignment((P0,)))
         known.assignment(data, "a")

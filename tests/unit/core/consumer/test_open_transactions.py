@@ -2,8 +2,15 @@
 
 import pytest
 
-from kcli.core.consumer.open_transactions import _time
-from kcli.core.consumer.waiting import REPORT_AFTER, REPORT_AGAIN, UNKNOWN_WRITER, Wait, Waiting, Writer
+from kcli.core.consumer.open_transactions import (
+    REPORT_AFTER,
+    REPORT_AGAIN,
+    UNKNOWN_WRITER,
+    Wait,
+    Waiting,
+    Writer,
+    _time,
+)
 from kcli.core.types import TopicPartition
 
 P0, P1, P2 = (TopicPartition("t", number) for number in range(3))

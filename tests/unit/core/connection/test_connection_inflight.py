@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.core.connection.inflight import NEVER, InFlight, Sent
+from kcli.core.connection.connection import NEVER, InFlight, Sent
 from kcli.core.errors import ProtocolError
 from kcli.core.future import Future
 from kcli.core.protocol.messages.metadata import MetadataRequest

@@ -1,6 +1,6 @@
 """Deadlines in order, and those that were cancelled."""
 
-from kcli.core.net.timers import NEVER, Timers
+from kcli.core.net.loop import NEVER, Timers
 
 
 def test_timers_are_due_in_the_order_of_their_times() -> None:

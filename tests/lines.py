@@ -9,7 +9,8 @@ from kcli.commands.registry import LOCAL, NOUN, ROWS
 PATHS = [path for path, (_place, effect, _summary) in ROWS.items() if effect != NOUN]
 """All commands that do something."""
 
-NO_CLUSTER = {path for path in PATHS if ROWS[path][1] == LOCAL}
+NO_CLUSTER = {path for path in PATHS if ROWS[path][1] == LOCAL} | {"pipeline doctor"}
+"""What contacts no cluster, or, as a doctor, no other than it is told to."""
 
 LINES = {
     "acls create": "--principal User:a --operation read --topic {topic} --dry-run",

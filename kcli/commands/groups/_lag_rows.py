@@ -144,8 +144,8 @@ def _partition(row: PartitionLag, verdict: GroupVerdict) -> Row:
 
 
 def _block(lags: LagColumns, verdict: GroupVerdict, frames: _Frames) -> Block:
-    """Rows by partition of a group without notes. Groups of the same shape share a frame, which ``frames`` keeps: they have
-    the same logs, and records to read in all partitions, in none, or in some.
+    """Rows by partition of a group without notes. Groups of the same shape share a frame, which ``frames`` keeps: they
+    have the same logs, and records to read in all partitions, in none, or in some.
     """
     unread = True if all(lags.lag) else None if any(lags.lag) else False
     shape = (id(lags.logs), verdict.verdict, unread, lags.member is None)

@@ -68,6 +68,8 @@ def test_an_option_and_a_command_are_phrases() -> None:
     assert [(name, text) for name, text in PHRASES if not text or text.endswith(".")] == []
     capital = [text for _name, text in PHRASES if text[:1].isupper() and not text[1:2].isdigit()]
     assert [text for text in capital if not text.startswith(PROPER)] == []
+    names = re.compile(rf"({'|'.join(map(str.lower, PROPER))})\b")
+    assert [(name, text) for name, text in PHRASES if names.match(text)] == []
 
 
 def test_what_is_done_is_an_imperative() -> None:

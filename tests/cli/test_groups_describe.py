@@ -61,6 +61,14 @@ def test_every_partition_with_a_commit(cluster: FakeCluster) -> None:
     assert all(fetched.number < asked.number for asked in cluster.seen(ListOffsetsRequest))
 
 
+def test_a_commit_past_the_end_is_a_lag_below_0(cluster: FakeCluster) -> None:
+    """As the schema says, with which ``kcli`` compares what is printed."""
+    cluster.truncate("t", 1, 1)
+    done = kcli("groups", "describe", "g", "-o", "json", bootstrap=cluster.bootstrap)
+    (group,) = json.loads(ok(done))["items"]
+    assert [one["lag_records"] for one in group["partitions"]] == [6, -4, 0]
+
+
 def test_a_partition_without_a_leader_is_a_row_and_is_not_waited_for(cluster: FakeCluster) -> None:
     cluster.move_leader("t", 1, -1)
     began = time.monotonic()

@@ -252,6 +252,7 @@ def test_topics_must_be_named_where_there_are_several(cluster: FakeCluster, rewi
         (("",), "the group name is empty"),
         (("--journal", "--to", "1"), "--journal with --to"),
         (("--journal", "--export", "--execute"), "--journal with --export, --execute"),
+        (("--to", "1", "--journal", "--all-groups"), "--journal with --to, --all-groups"),
         (("--journal", "--topic", "t"), "--journal with --topic"),
         (("--journal", "--undo"), "--journal with --undo"),
     ],

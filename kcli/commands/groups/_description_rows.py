@@ -46,7 +46,12 @@ OFFSETS = (
     *_PLACE,
     Column("committed", "number", spare=1),
     Column("end", "number", spare=2),
-    Column("lag_records", "number"),
+    Column(
+        "lag_records",
+        "number",
+        values="integer?",
+        meaning="The end minus the committed offset: below 0 where the commit is past the end; null where it is unknown.",
+    ),
     Column("log_start", "number", spare=5),
     Column("leader_epoch", "id", spare=7),
     Column("metadata", spare=6, meaning="Metadata of the commit."),

@@ -55,7 +55,7 @@ _RUNNER = click.option(
 )
 _SPARK = (
     click.option(
-        "--master", metavar="URL", help="spark's master, such as spark://HOST:7077 (default: this machine)"
+        "--master", metavar="URL", help="Spark's master, such as spark://HOST:7077 (default: this machine)"
     ),
     click.option(
         "--local",

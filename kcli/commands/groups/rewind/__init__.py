@@ -152,28 +152,28 @@ def _changes(given: Mapping[str, Any]) -> bool:
 )
 @options(
     "As Kafka's script spells it",
-    click.option("--to-earliest", is_flag=True, help="kafka's spelling of --to earliest"),
-    click.option("--to-latest", is_flag=True, help="kafka's spelling of --to latest"),
-    click.option("--to-current", is_flag=True, help="kafka's spelling of --to current"),
-    click.option("--to-offset", type=CountType(0), metavar="N", help="kafka's spelling of --to N"),
+    click.option("--to-earliest", is_flag=True, help="Kafka's spelling of --to earliest"),
+    click.option("--to-latest", is_flag=True, help="Kafka's spelling of --to latest"),
+    click.option("--to-current", is_flag=True, help="Kafka's spelling of --to current"),
+    click.option("--to-offset", type=CountType(0), metavar="N", help="Kafka's spelling of --to N"),
     click.option(
         "--to-datetime",
         type=DATETIME,
         metavar="TIME",
         help="like --to; as in Kafka's script, UTC if no zone is given",
     ),
-    click.option("--by-duration", type=DURATION, metavar="DUR", help="kafka's spelling of --to @-DUR"),
-    click.option("--shift-by", type=CountType(), metavar="N", help="kafka's spelling of --to +N or -N"),
+    click.option("--by-duration", type=DURATION, metavar="DUR", help="Kafka's spelling of --to @-DUR"),
+    click.option("--shift-by", type=CountType(), metavar="N", help="Kafka's spelling of --to +N or -N"),
     click.option(
         "--group",
         "more_names",
         type=GROUP,
         multiple=True,
         metavar="GROUP",
-        help="kafka's spelling of GROUP; repeatable",
+        help="Kafka's spelling of GROUP; repeatable",
     ),
     click.option("--reset-offsets", is_flag=True, hidden=True),
-    click.option("--execute", is_flag=True, help="kafka's spelling of --yes"),
+    click.option("--execute", is_flag=True, help="Kafka's spelling of --yes"),
 )
 @pass_invocation
 def rewind(inv: Invocation, /, **given: Any) -> int:

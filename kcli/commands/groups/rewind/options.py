@@ -109,9 +109,12 @@ class RewindOptions:
 
     def check_alone(self, flag: str, fitting: Collection[str], why: str) -> None:
         """A usage error where options are given that say what to rewind, or how, besides ``flag`` and the ``fitting``."""
-        params = {param.name: param for param in click.get_current_context().command.params}
-        given = [one.name for one in fields(self) if self._is_given(one.name)]
-        left = [name for name in given if name not in (*fitting, *_WHICH_GROUPS)]
+        context = click.get_current_context()
+        params = {param.name: param for param in context.command.params}
+        own = {one.name for one in fields(self)} - {*fitting, *_WHICH_GROUPS}
+        left = [
+            name for name in context.params if name in own and self._is_given(name)
+        ]  # as they were written
         if left:
             raise usage(
                 f"groups rewind: {flag} with {', '.join(max(params[name].opts, key=len) for name in left)}",

@@ -8,9 +8,9 @@ from typing import Any
 from kcli.core import Admin
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from tests.batches import batch_of
-from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
 from tests.printed_json import check_printed
+from tests.run import KCLI, environment
 from tests.warm_kcli import WarmPopen
 
 STAMP = 1_700_000_000_000

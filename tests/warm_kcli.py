@@ -122,7 +122,7 @@ _of_server: dict[str, str] = {}
 def _fits(variables: Mapping[str, str]) -> bool:
     """Whether the server has the same variables that count at the start."""
     if not _of_server:
-        from tests.command import environment
+        from tests.run import environment
 
         _of_server.update(environment())
     return _early(variables) == _early({**_of_server, **(without(ALL) if ABSENT in variables else {})})

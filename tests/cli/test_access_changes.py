@@ -26,7 +26,7 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.scram_store import DIGESTS, Credential
 from tests.fake.script import FOREVER
-from tests.in_process import Done, kcli
+from tests.run import Done, kcli
 
 ALLOW, DENY = 3, 2
 READ_ORDERS = Acl(2, "orders", 3, "User:alice", "*", 3, ALLOW)

@@ -14,7 +14,6 @@ import pytest
 
 from kcli.core.protocol.api import Request
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import environment
 from tests.committing import commit, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.exchange import Exchange
@@ -22,6 +21,7 @@ from tests.fake.peers import PEERS, Peer
 from tests.fake.script import FOREVER, Fault
 from tests.hostile.live import sample_of
 from tests.hostile.mutator import uvarint
+from tests.run import environment
 from tests.warm_kcli import WarmKcli
 
 pytestmark = pytest.mark.case("R14")

@@ -15,7 +15,6 @@ from kcli.core.codecs.codec import CODEC_NAMES, Codec
 from kcli.core.codecs.compression import decompress
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.records.batch import HEADER_SIZE
-from tests.command import start
 from tests.fake.cluster import FakeCluster
 from tests.hostile.bombs import (
     BOMBS,
@@ -33,6 +32,7 @@ from tests.hostile.bombs import (
     served,
     topic_of,
 )
+from tests.run import start
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="memory is read from Linux's /proc"),

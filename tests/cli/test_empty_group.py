@@ -12,9 +12,9 @@ import pytest
 from kcli.core import Admin
 from kcli.core.errors import KcliError
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
-from tests.command import KCLI, kcli
 from tests.committing import Kcli, commit, offsets, put
 from tests.fake.cluster import FakeCluster
+from tests.run import KCLI, kcli_process
 
 T0 = TopicPartition("one", 0)
 
@@ -158,7 +158,7 @@ def test_an_empty_argument_is_a_variable_that_is_not_set(line: tuple[str, ...], 
 
 
 def test_commands_that_cannot_have_it_do_not_name_the_option(cluster: FakeCluster) -> None:
-    done = kcli("consume", "one", "-g", "", bootstrap=cluster.bootstrap)
+    done = kcli_process("consume", "one", "-g", "", bootstrap=cluster.bootstrap)
     assert done.returncode == 2
     assert b"perhaps a variable is not set" in done.stderr
     assert b"--empty-group" not in done.stderr

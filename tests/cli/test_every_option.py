@@ -33,7 +33,6 @@ from kcli.core.secret import Secret
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.tui.app import TopApp
 from kcli.tui.reports import Report
-from tests.command import environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient, batch
@@ -42,6 +41,7 @@ from tests.fake.scram_store import Credential
 from tests.fake.script import FOREVER
 from tests.lines import NO_CLUSTER, PATHS, line_of
 from tests.rewinding import QUICK, others, wait_for
+from tests.run import environment
 from tests.warm_kcli import WarmKcli
 
 MOVES = '{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}'

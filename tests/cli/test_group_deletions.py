@@ -25,8 +25,8 @@ from tests.effects import changes
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
-from tests.in_process import Done, kcli
 from tests.rewinding import QUICK, others
+from tests.run import Done, kcli
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 OFFSETS = {T0: OffsetAndMetadata(3, "mine", 0), T1: OffsetAndMetadata(4), U0: OffsetAndMetadata(5)}

@@ -13,10 +13,10 @@ from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import KCLI, run
 from tests.committing import MINUTE, STAMP, Kcli, commit, committed, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.knobs import Hold
+from tests.run import KCLI, run
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 U0 = TopicPartition("u", 0)

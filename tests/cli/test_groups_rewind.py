@@ -20,12 +20,12 @@ from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, Record, TopicPartition
 from tests.batches import batch_of
 from tests.cli.errors.typing_remedies import type_remedy
-from tests.command import KCLI, run
 from tests.committing import MINUTE, STAMP, Kcli, commit, committed, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.knobs import Hold
 from tests.fake.script import FOREVER
+from tests.run import KCLI, run
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 OLD = {T0: OffsetAndMetadata(20, "by hand", 0), T1: OffsetAndMetadata(15), T2: OffsetAndMetadata(20, "", 0)}

@@ -19,11 +19,11 @@ from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.attendance import PROMPT
 from kcli.flows.rewind.journal import Journals
-from tests.command import KCLI
 from tests.committing import Kcli, commit, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.rewinding import QUICK, Others, others, wait_for, wait_until_settled
+from tests.run import KCLI
 
 PARTITIONS = 3
 CLASSIC: dict[str, Any] = {"partition_assignment_strategy": "cooperative-sticky"}

@@ -17,10 +17,10 @@ from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from tests.batches import batch_of
 from tests.cli.test_every_option import ADMIN
-from tests.command import environment
 from tests.committing import commit
 from tests.fake.cluster import FakeCluster
 from tests.fake.scram_store import Credential
+from tests.run import environment
 from tests.warm_kcli import WarmKcli
 
 pytestmark = pytest.mark.case("C13", "X21", "X24")

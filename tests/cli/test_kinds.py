@@ -21,12 +21,12 @@ from kcli.tui.screens.group_members import GroupMembers
 from kcli.tui.screens.group_partitions import GroupPartitions
 from kcli.tui.screens.groups import Groups
 from kcli.tui.screens.topics import Topics
-from tests.command import ROOT, environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
 from tests.printed_json import check_printed
+from tests.run import ROOT, environment
 from tests.unit.flows.perf.made_up_runs import made_up_item
 from tests.warm_kcli import WarmKcli
 

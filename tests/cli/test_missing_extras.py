@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import ROOT, environment
 from tests.extras import ALL, EXTRAS
 from tests.fake.cluster import FakeCluster
 from tests.packages.every_command import (
@@ -20,6 +19,7 @@ from tests.packages.every_command import (
     Done,
     prepare,
 )
+from tests.run import ROOT, environment
 from tests.warm_kcli import WarmKcli, without
 
 MIRROR = "pipeline mirror --from {broker} --to {broker} -t orders --map-topic orders={new} --yes"

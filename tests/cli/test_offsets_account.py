@@ -14,7 +14,7 @@ from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.committing import commit, offsets, put
 from tests.fake.cluster import FakeCluster
-from tests.in_process import Done, kcli
+from tests.run import Done, kcli
 
 DESCRIBE = 1 << AclOperation.DESCRIBE
 LINES = {

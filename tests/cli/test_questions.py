@@ -23,8 +23,8 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
 from tests.fake.scram_store import Credential
-from tests.in_process import Done, kcli
 from tests.rewinding import QUICK, others
+from tests.run import Done, kcli
 
 WITHOUT_A_QUESTION = {
     "produce": "it only adds records",

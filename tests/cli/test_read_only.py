@@ -15,8 +15,8 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.cli.test_every_option import ADMIN, MOVES
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
-from tests.in_process import Done, kcli
 from tests.lines import NO_CLUSTER, PATHS
+from tests.run import Done, kcli
 
 OF_TWO = "mirror"
 OTHERS = {

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
 from tests.fake.sasl import Sasl
 from tests.fault.authenticating import CANARY, attempts, users
+from tests.run import KCLI, environment
 from tests.warm_kcli import WarmKcli
 
 

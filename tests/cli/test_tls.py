@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from tests.certificates import Authority
-from tests.command import KCLI, ROOT, environment
 from tests.fake.cluster import FakeCluster
 from tests.fake.peers import PEERS, Peer
+from tests.run import KCLI, ROOT, environment
 from tests.warm_kcli import WarmKcli
 
 pytestmark = pytest.mark.case("S3")

@@ -16,9 +16,9 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from tests.command import KCLI, run
 from tests.integration.kafka_script import configs
 from tests.kafka import TEST_PROPERTIES, Kafka, sandboxed
+from tests.run import KCLI, run
 
 pytestmark = pytest.mark.integration
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from tests.command import KCLI, run
 from tests.kafka import Kafka
+from tests.run import KCLI, run
 
 pytestmark = pytest.mark.integration
 

@@ -9,8 +9,8 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin import ConfigResource as JudgeResource
 
-from tests.command import KCLI, run
 from tests.kafka import Kafka
+from tests.run import KCLI, run
 
 pytestmark = pytest.mark.integration
 

@@ -10,8 +10,8 @@ import pytest
 
 from kcli.core import Admin, Consumer
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import KCLI, run
 from tests.kafka import Kafka
+from tests.run import KCLI, run
 
 pytestmark = pytest.mark.integration
 

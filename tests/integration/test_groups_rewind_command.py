@@ -11,8 +11,8 @@ import pytest
 
 from kcli.core import Admin, Consumer, Producer
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition, TopicSpec
-from tests.command import KCLI, run
 from tests.kafka import Kafka
+from tests.run import KCLI, run
 
 pytestmark = pytest.mark.integration
 

@@ -11,8 +11,8 @@ from confluent_kafka import TopicPartition as JudgePartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 from confluent_kafka.admin import ConfigResource as JudgeResource
 
-from tests.command import KCLI, run
 from tests.kafka import Kafka
+from tests.run import KCLI, run
 
 pytestmark = pytest.mark.integration
 

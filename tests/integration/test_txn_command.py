@@ -19,10 +19,10 @@ from confluent_kafka import TopicPartition as JudgePartition
 
 from kcli.core import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigOp, ConfigResource
-from tests.command import KCLI, run
 from tests.fake.raw_broker import RawBroker, ready, until
 from tests.fake.raw_client import RawClient
 from tests.kafka import Kafka, sandboxed, version_of
+from tests.run import KCLI, run
 
 pytestmark = pytest.mark.integration
 

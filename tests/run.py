@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -88,8 +89,12 @@ class _Stream(io.TextIOWrapper):
 
 def kcli(*arguments: str, bootstrap: str = "", stdin: bytes = b"", **variables: str) -> Done:
     """One command to its end, in this process. ``variables`` are added to an environment without kcli's own."""
-    with patch.dict(os.environ, environment(bootstrap, **variables), clear=True):
-        return kcli_as_set_up(*arguments, stdin=stdin)
+    try:
+        with patch.dict(os.environ, environment(bootstrap, **variables), clear=True):
+            time.tzset()
+            return kcli_as_set_up(*arguments, stdin=stdin)
+    finally:
+        time.tzset()
 
 
 def kcli_as_set_up(*arguments: str, stdin: bytes = b"") -> Done:

@@ -12,7 +12,7 @@ import pytest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.committing import commit, committed
 from tests.fake.cluster import FakeCluster
-from tests.run import kcli_process, start
+from tests.run import kcli, start
 
 GROUP = "kcli-produce.t1"
 T0 = TopicPartition("one", 0)
@@ -31,13 +31,13 @@ def produced(cluster: FakeCluster, tmp_path: Path, lines: int = 5) -> list[str]:
     source = tmp_path / "lines"
     source.write_text("".join(f"{number}\n" for number in range(lines)))
     run = ["produce", *RUN, "--checkpoint", str(tmp_path / "at"), str(source)]
-    done = kcli_process(*run, bootstrap=cluster.bootstrap)
+    done = kcli(*run, bootstrap=cluster.bootstrap)
     assert done.returncode == 0, done.stderr
     return run
 
 
 def items(cluster: FakeCluster, *arguments: str, code: int = 0) -> list[Any]:
-    done = kcli_process("groups", *arguments, "-o", "json", bootstrap=cluster.bootstrap)
+    done = kcli("groups", *arguments, "-o", "json", bootstrap=cluster.bootstrap)
     assert done.returncode == code, done.stderr
     found: list[Any] = json.loads(done.stdout)["items"]
     return found
@@ -57,7 +57,7 @@ def test_they_are_left_out_wherever_all_groups_are_meant(cluster: FakeCluster, t
     assert [row["group"] for row in items(cluster, "list", "--match", "*")] == ["billing"]
     assert [row["group"] for row in items(cluster, "lag")] == ["billing"]
     assert [row["group"] for row in items(cluster, "describe", "--all")] == ["billing"]
-    done = kcli_process("groups", "export", "--all", bootstrap=cluster.bootstrap)
+    done = kcli("groups", "export", "--all", bootstrap=cluster.bootstrap)
     assert b"kcli-produce" not in done.stdout
     assert b"billing" in done.stdout
 
@@ -70,13 +70,13 @@ def test_they_are_shown_and_explained_when_they_are_named(cluster: FakeCluster, 
         "not a consumer group: stores the progress of produce --checkpoint for transactional id t1"
     )
     assert [row["group"] for row in items(cluster, "describe", "--match", "kcli-produce*")] == [GROUP]
-    exported = kcli_process("groups", "export", GROUP, bootstrap=cluster.bootstrap)
+    exported = kcli("groups", "export", GROUP, bootstrap=cluster.bootstrap)
     assert exported.stdout.decode().splitlines() == ["one,0,0"]
 
 
 def test_their_lag_is_none(cluster: FakeCluster, tmp_path: Path) -> None:
     produced(cluster, tmp_path)
-    done = kcli_process("groups", "lag", GROUP, bootstrap=cluster.bootstrap)
+    done = kcli("groups", "lag", GROUP, bootstrap=cluster.bootstrap)
     assert done.returncode == 1
     assert b"group kcli-produce.t1 has no lag" in done.stderr
     assert b"loss risk" not in done.stdout
@@ -91,7 +91,7 @@ def test_they_are_completed_when_their_first_word_was_typed(
 
     def offered(word: str) -> list[str]:
         words = ("__complete", "groups", "zsh", word, "kcli", "groups", "lag")
-        return kcli_process(*words, bootstrap=cluster.bootstrap).stdout.decode().splitlines()
+        return kcli(*words, bootstrap=cluster.bootstrap).stdout.decode().splitlines()
 
     assert offered("") == ["billing"]
     assert offered("k") == []
@@ -105,7 +105,7 @@ def test_a_checkpoint_of_the_previous_version_is_resumed(cluster: FakeCluster, t
     commit(cluster, GROUP, {T0: OffsetAndMetadata(4, place.metadata)})
     with (tmp_path / "lines").open("a") as source:
         source.write("4\n5\n")
-    done = kcli_process(*run, bootstrap=cluster.bootstrap)
+    done = kcli(*run, bootstrap=cluster.bootstrap)
     assert done.returncode == 0, done.stderr
     stored = [int(record.value or b"") for record in cluster.log("one", 0).records(committed=True)]
     assert stored == list(range(6))
@@ -120,7 +120,7 @@ def test_a_killed_run_continues_at_its_position(cluster: FakeCluster, tmp_path: 
         cluster.wait_until(lambda: len(cluster.log("one", 0).records(committed=True)) >= 20)
         process.send_signal(signal.SIGKILL)
         process.wait(30)
-    done = kcli_process(*run, bootstrap=cluster.bootstrap)
+    done = kcli(*run, bootstrap=cluster.bootstrap)
     assert done.returncode == 0, done.stderr
     stored = [int(record.value or b"") for record in cluster.log("one", 0).records(committed=True)]
     assert stored == list(range(400))

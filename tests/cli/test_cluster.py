@@ -13,7 +13,7 @@ from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
-from tests.run import kcli_process, ok, shell
+from tests.run import kcli, ok, shell
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def cluster() -> Iterator[FakeCluster]:
 
 def described(cluster: FakeCluster, *flags: str, code: int = 0) -> tuple[dict[str, Any], str]:
     """The item of the JSON document, and stderr."""
-    done = kcli_process("cluster", "describe", *flags, "-o", "json", bootstrap=cluster.bootstrap)
+    done = kcli("cluster", "describe", *flags, "-o", "json", bootstrap=cluster.bootstrap)
     document = json.loads(ok(done, (code,)))
     assert document["kind"] == "ClusterDescriptionList"
     (item,) = document["items"]
@@ -34,7 +34,7 @@ def described(cluster: FakeCluster, *flags: str, code: int = 0) -> tuple[dict[st
 
 
 def table(cluster: FakeCluster, *flags: str) -> str:
-    return ok(kcli_process("cluster", "describe", *flags, bootstrap=cluster.bootstrap), (0, 6)).decode()
+    return ok(kcli("cluster", "describe", *flags, bootstrap=cluster.bootstrap), (0, 6)).decode()
 
 
 def test_a_healthy_cluster_has_its_brokers_controller_and_versions(cluster: FakeCluster) -> None:
@@ -136,7 +136,7 @@ def test_brokers_without_features_have_no_version(cluster: FakeCluster) -> None:
     cluster.cap_versions({ApiVersionsRequest: 2})
     item, _said = described(cluster, "--features")
     assert (item["version"], item["features"], item["brokers"][0]["version"]) == (None, [], None)
-    done = kcli_process("cluster", "describe", "--features", bootstrap=cluster.bootstrap)
+    done = kcli("cluster", "describe", "--features", bootstrap=cluster.bootstrap)
     assert b"no broker reports features" in done.stderr
 
 
@@ -202,7 +202,7 @@ def test_formats_for_programs_have_one_table(cluster: FakeCluster) -> None:
 @pytest.mark.parametrize("flags", [["-o", "tsv"], ["-o", "csv"], ["-o", "name"], ["--no-headers"]])
 def test_two_tables_do_not_go_into_one(cluster: FakeCluster, flags: list[str]) -> None:
     words = ["cluster", "describe", "--features", "--log-dirs", *flags]
-    done = kcli_process(*words, bootstrap=cluster.bootstrap)
+    done = kcli(*words, bootstrap=cluster.bootstrap)
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"use -o json" in done.stderr
 

@@ -16,7 +16,7 @@ from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
-from tests.run import kcli_process, ok, shell
+from tests.run import kcli, ok, shell
 
 SECRET = "canary-5f1d"
 
@@ -46,7 +46,7 @@ def cluster() -> Iterator[FakeCluster]:
 
 
 def run(cluster: FakeCluster, line: str) -> "subprocess.CompletedProcess[bytes]":
-    done = kcli_process("configs", *line.split(), bootstrap=cluster.bootstrap)
+    done = kcli("configs", *line.split(), bootstrap=cluster.bootstrap)
     assert SECRET.encode() not in done.stdout + done.stderr
     return done
 

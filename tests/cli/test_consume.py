@@ -1,7 +1,8 @@
-"""``kcli consume`` as a process against the fake cluster: what is read, filtered, committed, and how it ends."""
+"""``kcli consume`` against the fake cluster: what is read, filtered, committed, and how it ends."""
 
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
-from tests.run import MEASURE, environment, kcli_process, ok, shell, start
+from tests.run import MEASURE, environment, kcli, kcli_process, ok, shell, start
 
 STAMP = 1_700_000_000_000
 PROMPT = ("-X", "fetch.max.wait.ms=50")
@@ -75,6 +76,7 @@ def cluster() -> Iterator[FakeCluster]:
 
 
 def lines(cluster: FakeCluster, *arguments: str, codes: tuple[int, ...] = (0,)) -> list[str]:
+    """Of a process: they are written to a descriptor."""
     return ok(kcli_process("consume", *arguments, bootstrap=cluster.bootstrap), codes).decode().splitlines()
 
 
@@ -96,9 +98,9 @@ def test_patterns_match_what_there_is_and_never_internal_topics(cluster: FakeClu
 
 
 def test_an_unmatched_pattern_exits_with_1_and_an_invalid_one_with_2(cluster: FakeCluster) -> None:
-    done = kcli_process("consume", "^x", "-e", bootstrap=cluster.bootstrap)
+    done = kcli("consume", "^x", "-e", bootstrap=cluster.bootstrap)
     assert (done.returncode, b"no topic matches ^x" in done.stderr) == (1, True)
-    done = kcli_process("consume", "^(", "-e", bootstrap=cluster.bootstrap)
+    done = kcli("consume", "^(", "-e", bootstrap=cluster.bootstrap)
     assert (done.returncode, b"not a regular expression" in done.stderr) == (2, True)
 
 
@@ -153,15 +155,12 @@ def test_ends_that_are_times_to_come_are_waited_for(cluster: FakeCluster) -> Non
 
 @pytest.mark.case("C15")
 def test_times_are_echoed_in_utc_and_local(cluster: FakeCluster) -> None:
-    done = shell(
-        f"TZ=Europe/Berlin kcli consume t -e --since 2026-10-25T02:30 --until 2026-10-25T04:00 -b {cluster.bootstrap}"
-    )
+    words = ["consume", "t", "-e", "--since", "2026-10-25T02:30", "--until", "2026-10-25T04:00"]
+    done = kcli_process(*words, bootstrap=cluster.bootstrap, TZ="Europe/Berlin")
     assert done.returncode == 0
     assert b"from 2026-10-25T00:30:00.000Z (2026-10-25 02:30:00.000+02:00)" in done.stderr
     assert b"until 2026-10-25T03:00:00.000Z (2026-10-25 04:00:00.000+01:00)" in done.stderr
-    done = shell(
-        f"TZ=UTC kcli consume t -e --since 2026-10-25T02:30 --until 2026-10-25T04:00 -b {cluster.bootstrap}"
-    )
+    done = kcli_process(*words, bootstrap=cluster.bootstrap, TZ="UTC")
     assert b"from 2026-10-25T02:30:00.000Z\nuntil 2026-10-25T04:00:00.000Z\n" in done.stderr
 
 
@@ -177,12 +176,11 @@ def test_times_are_echoed_in_utc_and_local(cluster: FakeCluster) -> None:
     ],
 )
 def test_a_local_time_that_clocks_repeat_or_skip_is_said(cluster: FakeCluster, flags: str, said: str) -> None:
-    done = shell(
-        f"TZ=Europe/Berlin kcli consume t -e --on-out-of-range latest {flags} -b {cluster.bootstrap}"
-    )
+    words = ["consume", "t", "-e", "--on-out-of-range", "latest", *shlex.split(flags)]
+    done = kcli_process(*words, bootstrap=cluster.bootstrap, TZ="Europe/Berlin")
     assert done.returncode == 0, done.stderr
     assert said.encode() in done.stderr
-    done = shell(f"TZ=UTC kcli consume t -e --on-out-of-range latest {flags} -b {cluster.bootstrap}")
+    done = kcli_process(*words, bootstrap=cluster.bootstrap, TZ="UTC")
     assert b"twice" not in done.stderr
     assert b"does not exist" not in done.stderr
 
@@ -190,12 +188,12 @@ def test_a_local_time_that_clocks_repeat_or_skip_is_said(cluster: FakeCluster, f
 def test_headers_are_printed_by_name_and_produced_again(cluster: FakeCluster) -> None:
     cluster.create_topic("named", 1)
     lines = b"a b\n\xff NULL\n"
-    made = kcli_process(
+    made = kcli(
         "produce", "named", "-f", "%h{src} %h{to}|%v\\n", "--null-marker", "NULL", bootstrap=cluster.bootstrap,
         stdin=lines.replace(b"\n", b"|x\n"),
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
-    done = kcli_process(
+    done = kcli(
         "consume",
         "named",
         "-e",
@@ -206,7 +204,7 @@ def test_headers_are_printed_by_name_and_produced_again(cluster: FakeCluster) ->
         bootstrap=cluster.bootstrap,
     )
     assert (done.returncode, done.stdout) == (0, lines), done.stderr
-    done = kcli_process(
+    done = kcli(
         "consume", "named", "-e", "-f", "%h{nothing}%h{src}%k,", "-n", "1", bootstrap=cluster.bootstrap
     )
     assert done.stdout == b"a,"
@@ -245,7 +243,7 @@ def test_what_an_open_transaction_hides_at_the_pinned_end_is_reported(cluster: F
         assert transaction.end(commit=True) == 0
         assert transaction.produce(0, b"b", b"c", b"d") == 0
         for ways in (["-e"], ["-e", "-p", "0", "--offset", "2"], ["--tail", "5"], ["-g", "g", "-e"]):
-            done = kcli_process("consume", "txn", *ways, bootstrap=cluster.bootstrap)
+            done = kcli("consume", "txn", *ways, bootstrap=cluster.bootstrap)
             assert done.returncode == 0
             (said,) = [line for line in done.stderr.decode().splitlines() if "hides" in line]
             assert (
@@ -258,10 +256,10 @@ def test_what_an_open_transaction_hides_at_the_pinned_end_is_reported(cluster: F
             ["-e", "-p", "0", "--offset", "0:1"],
             ["-e", "-n", "1"],
         ):
-            done = kcli_process("consume", "txn", *ways, bootstrap=cluster.bootstrap)
+            done = kcli("consume", "txn", *ways, bootstrap=cluster.bootstrap)
             assert b"hides" not in done.stderr
         assert transaction.end(commit=True) == 0
-    assert b"hides" not in kcli_process("consume", "txn", "-e", bootstrap=cluster.bootstrap).stderr
+    assert b"hides" not in kcli("consume", "txn", "-e", bootstrap=cluster.bootstrap).stderr
 
 
 # --- filters -------------------------------------------------------------------------------------------
@@ -274,7 +272,7 @@ def test_filters_are_and_limits_count_matches(cluster: FakeCluster) -> None:
         "2:19",
     ]
     assert lines(cluster, "t", "-p", "1", "--grep", "h:n=^0$", "-n", "2") == ["1:0", "1:5"]
-    done = kcli_process("consume", "t", "-e", "--grep", "v:nowhere", bootstrap=cluster.bootstrap)
+    done = kcli("consume", "t", "-e", "--grep", "v:nowhere", bootstrap=cluster.bootstrap)
     assert (done.returncode, done.stdout) == (0, b"")
     assert b"0 records of 60 match" in done.stderr
 
@@ -286,7 +284,7 @@ def test_tail_is_the_last_that_match(cluster: FakeCluster) -> None:
 def test_where_reads_json_and_counts_other_values(cluster: FakeCluster) -> None:
     cluster.create_topic("j", 1)
     put(cluster, "j", 0, (b"a", b'{"n":1}'), (b"b", b'{"n":2}'), (b"c", b"no json"), (b"d", None))
-    done = kcli_process(
+    done = kcli(
         "consume",
         "j",
         "-e",
@@ -307,9 +305,7 @@ def test_a_key_is_looked_for_where_it_belongs_and_that_is_reported(cluster: Fake
     put(cluster, "keys", 1, (b"x", b"other"))
     assert (-973932308 & 0x7FFFFFFF) % 3 == 0
     put(cluster, "keys", 0, (b"21", b"here"), (b"x", b"other"), (b"21", None))
-    done = kcli_process(
-        "consume", "keys", "--key", "21", "-e", "--null-marker", "-", bootstrap=cluster.bootstrap
-    )
+    done = kcli("consume", "keys", "--key", "21", "-e", "--null-marker", "-", bootstrap=cluster.bootstrap)
     assert (done.returncode, done.stdout) == (0, b"here\n-\n")
     assert b"partition 0 of the 3 of keys, by murmur2" in done.stderr
     fetched = {
@@ -324,7 +320,7 @@ def test_a_key_is_looked_for_where_it_belongs_and_that_is_reported(cluster: Fake
         "here",
         "misplaced",
     ]
-    done = kcli_process("consume", "keys", "--key", "nowhere", "-e", bootstrap=cluster.bootstrap)
+    done = kcli("consume", "keys", "--key", "nowhere", "-e", bootstrap=cluster.bootstrap)
     assert b"--all-partitions reads all partitions" in done.stderr.splitlines()[-1]
 
 
@@ -380,9 +376,7 @@ def test_no_commit_commits_nothing(cluster: FakeCluster) -> None:
 
 
 def test_a_start_applies_where_nothing_is_committed_and_that_is_reported(cluster: FakeCluster) -> None:
-    done = kcli_process(
-        "consume", "t", "-g", "g", *QUICK, "-e", "--offset", "-2", bootstrap=cluster.bootstrap
-    )
+    done = kcli("consume", "t", "-g", "g", *QUICK, "-e", "--offset", "-2", bootstrap=cluster.bootstrap)
     assert sorted(ok(done).split()) == [b"0:18", b"0:19", b"1:18", b"1:19", b"2:18", b"2:19"]
     assert b"applies only where nothing is committed" in done.stderr
     assert group(cluster, "-e", "--from-beginning") == []
@@ -579,21 +573,19 @@ def test_a_suspended_member_commits_nothing_as_a_zombie(cluster: FakeCluster) ->
 
 def test_a_member_that_is_fenced_ends_with_7(cluster: FakeCluster) -> None:
     cluster.fail(JoinGroupRequest, FENCED_INSTANCE_ID)
-    done = kcli_process(
-        "consume", "t", "-g", "g", *QUICK, "-X", "group.instance.id=i", bootstrap=cluster.bootstrap
-    )
+    done = kcli("consume", "t", "-g", "g", *QUICK, "-X", "group.instance.id=i", bootstrap=cluster.bootstrap)
     assert done.returncode == 7
 
 
 def test_a_group_of_another_kind_is_7(cluster: FakeCluster) -> None:
     cluster.fail(JoinGroupRequest, INCONSISTENT_GROUP_PROTOCOL)
-    done = kcli_process("consume", "t", "-g", "g", *QUICK, bootstrap=cluster.bootstrap)
+    done = kcli("consume", "t", "-g", "g", *QUICK, bootstrap=cluster.bootstrap)
     assert done.returncode == 7
 
 
 def test_a_last_commit_that_fails_is_no_success(cluster: FakeCluster) -> None:
     cluster.fail(OffsetCommitRequest, FENCED_INSTANCE_ID)
-    done = kcli_process("consume", "t", "-g", "g", "-e", bootstrap=cluster.bootstrap)
+    done = kcli("consume", "t", "-g", "g", "-e", bootstrap=cluster.bootstrap)
     assert done.returncode == 7
     assert len(done.stdout.splitlines()) == 60
     assert b"were not committed" in done.stderr
@@ -605,11 +597,11 @@ def test_a_last_commit_that_fails_is_no_success(cluster: FakeCluster) -> None:
 @pytest.mark.case("O5")
 def test_out_of_range_is_5_unless_chosen(cluster: FakeCluster) -> None:
     cluster.delete_records("t", 0, 15)
-    done = kcli_process("consume", "t", "-p", "0", "--offset", "3", "-e", bootstrap=cluster.bootstrap)
+    done = kcli("consume", "t", "-p", "0", "--offset", "3", "-e", bootstrap=cluster.bootstrap)
     assert (done.returncode, done.stdout) == (5, b"")
     assert b"offset 3 is out of range" in done.stderr
     assert b"12 offsets are gone" in done.stderr
-    shown = kcli_process(
+    shown = kcli(
         "consume",
         "t",
         "-p",
@@ -632,7 +624,7 @@ def test_a_committed_offset_that_is_gone_is_5_unless_chosen(cluster: FakeCluster
     group(cluster, "-n", "60")
     fill(cluster, partitions=1)
     cluster.delete_records("t", 0, 30)
-    assert kcli_process("consume", "t", "-g", "g", *QUICK, "-e", bootstrap=cluster.bootstrap).returncode == 5
+    assert kcli("consume", "t", "-g", "g", *QUICK, "-e", bootstrap=cluster.bootstrap).returncode == 5
     found = group(cluster, "-e", "--on-out-of-range", "earliest", "-f", "%p %o\\n")
     assert found == [f"0 {n}" for n in range(30, 40)]
 
@@ -656,11 +648,11 @@ def damage(cluster: FakeCluster, partition: int) -> None:
 @pytest.mark.case("F2", "X5")
 def test_a_damaged_batch_is_5_unless_skipped_and_then_counted(cluster: FakeCluster) -> None:
     damage(cluster, 1)
-    done = kcli_process("consume", "t", "-p", "1", "-e", bootstrap=cluster.bootstrap)
+    done = kcli("consume", "t", "-p", "1", "-e", bootstrap=cluster.bootstrap)
     assert done.returncode == 5
     assert done.stdout.split() == [b"1:%d" % n for n in range(5)]
     assert b"offsets 5 to 9" in done.stderr
-    done = kcli_process("consume", "t", "-p", "1", "-e", "--on-corrupt", "skip", bootstrap=cluster.bootstrap)
+    done = kcli("consume", "t", "-p", "1", "-e", "--on-corrupt", "skip", bootstrap=cluster.bootstrap)
     assert ok(done).split() == [b"1:%d" % n for n in (*range(5), *range(10, 20))]
     assert b"skipped 5 records at offsets 5 to 9, which are damaged" in done.stderr
     assert b"1 damaged batch skipped" in done.stderr
@@ -678,7 +670,7 @@ def test_a_batch_that_is_too_large_open_is_named_with_its_partition(
         producer.send(ProducerRecord("packed", b"x", partition=1))
         producer.flush()
         producer.send(ProducerRecord("packed", b"y" * 5000, partition=1))
-    done = kcli_process("consume", "packed", *ways, *BOMB, bootstrap=cluster.bootstrap)
+    done = kcli("consume", "packed", *ways, *BOMB, bootstrap=cluster.bootstrap)
     assert done.returncode == 5
     assert b"packed-1: record batch at offset" in done.stderr
     assert b"1 to 1" in done.stderr
@@ -742,12 +734,12 @@ def test_a_member_reads_a_topic_that_was_created_anew_from_its_beginning(cluster
 
 def test_a_topic_that_must_not_be_read_is_4(cluster: FakeCluster) -> None:
     cluster.fail(FetchRequest, TOPIC_AUTHORIZATION_FAILED)
-    done = kcli_process("consume", "t", "-e", bootstrap=cluster.bootstrap)
+    done = kcli("consume", "t", "-e", bootstrap=cluster.bootstrap)
     assert (done.returncode, done.stdout) == (4, b"")
 
 
 def test_a_silent_cluster_is_3() -> None:
-    assert kcli_process("consume", "t", "--timeout", "1s", bootstrap="127.0.0.1:1").returncode == 3
+    assert kcli("consume", "t", "--timeout", "1s", bootstrap="127.0.0.1:1").returncode == 3
 
 
 @pytest.mark.parametrize(
@@ -810,7 +802,7 @@ def test_a_silent_cluster_is_3() -> None:
 def test_contradictory_options_exit_with_2_before_any_network_use(
     arguments: tuple[str, ...], said: str
 ) -> None:
-    done = kcli_process("consume", *arguments, bootstrap="127.0.0.1:1")
+    done = kcli("consume", *arguments, bootstrap="127.0.0.1:1")
     assert done.returncode == 2, done.stderr
     assert said in done.stderr.decode()
 
@@ -865,9 +857,7 @@ def test_a_tenth_of_a_gigabyte_of_addresses_is_enough(cluster: FakeCluster) -> N
 
 
 def test_a_report_can_be_printed_as_json(cluster: FakeCluster) -> None:
-    done = kcli_process(
-        "consume", "t", "-e", "--grep", "v::1$", "--progress", "json", bootstrap=cluster.bootstrap
-    )
+    done = kcli("consume", "t", "-e", "--grep", "v::1$", "--progress", "json", bootstrap=cluster.bootstrap)
     rows = [json.loads(line) for line in done.stderr.splitlines() if line.startswith(b"{")]
     report = rows[-1]
     assert {row["kind"] for row in rows[:-1]} == {"Progress"}
@@ -876,9 +866,7 @@ def test_a_report_can_be_printed_as_json(cluster: FakeCluster) -> None:
 
 
 def test_quiet_says_nothing(cluster: FakeCluster) -> None:
-    done = kcli_process(
-        "consume", "t", "-e", "-q", "--key", "k1", "--since", "1d", bootstrap=cluster.bootstrap
-    )
+    done = kcli("consume", "t", "-e", "-q", "--key", "k1", "--since", "1d", bootstrap=cluster.bootstrap)
     assert (done.returncode, done.stderr) == (0, b"")
 
 

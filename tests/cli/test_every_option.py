@@ -6,19 +6,17 @@ these tables fails. That the options of every client change something once they 
 """
 
 import dataclasses
-import io
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kcli.__main__ import run
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import KcliError
 from kcli.core.options import ALL_OPTIONS, ClientOptions, ConsumerOptions, ProducerOptions, key_of
@@ -41,8 +39,7 @@ from tests.fake.scram_store import Credential
 from tests.fake.script import FOREVER
 from tests.lines import NO_CLUSTER, PATHS, line_of
 from tests.rewinding import QUICK, others, wait_for
-from tests.run import environment
-from tests.warm_kcli import WarmKcli
+from tests.run import kcli, kcli_as_set_up
 
 MOVES = '{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}'
 
@@ -112,7 +109,7 @@ CREATES = "allow_auto_create_topics"
 
 
 @dataclass
-class Done:
+class Observed:
     """What became of a run; ``seen`` are the requests that it sent."""
 
     code: int
@@ -127,11 +124,10 @@ class Done:
 
 @dataclass
 class Here:
-    """A cluster and a folder; ``kcli`` runs lines in forked processes, ``inside`` in this one."""
+    """A cluster and a folder; for runs of lines."""
 
     cluster: FakeCluster
     folder: Path
-    warm: WarmKcli
     count: int = 0
     group: str = field(default="")
 
@@ -140,22 +136,16 @@ class Here:
         self.group = f"group{self.count}"
         return line.format(dir=self.folder, group=self.group).split()
 
-    def kcli(self, line: str, *more: str, stdin: str = os.devnull) -> Done:
+    def kcli(self, line: str, *more: str) -> Observed:
         before, began = len(self.cluster.requests), time.monotonic()
-        out, err = self.folder / "out", self.folder / "err"
-        for file in (out, err):
-            file.unlink(missing_ok=True)
-        variables = environment(self.cluster.bootstrap)
-        code = self.warm.run([*self.words(line), *more], variables, out=str(out), err=str(err), stdin=stdin)
+        done = kcli(*self.words(line), *more, bootstrap=self.cluster.bootstrap)
         seconds = time.monotonic() - began
-        return Done(code, out.read_text(), err.read_text(), seconds, self.cluster.requests[before:])
+        return Observed(done.code, done.out, done.err, seconds, self.cluster.requests[before:])
 
     def inside(self, line: str, *more: str) -> tuple[int, str]:
-        """Exit status and stderr."""
-        out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
-        with redirect_stdout(out), redirect_stderr(err):
-            code = run([*self.words(line), *more])
-        return code, err.getvalue()
+        """Exit status and stderr, in the environment of the test."""
+        done = kcli_as_set_up(*self.words(line), *more)
+        return done.code, done.err
 
     @contextmanager
     def topic(self, *batches: bytes, partitions: int = 1) -> Iterator[str]:
@@ -183,11 +173,11 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
     (folder / "lines.txt").write_text("one\ntwo\nthree\n")
     (folder / "offsets.csv").write_text("g,t,0,3\n")
     (folder / "moves.json").write_text(MOVES)
-    with FakeCluster(1, topics={"t": 3}) as cluster, WarmKcli() as warm:
+    with FakeCluster(1, topics={"t": 3}) as cluster:
         put(cluster, "t", 0)
         commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})
         cluster.scram.changed["a", 1] = Credential(b"salt", 4_096, b"", b"")
-        yield Here(cluster, folder, warm)
+        yield Here(cluster, folder)
 
 
 @pytest.fixture
@@ -406,7 +396,7 @@ def one_batch(here: Here) -> Any:
     return here.topic(batch(b"one", b"two"))
 
 
-def damaged(here: Here, line: str, *more: str) -> Done:
+def damaged(here: Here, line: str, *more: str) -> Observed:
     """A run that reads a batch whose bytes have changed on their way."""
 
     def flip(_request: Any, answer: Any) -> None:
@@ -464,7 +454,7 @@ def on_out_of_range(here: Here, line: str) -> None:
         put(here.cluster, topic, 0)
         here.cluster.delete_records(topic, 0, 5)
 
-        def again(*more: str) -> Done:
+        def again(*more: str) -> Observed:
             words = here.words(_on(line, topic))
             if "-g" in words:
                 commit(here.cluster, here.group, {TopicPartition(topic, 0): OffsetAndMetadata(1)})
@@ -603,7 +593,7 @@ OF_MEMBERS: dict[str, Proof] = {
 }  # fmt: skip
 
 
-def produced(here: Here, line: str, *more: str, lines: str = "") -> tuple[Done, list[Any]]:
+def produced(here: Here, line: str, *more: str, lines: str = "") -> tuple[Observed, list[Any]]:
     """A run on a topic of its own, and the batches of records that are in it then."""
     with here.topic() as topic:
         if lines:
@@ -667,8 +657,7 @@ def linger_ms(here: Here, line: str) -> None:
 
         thread = threading.Thread(target=write)
         thread.start()
-        line_of_stdin = line.replace(" {dir}/lines.txt", "")
-        done = here.kcli(line_of_stdin, *x("linger_ms", milliseconds), stdin=str(pipe))
+        done = here.kcli(line.replace("lines.txt", "pipe"), *x("linger_ms", milliseconds))
         thread.join()
         assert done.code == 0, done.err
         return found[0]
@@ -710,7 +699,7 @@ def delivery_timeout_ms(here: Here, line: str) -> None:
     assert done.seconds < 60
 
 
-def memory(here: Here, line: str) -> tuple[Done, str]:
+def memory(here: Here, line: str) -> tuple[Observed, str]:
     """Batches that nobody confirms take more than there is; the run, and why lines were not sent."""
     failed = here.folder / "memory.failed"
     failed.unlink(missing_ok=True)

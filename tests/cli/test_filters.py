@@ -9,7 +9,7 @@ import pytest
 from kcli.core.types import Record
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
-from tests.run import ROOT, kcli_process, ok, shell
+from tests.run import ROOT, kcli, ok, shell
 
 VALUES = [
     b'{"status":500,"state":"late","total":150,"items":[{"sku":"A-7","count":1}],"id":7}',
@@ -48,7 +48,7 @@ def test_the_examples_of_the_manual_find_what_they_are_for(
 
 
 def where(cluster: FakeCluster, expression: str, *more: str) -> tuple[list[int], str]:
-    done = kcli_process(
+    done = kcli(
         "consume", "orders", "-e", "--where", expression, "-f", "%o ", *more, bootstrap=cluster.bootstrap
     )
     return [int(offset) for offset in ok(done).split()], done.stderr.decode()
@@ -107,7 +107,7 @@ def test_n_counts_matches_and_filters_go_together(cluster: FakeCluster) -> None:
     ],
 )
 def test_a_wrong_expression_is_a_usage_error_before_the_first_contact(expression: str, why: str) -> None:
-    done = kcli_process("consume", "orders", "-e", "--where", expression, "-b", "127.0.0.1:1")
+    done = kcli("consume", "orders", "-e", "--where", expression, "-b", "127.0.0.1:1")
     assert (done.returncode, done.stdout) == (2, b"")
     assert why in done.stderr.decode()
     assert b"is not valid at column" in done.stderr
@@ -115,7 +115,7 @@ def test_a_wrong_expression_is_a_usage_error_before_the_first_contact(expression
 
 def test_json_output_of_what_was_found_is_whole(cluster: FakeCluster) -> None:
     """That the filter read two members only is nobody's business."""
-    done = kcli_process(
+    done = kcli(
         "consume", "orders", "-e", "--where", "value.status", "-o", "ndjson", bootstrap=cluster.bootstrap
     )
     assert [json.loads(line)["value"].encode() for line in ok(done).splitlines()] == VALUES[:2]
@@ -128,7 +128,7 @@ def test_members_that_are_there_twice_are_counted_with_the_first(cluster: FakeCl
         for n, value in enumerate([b'{"id":1}', b'{"id":1,"id":2}', b'{"id":12345678901234567.89}'])
     ]
     cluster.append("twice", 0, bytes(batch_of(rows).raw))
-    done = kcli_process(
+    done = kcli(
         "consume", "twice", "-e", "--where", "value.id > `0`", "-f", "%o ", bootstrap=cluster.bootstrap
     )
     assert ok(done) == b"0 2 "

@@ -17,7 +17,7 @@ from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
 from tests.fake.groups import asks
 from tests.fake.raw_client import RawClient
-from tests.run import kcli_process, ok, start
+from tests.run import kcli, ok, start
 
 
 def put(cluster: FakeCluster, tp: TopicPartition, *records: tuple[bytes, bytes]) -> None:
@@ -40,9 +40,7 @@ def cluster() -> Iterator[FakeCluster]:
 
 
 def rows(cluster: FakeCluster, *arguments: str, codes: tuple[int, ...] = (0,)) -> list[list[str]]:
-    done = kcli_process(
-        "groups", "describe", *arguments, "-o", "tsv", "--no-headers", bootstrap=cluster.bootstrap
-    )
+    done = kcli("groups", "describe", *arguments, "-o", "tsv", "--no-headers", bootstrap=cluster.bootstrap)
     return [line.split("\t") for line in ok(done, codes).decode().splitlines()]
 
 
@@ -88,18 +86,18 @@ def test_a_topic_that_vanishes_between_two_answers_is_a_row(cluster: FakeCluster
 
 
 def test_a_missing_group_is_6_beside_another_and_1_alone(cluster: FakeCluster) -> None:
-    done = kcli_process("groups", "describe", "g", "nosuch", "-o", "json", bootstrap=cluster.bootstrap)
+    done = kcli("groups", "describe", "g", "nosuch", "-o", "json", bootstrap=cluster.bootstrap)
     document = json.loads(ok(done, (6,)))
     assert [item["group"] for item in document["items"]] == ["g"]
     error = json.loads(done.stderr.decode().splitlines()[0])
     assert (error["kind"], error["what"]) == ("Error", "group nosuch does not exist")
-    alone = kcli_process("groups", "describe", "nosuch", bootstrap=cluster.bootstrap)
+    alone = kcli("groups", "describe", "nosuch", bootstrap=cluster.bootstrap)
     assert (alone.returncode, alone.stdout) == (1, b"")
 
 
 def test_all_excludes_names_and_patterns(cluster: FakeCluster) -> None:
     for words in (("g",), ("--match", "g*")):
-        done = kcli_process("groups", "describe", "--all", *words, bootstrap=cluster.bootstrap)
+        done = kcli("groups", "describe", "--all", *words, bootstrap=cluster.bootstrap)
         assert (done.returncode, b"groups describe: --all with" in done.stderr) == (2, True)
 
 
@@ -108,9 +106,7 @@ def test_records_around_a_commit_and_when_it_was_made(cluster: FakeCluster) -> N
     commit = GroupPartition("g", TopicPartition("t", 0))
     told = [(commit_key(commit), pack(">hqihq", 3, 4, -1, 0, when)) for when in (1_000, 2_000)]
     put(cluster, offsets_partition("g", 3), *told)
-    done = kcli_process(
-        "groups", "describe", "g", "--peek", "2", "-v", "-o", "json", bootstrap=cluster.bootstrap
-    )
+    done = kcli("groups", "describe", "g", "--peek", "2", "-v", "-o", "json", bootstrap=cluster.bootstrap)
     place: dict[str, Any] = json.loads(ok(done))["items"][0]["partitions"][0]
     assert place["commit_time"] == "1970-01-01T00:00:02.000Z"
     assert ([r["value"] for r in place["read"]], [r["value"] for r in place["next"]]) == (["0:3"], ["0:4"])

@@ -26,7 +26,7 @@ from tests.fake.codes import Code
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
 from tests.fake.script import FOREVER
-from tests.run import KCLI, environment, kcli_process, ok, run, start
+from tests.run import KCLI, environment, kcli, ok, run, start
 
 QUESTIONS = (
     ListGroupsRequest,
@@ -71,7 +71,7 @@ def cluster() -> Iterator[FakeCluster]:
 
 
 def items(cluster: FakeCluster, *arguments: str, codes: tuple[int, ...] = (0,)) -> list[dict[str, Any]]:
-    done = kcli_process("groups", *arguments, "-o", "json", bootstrap=cluster.bootstrap)
+    done = kcli("groups", *arguments, "-o", "json", bootstrap=cluster.bootstrap)
     found: list[dict[str, Any]] = json.loads(ok(done, codes))["items"]
     return found
 
@@ -108,14 +108,14 @@ def test_list_with_lag(cluster: FakeCluster) -> None:
 
 
 def test_a_state_that_does_not_exist_is_2(cluster: FakeCluster) -> None:
-    done = kcli_process("groups", "list", "--state", "sleeping", bootstrap=cluster.bootstrap)
+    done = kcli("groups", "list", "--state", "sleeping", bootstrap=cluster.bootstrap)
     assert done.returncode == 2
     assert b"there is no group state 'sleeping'" in done.stderr
 
 
 def test_the_groups_of_a_broker_that_is_gone_are_missing_and_it_is_reported(cluster: FakeCluster) -> None:
     cluster.fail(ListGroupsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, node=1, times=FOREVER)
-    done = kcli_process("groups", "list", "-o", "name", "--timeout", "2s", bootstrap=cluster.bootstrap)
+    done = kcli("groups", "list", "-o", "name", "--timeout", "2s", bootstrap=cluster.bootstrap)
     assert done.returncode == 6
     assert b"CLUSTER_AUTHORIZATION_FAILED" in done.stderr
 
@@ -188,7 +188,7 @@ def test_a_limit_that_is_exceeded_is_8(cluster: FakeCluster) -> None:
     assert lag(cluster, "g", "--max-lag", "6", codes=(0,))
     assert lag(cluster, "g", "--max-lag", "5", codes=(8,))
     assert lag(cluster, "g", "--max-lag-time", "1h", codes=(0,))
-    done = kcli_process("groups", "lag", "g", "--max-lag-time", "5m", bootstrap=cluster.bootstrap)
+    done = kcli("groups", "lag", "g", "--max-lag-time", "5m", bootstrap=cluster.bootstrap)
     assert done.returncode == 8
     assert b"group g is 6m" in done.stderr
     assert lag(cluster, "--max-lag", "5", codes=(8,))
@@ -199,7 +199,7 @@ def test_a_limit_that_is_exceeded_is_8(cluster: FakeCluster) -> None:
 def test_of_many_groups_that_exceed_a_limit_the_worst_are_named(cluster: FakeCluster) -> None:
     for number in range(4):
         commit(cluster, f"late-{number}", {("t", 2): 0, ("t", 0): number})
-    done = kcli_process("groups", "lag", "--max-lag", "0", bootstrap=cluster.bootstrap)
+    done = kcli("groups", "lag", "--max-lag", "0", bootstrap=cluster.bootstrap)
     assert done.returncode == 8
     (line,) = [line for line in done.stderr.decode().splitlines() if "behind" in line]
     type_remedy(
@@ -317,7 +317,7 @@ def test_after_aborted_records_the_open_transaction_counts(
 def test_round_trips_do_not_grow_with_the_number_of_groups(cluster: FakeCluster) -> None:
     def questions() -> list[int]:
         before = [len(cluster.seen(kind)) for kind in QUESTIONS]
-        ok(kcli_process("groups", "lag", "--by", "partition", bootstrap=cluster.bootstrap))
+        ok(kcli("groups", "lag", "--by", "partition", bootstrap=cluster.bootstrap))
         return [len(cluster.seen(kind)) - one for kind, one in zip(QUESTIONS, before, strict=True)]
 
     few = questions()
@@ -327,14 +327,12 @@ def test_round_trips_do_not_grow_with_the_number_of_groups(cluster: FakeCluster)
 
 
 def test_offsets_of_a_group_are_requested_from_the_broker_that_lists_it(cluster: FakeCluster) -> None:
-    expected = ok(
-        kcli_process("groups", "lag", "--by", "partition", "-o", "tsv", bootstrap=cluster.bootstrap)
-    )
+    expected = ok(kcli("groups", "lag", "--by", "partition", "-o", "tsv", bootstrap=cluster.bootstrap))
     before = len(cluster.seen(FindCoordinatorRequest))
-    ok(kcli_process("groups", "lag", bootstrap=cluster.bootstrap))
+    ok(kcli("groups", "lag", bootstrap=cluster.bootstrap))
     assert len(cluster.seen(FindCoordinatorRequest)) == before
     cluster.fail(OffsetFetchRequest, Code.NOT_COORDINATOR)
-    after = ok(kcli_process("groups", "lag", "--by", "partition", "-o", "tsv", bootstrap=cluster.bootstrap))
+    after = ok(kcli("groups", "lag", "--by", "partition", "-o", "tsv", bootstrap=cluster.bootstrap))
     assert after == expected
     assert len(cluster.seen(FindCoordinatorRequest)) > before
 
@@ -342,9 +340,7 @@ def test_offsets_of_a_group_are_requested_from_the_broker_that_lists_it(cluster:
 def test_groups_of_all_kinds_share_one_table_in_tsv(cluster: FakeCluster) -> None:
     commit(cluster, "past", {("t", 0): 11, ("t", 1): 0})
     commit(cluster, "tab\there", {("t", 0): 10})
-    found = ok(
-        kcli_process("groups", "lag", "--by", "partition", "-o", "tsv", bootstrap=cluster.bootstrap)
-    ).decode()
+    found = ok(kcli("groups", "lag", "--by", "partition", "-o", "tsv", bootstrap=cluster.bootstrap)).decode()
     lines = [line.split("\t") for line in found.splitlines()]
     assert {len(cells) for cells in lines} == {16}
     rows = [dict(zip(lines[0], cells, strict=True)) for cells in lines[1:]]
@@ -438,12 +434,10 @@ def test_a_check_that_checks_nothing_is_refused(cluster: FakeCluster) -> None:
         (("--time", "off", "--max-lag-time", "1s"), b"--time off with --max-lag-time"),
         (("--watch=0s",), b"--watch is too short"),
     ):
-        done = kcli_process("groups", "lag", "g", *words, bootstrap="127.0.0.1:1")
+        done = kcli("groups", "lag", "g", *words, bootstrap="127.0.0.1:1")
         assert done.returncode == 2
         assert said in done.stderr
-    done = kcli_process(
-        "groups", "lag", "g", "--topic", "nosuch", "--max-lag", "5", bootstrap=cluster.bootstrap
-    )
+    done = kcli("groups", "lag", "g", "--topic", "nosuch", "--max-lag", "5", bootstrap=cluster.bootstrap)
     assert done.returncode == 1
     assert b"none of these groups has an offset or a member for topic nosuch" in done.stderr
 
@@ -452,13 +446,13 @@ def test_a_check_that_checks_nothing_is_refused(cluster: FakeCluster) -> None:
 def test_an_unread_topic_is_a_note_and_a_missing_one_exits_with_1(verb: tuple[str, ...]) -> None:
     with FakeCluster(1, topics={"orders": 1, "idle": 1}) as cluster:
         commit(cluster, "g", {("orders", 0): 0})
-        unread = kcli_process("groups", *verb, "--topic", "idle", "-o", "json", bootstrap=cluster.bootstrap)
+        unread = kcli("groups", *verb, "--topic", "idle", "-o", "json", bootstrap=cluster.bootstrap)
         assert json.loads(ok(unread))["items"] == []
         assert (
             b"none of the groups that this client may describe has an offset or a member for topic idle"
             in unread.stderr
         )
-        typo = kcli_process("groups", *verb, "--topic", "ordrs", "-o", "json", bootstrap=cluster.bootstrap)
+        typo = kcli("groups", *verb, "--topic", "ordrs", "-o", "json", bootstrap=cluster.bootstrap)
         assert typo.returncode == 1
         assert b"topic ordrs does not exist" in typo.stderr
         assert b"did you mean orders?" in typo.stderr
@@ -488,20 +482,20 @@ def test_watching_a_group_that_goes_ends_with_1(cluster: FakeCluster) -> None:
 
 
 def test_watching_checks_names_first(cluster: FakeCluster) -> None:
-    done = kcli_process("groups", "lag", "other", "nosuch", "--watch=100ms", bootstrap=cluster.bootstrap)
+    done = kcli("groups", "lag", "other", "nosuch", "--watch=100ms", bootstrap=cluster.bootstrap)
     assert done.returncode == 1
     assert b"group nosuch does not exist" in done.stderr
 
 
 @pytest.mark.parametrize("flag", ["--watch", "-w"])
 def test_an_interval_behind_a_blank_is_no_group(cluster: FakeCluster, flag: str) -> None:
-    done = kcli_process("groups", "lag", "other", flag, "1s", bootstrap=cluster.bootstrap)
+    done = kcli("groups", "lag", "other", flag, "1s", bootstrap=cluster.bootstrap)
     assert done.returncode == 2
     assert f"did you mean {flag}=1s?".encode() in done.stderr
 
 
 def test_openmetrics(cluster: FakeCluster) -> None:
-    out = ok(kcli_process("groups", "lag", "g", "-o", "openmetrics", bootstrap=cluster.bootstrap)).decode()
+    out = ok(kcli("groups", "lag", "g", "-o", "openmetrics", bootstrap=cluster.bootstrap)).decode()
     lines = out.splitlines()
     assert lines[-1] == "# EOF"
     assert "# TYPE kcli_group_lag_records gauge" in lines
@@ -509,7 +503,7 @@ def test_openmetrics(cluster: FakeCluster) -> None:
     assert any(
         line.startswith('kcli_group_lag_seconds{group="g",topic="t",partition="0"} 36') for line in lines
     )
-    out = ok(kcli_process("groups", "lag", "-o", "openmetrics", bootstrap=cluster.bootstrap)).decode()
+    out = ok(kcli("groups", "lag", "-o", "openmetrics", bootstrap=cluster.bootstrap)).decode()
     assert 'kcli_group_lag_records{group="g",state="Empty"} 6' in out.splitlines()
 
 
@@ -521,7 +515,7 @@ def test_samples_are_recorded(cluster: FakeCluster, tmp_path: Path) -> None:
     assert [one["kind"] for one in documents] == ["LagSample"] * 2
     (group,) = documents[0]["groups"]
     assert group["partitions"] == [["t", 0, 4, 0, 10, 10], ["t", 1, 1, 0, 1, 1], ["t", 2, 0, 0, 0, 0]]
-    done = kcli_process("groups", "lag", "g", "--record", "/no/such/place", bootstrap=cluster.bootstrap)
+    done = kcli("groups", "lag", "g", "--record", "/no/such/place", bootstrap=cluster.bootstrap)
     assert done.returncode == 2
     assert b"cannot write /no/such/place" in done.stderr
 
@@ -539,28 +533,28 @@ def test_nothing_that_lag_does_changes_a_group(cluster: FakeCluster) -> None:
 def test_match_selects_the_groups_whose_names_match(cluster: FakeCluster) -> None:
     assert [row["group"] for row in lag(cluster, "--match", "o*")] == ["other"]
     assert {row["group"] for row in lag(cluster, "--match", "*")} == {"g", "other"}
-    done = kcli_process("groups", "lag", "--match", "x*", bootstrap=cluster.bootstrap)
+    done = kcli("groups", "lag", "--match", "x*", bootstrap=cluster.bootstrap)
     assert (done.returncode, done.stderr) == (
         0,
         b"no group matches x*, or none that this client may describe\n",
     )
-    refused = kcli_process("groups", "lag", "g", "--match", "x*", bootstrap=cluster.bootstrap)
+    refused = kcli("groups", "lag", "g", "--match", "x*", bootstrap=cluster.bootstrap)
     assert refused.returncode == 2
 
 
 def test_deleting_by_match_names_each_group(cluster: FakeCluster) -> None:
-    dry = kcli_process("groups", "delete", "--match", "o*", "--dry-run", bootstrap=cluster.bootstrap)
+    dry = kcli("groups", "delete", "--match", "o*", "--dry-run", bootstrap=cluster.bootstrap)
     assert b"group other" in ok(dry)
     assert b"group g" not in dry.stdout
-    done = kcli_process("groups", "delete", "--match", "o*", "--yes", bootstrap=cluster.bootstrap)
+    done = kcli("groups", "delete", "--match", "o*", "--yes", bootstrap=cluster.bootstrap)
     assert b"deleted group other" in done.stderr
     assert [row["group"] for row in items(cluster, "list")] == ["g"]
-    nothing = kcli_process("groups", "delete", "--match", "o*", "--yes", bootstrap=cluster.bootstrap)
+    nothing = kcli("groups", "delete", "--match", "o*", "--yes", bootstrap=cluster.bootstrap)
     assert (nothing.returncode, nothing.stderr) == (
         0,
         b"no group matches o*, or none that this client may describe\n",
     )
-    assert kcli_process("groups", "delete", bootstrap=cluster.bootstrap).returncode == 2
+    assert kcli("groups", "delete", bootstrap=cluster.bootstrap).returncode == 2
 
 
 @pytest.mark.parametrize(
@@ -574,10 +568,10 @@ def test_deleting_by_match_names_each_group(cluster: FakeCluster) -> None:
     ],
 )
 def test_an_empty_table_says_why(cluster: FakeCluster, arguments: list[str], said: str) -> None:
-    done = kcli_process("groups", *arguments, bootstrap=cluster.bootstrap)
+    done = kcli("groups", *arguments, bootstrap=cluster.bootstrap)
     assert done.returncode == 0
     assert done.stderr.decode().strip() == said
-    document = kcli_process("groups", *arguments, "-o", "json", bootstrap=cluster.bootstrap)
+    document = kcli("groups", *arguments, "-o", "json", bootstrap=cluster.bootstrap)
     assert json.loads(ok(document))["kind"]
 
 
@@ -586,22 +580,20 @@ def test_without_a_group_it_is_said_that_some_may_be_hidden() -> None:
     with FakeCluster(1, topics={"t": 1}) as empty:
         said = "there are no groups, or none that this client may describe"
         for line in (["list"], ["lag"], ["describe", "--all"], ["export", "--all"]):
-            done = kcli_process("groups", *line, bootstrap=empty.bootstrap)
+            done = kcli("groups", *line, bootstrap=empty.bootstrap)
             assert done.returncode == 0
             assert said in done.stderr.decode()
             if line[0] != "export":
-                document = json.loads(
-                    ok(kcli_process("groups", *line, "-o", "json", bootstrap=empty.bootstrap))
-                )
+                document = json.loads(ok(kcli("groups", *line, "-o", "json", bootstrap=empty.bootstrap)))
                 assert (document["items"], document["warnings"]) == ([], [said])
-        limited = kcli_process("groups", "lag", "--max-lag", "1", "-o", "json", bootstrap=empty.bootstrap)
+        limited = kcli("groups", "lag", "--max-lag", "1", "-o", "json", bootstrap=empty.bootstrap)
         assert json.loads(ok(limited))["warnings"] == [said, "no lag was compared with the limit"]
 
 
 def test_a_list_that_not_all_brokers_answered_does_not_say_that_there_are_no_groups() -> None:
     with FakeCluster(2) as cluster:
         cluster.fail(ListGroupsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, node=1, times=FOREVER)
-        done = kcli_process("groups", "list", "--timeout", "1s", bootstrap=cluster.bootstrap)
+        done = kcli("groups", "list", "--timeout", "1s", bootstrap=cluster.bootstrap)
         assert done.returncode != 0
         assert b"there are no groups" not in done.stderr
         assert b"no group was listed, as far as brokers responded" in done.stderr

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.run import kcli
 from tests.run import kcli_as_set_up as command
-from tests.run import kcli_process
 
 CLUSTERS = ["--from", "127.0.0.1:1", "--to", "127.0.0.1:2"]
 
@@ -42,7 +42,7 @@ CLUSTERS = ["--from", "127.0.0.1:1", "--to", "127.0.0.1:2"]
     ],
 )
 def test_a_mistake_is_a_usage_error_before_the_first_contact(arguments: list[str], what: str) -> None:
-    done = kcli_process("mirror", *arguments)
+    done = kcli("mirror", *arguments)
     assert done.returncode == 2, done.stderr.decode()
     assert what in done.stderr.decode().splitlines()[0]
 

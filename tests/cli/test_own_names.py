@@ -28,7 +28,7 @@ from kcli.flows.monitor.monitor import Monitor
 from kcli.flows.monitor.topic_lines import topic_lines
 from tests.committing import commit, committed
 from tests.fake.cluster import FakeCluster
-from tests.run import kcli_process
+from tests.run import kcli
 
 GROUPS = (
     f"{CHECKPOINTS}t1",
@@ -108,7 +108,7 @@ def command(*line: str) -> Callable[[FakeCluster], str]:
     """What it prints, on both streams. It has something to say of others."""
 
     def run(cluster: FakeCluster) -> str:
-        done = kcli_process(*line, bootstrap=cluster.bootstrap)
+        done = kcli(*line, bootstrap=cluster.bootstrap)
         text = (done.stdout + done.stderr).decode()
         assert "billing" in text or "one" in text, (done.returncode, text)
         return text
@@ -184,7 +184,7 @@ WITH_INTERNAL = {
 
 @pytest.mark.parametrize("surface", WITH_INTERNAL)
 def test_internal_shows_them(surface: str, cluster: FakeCluster) -> None:
-    text = kcli_process(*WITH_INTERNAL[surface], bootstrap=cluster.bootstrap).stdout.decode()
+    text = kcli(*WITH_INTERNAL[surface], bootstrap=cluster.bootstrap).stdout.decode()
     names = TOPICS if surface == "topics" else GROUPS[1:] if surface == "lag" else GROUPS
     assert [name for name in names if name not in text] == []
 
@@ -192,16 +192,16 @@ def test_internal_shows_them(surface: str, cluster: FakeCluster) -> None:
 @pytest.mark.parametrize("name", GROUPS)
 def test_a_named_group_is_shown_with_what_it_is(name: str, cluster: FakeCluster) -> None:
     for line in (("groups", "describe", name), ("groups", "lag", name)):
-        done = kcli_process(*line, bootstrap=cluster.bootstrap)
+        done = kcli(*line, bootstrap=cluster.bootstrap)
         assert own_group_note(name) in done.stderr.decode()
-    done = kcli_process("groups", "export", name, bootstrap=cluster.bootstrap)
+    done = kcli("groups", "export", name, bootstrap=cluster.bootstrap)
     assert done.stdout == b"one,0,0\n"
 
 
 @pytest.mark.parametrize("line", [("list",), ("describe", "--all"), ("list", "--match", "*")], ids=" ".join)
 def test_where_there_are_no_others_a_list_says_so(line: tuple[str, ...], changeable: FakeCluster) -> None:
     commit(changeable, GROUPS[1], {T0: OffsetAndMetadata(0)})
-    done = kcli_process("groups", *line, bootstrap=changeable.bootstrap)
+    done = kcli("groups", *line, bootstrap=changeable.bootstrap)
     assert b" but kcli's own, or none that this client may describe" in done.stderr
 
 
@@ -231,14 +231,14 @@ def test_a_change_of_a_group_wants_its_name(
     commit(changeable, name, before)
     commit(changeable, "billing", {T0: OffsetAndMetadata(0)})
     line = [{"NAME": name, "FILE": str(file)}.get(word, word) for word in CHANGES[change]]
-    done = kcli_process(*line, "--yes", bootstrap=changeable.bootstrap)
+    done = kcli(*line, "--yes", bootstrap=changeable.bootstrap)
     said = done.stderr.decode()
     assert done.returncode == 2, said
     assert f"{name} is kcli's own and {own_group_note(name)}" in said
     assert f"do: give --confirm {name}" in said
     assert committed(changeable, name)[T0].offset == 7
     if name == GROUPS[1]:
-        done = kcli_process(*line, "--confirm", name, bootstrap=changeable.bootstrap)
+        done = kcli(*line, "--confirm", name, bootstrap=changeable.bootstrap)
         assert done.returncode == 0 if change != "consume -g" else done.returncode in (0, 5), done.stderr
 
 
@@ -253,7 +253,7 @@ def test_the_plan_of_a_dry_run_says_what_a_group_is(
     line = [{"NAME": GROUPS[1], "FILE": str(file)}.get(word, word) for word in CHANGES[change]]
     if change == "copy":
         commit(changeable, "billing", {T0: OffsetAndMetadata(0)})
-    done = kcli_process(*line, "--dry-run", bootstrap=changeable.bootstrap)
+    done = kcli(*line, "--dry-run", bootstrap=changeable.bootstrap)
     assert done.returncode == 0, done.stderr
     assert f"{GROUPS[1]} is kcli's own and {own_group_note(GROUPS[1])}" in done.stdout.decode()
 
@@ -261,7 +261,7 @@ def test_the_plan_of_a_dry_run_says_what_a_group_is(
 def test_the_positions_of_a_job_are_not_translated_as_those_of_a_group(changeable: FakeCluster) -> None:
     at = changeable.bootstrap
     line = ("mirror", "--from", at, "--to", at, "-t", "one", "--map-topic", "one=two", "--sync-groups")
-    done = kcli_process(*line, GROUPS[1], "--until-caught-up", "--yes", bootstrap=at)
+    done = kcli(*line, GROUPS[1], "--until-caught-up", "--yes", bootstrap=at)
     assert done.returncode == 2
     assert f"it is {own_group_note(GROUPS[1])}" in done.stderr.decode()
     with Admin(bootstrap_servers=at) as admin:
@@ -272,7 +272,7 @@ def test_several_groups_are_not_changed_with_one_of_kclis_own_among_them(changea
     for name in ("billing", GROUPS[1]):
         commit(changeable, name, {T0: OffsetAndMetadata(7)})
     line = ("groups", "rewind", "billing", GROUPS[1], "--all-topics", "--to", "0", "--yes")
-    done = kcli_process(*line, bootstrap=changeable.bootstrap)
+    done = kcli(*line, bootstrap=changeable.bootstrap)
     assert done.returncode == 2
     assert f"do: leave out {GROUPS[1]}, or change it alone" in done.stderr.decode()
     assert committed(changeable, "billing")[T0].offset == 7
@@ -289,7 +289,7 @@ def test_several_groups_are_not_changed_with_one_of_kclis_own_among_them(changea
     ids=" ".join,
 )
 def test_a_change_of_a_topic_wants_its_name(line: tuple[str, ...], changeable: FakeCluster) -> None:
-    done = kcli_process(*line, "--yes", bootstrap=changeable.bootstrap, stdin=b"x\n")
+    done = kcli(*line, "--yes", bootstrap=changeable.bootstrap, stdin=b"x\n")
     said = done.stderr.decode()
     assert done.returncode == 2, said
     assert own_topic_purpose(STATE_TOPIC) in said
@@ -298,11 +298,11 @@ def test_a_change_of_a_topic_wants_its_name(line: tuple[str, ...], changeable: F
 
 def test_the_plan_of_a_dry_run_says_what_a_topic_is(changeable: FakeCluster) -> None:
     line = ("topics", "alter", STATE_TOPIC, "--set", "retention.ms=1000", "--dry-run")
-    done = kcli_process(*line, bootstrap=changeable.bootstrap)
+    done = kcli(*line, bootstrap=changeable.bootstrap)
     assert own_topic_purpose(STATE_TOPIC) in done.stdout.decode()
 
 
 def test_a_topic_of_kclis_own_is_internal_in_json(cluster: FakeCluster) -> None:
-    done = kcli_process("topics", "list", "--internal", "-o", "json", bootstrap=cluster.bootstrap)
+    done = kcli("topics", "list", "--internal", "-o", "json", bootstrap=cluster.bootstrap)
     found = {row["name"]: row["internal"] for row in json.loads(done.stdout)["items"]}
     assert found == {"one": False, **dict.fromkeys(TOPICS, True)}

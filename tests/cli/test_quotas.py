@@ -12,7 +12,7 @@ from tests.access import Kcli
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
-from tests.run import kcli_process
+from tests.run import kcli
 
 BYTES = "producer_byte_rate"
 ALICE = frozenset({("user", "alice")})
@@ -104,9 +104,7 @@ def test_formats(quotas: Kcli, cluster: FakeCluster) -> None:
 
 
 def test_the_global_client_id_is_given_before_the_command(cluster: FakeCluster) -> None:
-    done = kcli_process(
-        "--client-id", "me", "quotas", "list", "--client-id", "etl", bootstrap=cluster.bootstrap
-    )
+    done = kcli("--client-id", "me", "quotas", "list", "--client-id", "etl", bootstrap=cluster.bootstrap)
     assert done.returncode == 0
     (seen,) = cluster.seen(DescribeClientQuotasRequest)
     assert [(c.entity_type, c.match) for c in seen.request.components] == [("client-id", "etl")]

@@ -14,7 +14,7 @@ from kcli.core.types import Record
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
 from tests.registry.server import FakeRegistry, RunningRegistry
-from tests.run import environment, kcli_process, ok, shell
+from tests.run import environment, kcli, ok, shell
 
 Done = subprocess.CompletedProcess[bytes]
 ORDER = {
@@ -48,11 +48,11 @@ def at(registry: RunningRegistry) -> tuple[str, str]:
 
 
 def consume(cluster: FakeCluster, *arguments: str, topic: str = "t") -> Done:
-    return kcli_process("consume", topic, "-e", *arguments, bootstrap=cluster.bootstrap)
+    return kcli("consume", topic, "-e", *arguments, bootstrap=cluster.bootstrap)
 
 
 def produce(cluster: FakeCluster, *arguments: str, stdin: bytes = b"") -> Done:
-    return kcli_process("produce", "t", *arguments, bootstrap=cluster.bootstrap, stdin=stdin)
+    return kcli("produce", "t", *arguments, bootstrap=cluster.bootstrap, stdin=stdin)
 
 
 def put(cluster: FakeCluster, *pairs: tuple[bytes | None, bytes | None], topic: str = "t") -> None:
@@ -390,7 +390,7 @@ def test_a_schema_is_registered_when_it_is_requested_and_never_by_a_dry_run(
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
 def test_usage_errors_exit_with_2(cluster: FakeCluster, arguments: tuple[str, ...], said: bytes) -> None:
-    done = kcli_process(*arguments, bootstrap=cluster.bootstrap)
+    done = kcli(*arguments, bootstrap=cluster.bootstrap)
     assert done.returncode == 2
     assert said in done.stderr
     assert b"Traceback" not in done.stderr
@@ -457,7 +457,7 @@ def test_digits_members_and_missing_times_survive_the_way_through_a_pipe(
     rows = [Record("t", 0, n, -1, 0, b"k", value, ()) for n, value in enumerate(DOCUMENTS)]
     cluster.append("t", 0, bytes(batch_of(rows).raw))
     text = ok(consume(cluster, *out))
-    ok(kcli_process("produce", "copy", *back, bootstrap=cluster.bootstrap, stdin=text))
+    ok(kcli("produce", "copy", *back, bootstrap=cluster.bootstrap, stdin=text))
     copies = list(cluster.log("copy", 0).records())
     exact = "-s" not in out or "csv" in out
     assert [one.value for one in copies] == [one if exact else one.replace(b" ", b"") for one in DOCUMENTS]

@@ -9,7 +9,7 @@ import pytest
 from kcli.core import Admin
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.fake.cluster import FakeCluster
-from tests.run import kcli_process, ok
+from tests.run import kcli, ok
 
 TIMEOUT, PROMPT = 60.0, 20.0
 """Seconds: what the commands may take, and what they do take on any machine; the start of the process is in it."""
@@ -30,7 +30,7 @@ def cluster() -> Iterator[FakeCluster]:
 def answers_at_once(cluster: FakeCluster, *arguments: str, code: int) -> tuple[list[object], str]:
     """The items of the JSON document, and stderr."""
     began = time.monotonic()
-    done = kcli_process(*arguments, "--timeout", f"{TIMEOUT:g}s", "-o", "json", bootstrap=cluster.bootstrap)
+    done = kcli(*arguments, "--timeout", f"{TIMEOUT:g}s", "-o", "json", bootstrap=cluster.bootstrap)
     assert time.monotonic() - began < PROMPT
     items: list[object] = json.loads(ok(done, (code,)))["items"]
     return items, done.stderr.decode()

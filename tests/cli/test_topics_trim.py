@@ -99,13 +99,6 @@ def test_only_the_chosen_partitions_are_trimmed(topics: Noun) -> None:
     assert starts(topics.cluster) == [0, 6, 0]
 
 
-def test_without_a_terminal_the_plan_is_shown_and_nothing_done(topics: Noun) -> None:
-    done = topics("trim t --before latest", 2)
-    assert "up to 26 records deleted" in done.err
-    assert "give --yes to confirm" in done.err
-    assert (done.out, starts(topics.cluster)) == ("", [0, 0, 0])
-
-
 @pytest.mark.parametrize(
     ("line", "code", "what", "do"),
     [

@@ -39,7 +39,7 @@ from tests.fake.scram_store import Credential
 from tests.fake.script import FOREVER
 from tests.lines import NO_CLUSTER, PATHS, line_of
 from tests.rewinding import QUICK, others, wait_for
-from tests.run import kcli, kcli_as_set_up
+from tests.run import KCLI, environment, kcli, kcli_as_set_up, run
 
 MOVES = '{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}'
 
@@ -657,9 +657,12 @@ def linger_ms(here: Here, line: str) -> None:
 
         thread = threading.Thread(target=write)
         thread.start()
-        done = here.kcli(line.replace("lines.txt", "pipe"), *x("linger_ms", milliseconds))
+        words = here.words(line.replace(" {dir}/lines.txt", ""))
+        with open(pipe, "rb") as given:
+            command = [*KCLI, *words, *x("linger_ms", milliseconds)]
+            done = run(command, stdin=given, env=environment(here.cluster.bootstrap))
         thread.join()
-        assert done.code == 0, done.err
+        assert done.returncode == 0
         return found[0]
 
     assert comes_before_the_end(0, 10)

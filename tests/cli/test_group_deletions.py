@@ -1,12 +1,10 @@
 """Deletions of groups and their offsets, removals of members, and ``undo``: documents, codes, read-back, journal."""
 
-import io
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
@@ -47,8 +45,7 @@ class World:
             "XDG_STATE_HOME": str(self.folder / "state"),
             "XDG_CONFIG_HOME": str(self.folder),
         } | variables
-        with patch("sys.stdin", io.StringIO("")):
-            done = kcli(*line.split(), bootstrap=self.cluster.bootstrap, **variables)
+        done = kcli(*line.split(), bootstrap=self.cluster.bootstrap, **variables)
         assert done.code == code, done
         return done
 

@@ -15,13 +15,13 @@ from itertools import cycle
 from pathlib import Path
 
 from benchmarks._bare_mirror import Wire
-from kcli.core.codecs.codec import CODEC_NAMES
 from kcli.core.codecs.compression import compress
 from kcli.core.kernels.active import crc32c, encode_text
 from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.kernels.varint import Buffer
 from kcli.core.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kcli.core.records.batch import CRC_START, HEADER, HEADER_SIZE, LENGTH_END, MAGIC
+from kcli.core.types import CODEC_NAMES
 
 _PRODUCE = 12  # the last version with names of topics
 _IN_FLIGHT = 5

@@ -15,7 +15,6 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from kcli.core.codecs.codec import CODEC_NAMES
 from kcli.core.codecs.compression import compress, decompress
 from kcli.core.kernels import arrow_ops
 from kcli.core.kernels import render_ops as op
@@ -23,6 +22,7 @@ from kcli.core.kernels.active import IMPLEMENTATION, encode_headers
 from kcli.core.kernels.arrow_ops import ArrowPart
 from kcli.core.kernels.shapes import NO_HEADERS, NO_RECORDS
 from kcli.core.records.builder import BatchBuilder
+from kcli.core.types import CODEC_NAMES
 
 RECORDS = 10_000
 ROUNDS = 3

@@ -1,7 +1,7 @@
 """A line for each command of the registry, for the walks over all commands: what reads, and dry runs of what changes.
 
-Keys: ``{topic}`` and ``{group}`` exist on the cluster, ``{load}`` is a topic for records that are made; ``{dir}`` is a
-folder, ``{broker}`` the cluster's address, ``{name}`` a profile.
+Keys: ``{topic}`` and ``{group}`` exist on the cluster, ``{other}`` is a topic with a configuration of its own, ``{load}``
+one for records that are made; ``{dir}`` is a folder, ``{broker}`` the cluster's address, ``{name}`` a profile.
 """
 
 from kcli.commands.registry import LOCAL, NOUN, ROWS
@@ -9,7 +9,8 @@ from kcli.commands.registry import LOCAL, NOUN, ROWS
 PATHS = [path for path, (_place, effect, _summary) in ROWS.items() if effect != NOUN]
 """All commands that do something."""
 
-NO_CLUSTER = {path for path in PATHS if ROWS[path][1] == LOCAL}
+NO_CLUSTER = {path for path in PATHS if ROWS[path][1] == LOCAL} | {"pipeline doctor"}
+"""What contacts no cluster, or, as a doctor, no other than it is told to."""
 
 LINES = {
     "acls create": "--principal User:a --operation read --topic {topic} --dry-run",
@@ -88,6 +89,34 @@ LINES = {
     "users list": "",
     "users set": "a --dry-run --allow-plaintext-secrets",
 }
+
+DENIED = {
+    "acls create": ("CreateAcls", "CLUSTER"),
+    "acls delete": ("DeleteAcls", "CLUSTER"),
+    "configs alter": ("IncrementalAlterConfigs", "TOPIC"),
+    "elect-leaders": ("ElectLeaders", "CLUSTER"),
+    "groups copy": ("OffsetCommit", "GROUP"),
+    "groups create": ("OffsetCommit", "TOPIC"),
+    "groups delete": ("DeleteGroups", "GROUP"),
+    "groups delete-offsets": ("OffsetDelete", "GROUP"),
+    "groups import": ("OffsetCommit", "GROUP"),
+    "groups remove-members": ("LeaveGroup", "GROUP"),
+    "groups rewind": ("OffsetCommit", "GROUP"),
+    "perf e2e": ("Produce", "TOPIC"),
+    "perf produce": ("Produce", "TOPIC"),
+    "produce": ("Produce", "TOPIC"),
+    "quotas alter": ("AlterClientQuotas", "CLUSTER"),
+    "reassign cancel": ("AlterPartitionReassignments", "CLUSTER"),
+    "reassign run": ("AlterPartitionReassignments", "CLUSTER"),
+    "topics alter": ("IncrementalAlterConfigs", "TOPIC"),
+    "topics create": ("CreateTopics", "TOPIC"),
+    "topics delete": ("DeleteTopics", "TOPIC"),
+    "topics trim": ("DeleteRecords", "TOPIC"),
+    "undo": ("OffsetCommit", "GROUP"),
+    "users delete": ("AlterUserScramCredentials", "CLUSTER"),
+    "users set": ("AlterUserScramCredentials", "CLUSTER"),
+}
+"""Of commands that change a cluster: the request that brokers refuse, and what the permission that lacks is on."""
 
 
 def line_of(path: str, **names: str) -> str:

@@ -35,7 +35,9 @@ def check_printed(*streams: str | bytes | None) -> None:
 def check_document(document: Mapping[str, Any]) -> None:
     """An object of the kind that it names, or a record."""
     kind = document.get("kind", "Record")
-    assert kind in names(), f"there is no schema of {kind}: see kcli/docgen/lists.py"
+    assert kind in names(), (
+        f"there is no schema of {kind}: see kcli/docgen/lists.py, of changes kcli/flows/changes.py"
+    )
     if isinstance(items := document.get("items"), list):
         document = {**document, "items": items[:_MOST]}
     for error in strict(kind).iter_errors(document):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.core.secret import Secret
+from kcli.core.types import CODEC_NAMES
 
 
 class Declared:
@@ -336,7 +337,7 @@ class ProducerOptions(ClientOptions):
         "none",
         "compression codec of the batches",
         aliases=("compression.codec",),
-        choices=("none", "gzip", "snappy", "lz4", "zstd"),
+        choices=CODEC_NAMES,
     )
     compression_level: int | None = option(None, "level of the codec; each codec has its own range")
     delivery_timeout_ms: int = option(

@@ -1,6 +1,7 @@
-"""Values that every layer shares: topics, partitions and brokers, and records as the API shows them."""
+"""Values that every layer shares: topics, partitions and brokers, records as the API shows them, and codecs."""
 
 from collections.abc import Iterable, Mapping
+from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -116,6 +117,19 @@ class GroupPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.tp} of group {self.group}"
+
+
+class Codec(IntEnum):
+    """A codec of batches, as numbered in the low three bits of their attributes. Options, flags and tests have all."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+CODEC_NAMES = tuple(codec.name.lower() for codec in Codec)
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:

@@ -46,32 +46,6 @@ COMMON_KEYS = (
         values="count?",
         meaning="Records between the committed offset and the end; null where it is unknown.",
     ),
-    Column(
-        "lag_seconds",
-        values="amount?",
-        meaning="Age of the first unread record in seconds; 0 where nothing is unread, null where it is unknown.",
-    ),
-    Column(
-        "lag_method",
-        values=("read", "interpolated", "unknown"),
-        meaning="How lag_seconds was found: from the record itself, or between records with known times.",
-    ),
-    Column(
-        "retention_margin_seconds",
-        values="number?",
-        meaning="Seconds until retention deletes the first unread record; negative where it is due already, null where "
-        "it is unknown or where nothing is deleted by time.",
-    ),
-    Column(
-        "lost_records",
-        values="count?",
-        meaning="Records that were deleted before the group read them; null where it is unknown.",
-    ),
-    Column(
-        "verdict",
-        values=("ok", "slow", "stalled", "stopped", "empty", "rebalancing", "rewound", "loss risk", None),
-        meaning="The state of the group in a word; null where it is unknown.",
-    ),
     Column("note", values="string?", meaning="A remark; null where there is none."),
     Column(
         "member_id",

@@ -135,6 +135,13 @@ LISTS = {
             head="commands.mirror.report:HEAD",
         ),
         _list(
+            "mirror --dry-run, pipeline mirror --dry-run",
+            "What would be copied, or compared.",
+            Items("MirrorPlanItem", "A partition.", "commands.shared.copy_plan:COLUMNS"),
+            kind="MirrorPlan",
+            head="commands.shared.copy_plan:HEAD",
+        ),
+        _list(
             "mirror status",
             "The mirror jobs of a target.",
             Items("MirrorJob", "A partition of a job.", "commands.mirror.status:COLUMNS"),

@@ -17,6 +17,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kcli.cli import cli
+from kcli.docgen.common_keys import COMMON_KEYS
 from kcli.docgen.kinds import kinds, names, raw_schema, schema_of
 from tests.checks.printed_kinds import printed_kinds
 from tests.printed_json import OPEN, check_document, strict
@@ -67,6 +68,13 @@ def item_validator(kind: str) -> Draft202012Validator:
 def properties_of(kind: str) -> set[str]:
     schema = schema_of(kind)
     return set(schema["$defs"]["item"]["properties"] if "if" in schema else schema["properties"]) - {"kind"}
+
+
+def test_each_common_key_is_one_of_a_kind() -> None:
+    """A key that only one room prints has its meaning there."""
+    schemas = json.dumps([raw_schema(kind) for kind in names()])
+    found = set(re.findall(r"common\.json#/\$defs/(\w+)", schemas))
+    assert found == {column.key for column in COMMON_KEYS}
 
 
 @pytest.mark.parametrize("kind", names())

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from kcli.core.codecs.codec import CODEC_NAMES, Codec
+from kcli.core.codecs.codec import codec_name
 from kcli.core.codecs.compression import decompress
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.records.batch import HEADER_SIZE
+from kcli.core.types import Codec
 from tests.fake.cluster import FakeCluster
 from tests.hostile.bombs import (
     BOMBS,
@@ -66,7 +67,7 @@ def cluster() -> Iterator[FakeCluster]:
 
 def names_all_of_it(name: str, said: str) -> bool:
     """The partition, the offsets, the codec and the cap."""
-    codec = CODEC_NAMES[BOMBS[name].codec]
+    codec = codec_name(BOMBS[name].codec)
     size = len(bomb(name, SIZE)) - HEADER_SIZE
     return (
         f"{topic_of(name)}-0: record batch at offsets 1 to 1" in said

@@ -22,20 +22,19 @@ import pytest
 
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.brokers import Brokers
-from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.exporter.exposition import OPENMETRICS
 from kcli.exporter.sha_crypt import _digest
 from kcli.flows.monitor.monitor import Monitor
 from tests.auditing import Arguments, audited
 from tests.certificates import Authority
 from tests.checks.source_calls import places
-from tests.cli.test_every_option import ADMIN, MOVES, PERF, STREAMS
-from tests.committing import commit, put
+from tests.cli.test_every_option import ADMIN, PERF, STREAMS
 from tests.exporting import Answer, get, until
 from tests.fake.cluster import FakeCluster
 from tests.fake.sasl import Sasl
 from tests.lines import NO_CLUSTER, PATHS
 from tests.run import KCLI, Done, environment, kcli
+from tests.walked import FILES, fill
 
 CANARY = "canary-9f8e7d"
 FORMS = [
@@ -99,9 +98,8 @@ def assert_clean(*texts: str) -> None:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[FakeCluster]:
-    with FakeCluster(1, topics={"t": 3}) as found:
-        put(found, "t", 0)
-        commit(found, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})
+    with FakeCluster(1) as found:
+        fill(found)
         found.settings.sasl = Sasl(users={"alice": CANARY})
         yield found
 
@@ -127,9 +125,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
         "jaas": f"{JAVA}{JAAS}\n",
     }
     own["dump.sh"] = 'env > "$1/env"; cat "$1/password"'
-    own["lines.txt"] = "one\n"
-    own["offsets.csv"] = "g,t,0,3\n"
-    own["moves.json"] = MOVES
+    own |= FILES
     tables = "\n".join(f"[profiles.{name}]\n{MINE}{line}" for name, line in profiles(tmp_path).items())
     own["kcli/config.toml"] = tables
     for name, text in own.items():
@@ -200,7 +196,7 @@ def run(home: Path, cluster: FakeCluster | str, line: str, way: str, *more: str,
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_in(home: Path, cluster: FakeCluster, way: str) -> None:
     done = run(home, cluster, "topics list -o name", way, *LOUD, KCLI_X_SSL_KEY_PASSWORD=CANARY)
-    assert (done.code, done.out) == (0, "t\n"), done.err
+    assert (done.code, done.out) == (0, "other\nt\n"), done.err
     assert_clean(done.out, done.err)
     for line in ("config show --origin", "config show -o json", "config check", "profile list -o json"):
         found = run(home, cluster, line, way, *LOUD)

@@ -1,6 +1,6 @@
 """Every command that changes a cluster: its dry run ends with the code of the act, and both print documents.
 
-The commands are those of the command tree: a new one needs a row in ``DENIED``, or a reason in a table after it.
+The commands are those of the command tree: a new one needs a row in ``tests/lines.py:DENIED``, or a reason below.
 """
 
 import csv
@@ -9,7 +9,6 @@ import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 import yaml
@@ -19,45 +18,13 @@ from tests.cli.test_questions import LINES, World
 from tests.cli.test_read_only import CHANGING, SOMETIMES, line_of
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
+from tests.lines import DENIED
 from tests.protocol.tables import requests
 
 FEW = 1 << AclOperation.DESCRIBE | 1 << AclOperation.DESCRIBE_CONFIGS
 """What a user may do that may change nothing."""
 
 
-class Denied(NamedTuple):
-    """The request with which the command changes something, and the code with which brokers refuse it."""
-
-    api: str
-    code: Code
-
-
-DENIED = {
-    "acls create": Denied("CreateAcls", Code.CLUSTER_AUTHORIZATION_FAILED),
-    "acls delete": Denied("DeleteAcls", Code.CLUSTER_AUTHORIZATION_FAILED),
-    "configs alter": Denied("IncrementalAlterConfigs", Code.TOPIC_AUTHORIZATION_FAILED),
-    "elect-leaders": Denied("ElectLeaders", Code.CLUSTER_AUTHORIZATION_FAILED),
-    "groups copy": Denied("OffsetCommit", Code.GROUP_AUTHORIZATION_FAILED),
-    "groups create": Denied("OffsetCommit", Code.TOPIC_AUTHORIZATION_FAILED),
-    "groups delete": Denied("DeleteGroups", Code.GROUP_AUTHORIZATION_FAILED),
-    "groups delete-offsets": Denied("OffsetDelete", Code.GROUP_AUTHORIZATION_FAILED),
-    "groups import": Denied("OffsetCommit", Code.GROUP_AUTHORIZATION_FAILED),
-    "groups remove-members": Denied("LeaveGroup", Code.GROUP_AUTHORIZATION_FAILED),
-    "groups rewind": Denied("OffsetCommit", Code.GROUP_AUTHORIZATION_FAILED),
-    "produce": Denied("Produce", Code.TOPIC_AUTHORIZATION_FAILED),
-    "perf e2e": Denied("Produce", Code.TOPIC_AUTHORIZATION_FAILED),
-    "perf produce": Denied("Produce", Code.TOPIC_AUTHORIZATION_FAILED),
-    "quotas alter": Denied("AlterClientQuotas", Code.CLUSTER_AUTHORIZATION_FAILED),
-    "reassign cancel": Denied("AlterPartitionReassignments", Code.CLUSTER_AUTHORIZATION_FAILED),
-    "reassign run": Denied("AlterPartitionReassignments", Code.CLUSTER_AUTHORIZATION_FAILED),
-    "undo": Denied("OffsetCommit", Code.GROUP_AUTHORIZATION_FAILED),
-    "topics alter": Denied("IncrementalAlterConfigs", Code.TOPIC_AUTHORIZATION_FAILED),
-    "topics create": Denied("CreateTopics", Code.TOPIC_AUTHORIZATION_FAILED),
-    "topics delete": Denied("DeleteTopics", Code.TOPIC_AUTHORIZATION_FAILED),
-    "topics trim": Denied("DeleteRecords", Code.TOPIC_AUTHORIZATION_FAILED),
-    "users delete": Denied("AlterUserScramCredentials", Code.CLUSTER_AUTHORIZATION_FAILED),
-    "users set": Denied("AlterUserScramCredentials", Code.CLUSTER_AUTHORIZATION_FAILED),
-}
 NOT_DENIED = {
     "mirror": "two clusters: tests/cli/test_mirror_runs.py",
     "pipeline import": "tests/pipeline",
@@ -77,9 +44,7 @@ PATHS = sorted(DENIED | NOT_REPORTED)
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     with ExitStack() as stack:
-        made = World(tmp_path, stack)
-        (made.folder / "lines.txt").write_text("one\n")
-        yield made
+        yield World(tmp_path, stack)
 
 
 def prepared(world: World, path: str) -> str:
@@ -102,8 +67,9 @@ def test_what_brokers_would_refuse_is_the_code_of_the_dry_run(world: World, path
     settings = world.cluster.settings
     settings.topic_operations = settings.cluster_operations = FEW
     world.cluster.configure_groups(operations=FEW)
-    request = next(one for one in requests() if one.api_name == DENIED[path].api)
-    world.cluster.fail(request, DENIED[path].code, times=FOREVER)
+    api, resource = DENIED[path]
+    request = next(one for one in requests() if one.api_name == api)
+    world.cluster.fail(request, Code[f"{resource}_AUTHORIZATION_FAILED"], times=FOREVER)
     since = len(world.cluster.requests)
     dry = run(world, line, "--dry-run")
     assert world.changes(since) == []

@@ -74,7 +74,6 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     with ExitStack() as stack:
         made = World(tmp_path, stack)
         made.cluster.settings.auto_create_topics = True
-        made.cluster.create_topic("other", 3)
         yield made
 
 
@@ -101,7 +100,6 @@ def dry_run(world: World, line: str) -> tuple[Done, list[Seen]]:
     path = next(path for path in sorted(COMMANDS, key=len, reverse=True) if line.startswith(path))
     world.prepare("groups remove-members" if "live" in line else path)
     world.prepare("users set")
-    (world.folder / "lines.txt").write_text("one\n")
     if path == "pipeline import":
         done = world.run("pipeline export t {dir}/exported --format ndjson --runner inline")
         assert done.code == 0, done.err

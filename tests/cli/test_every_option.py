@@ -35,17 +35,15 @@ from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient, batch
 from tests.fake.raw_transaction import RawTransaction
-from tests.fake.scram_store import Credential
 from tests.fake.script import FOREVER
 from tests.lines import NO_CLUSTER, PATHS, line_of
 from tests.rewinding import QUICK, others, wait_for
 from tests.run import KCLI, environment, kcli, kcli_as_set_up, run
-
-MOVES = '{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}'
+from tests.walked import NAMES, fill, write_files
 
 NOT_ADMIN = ("consume", "exporter", "mirror", "perf", "pipeline", "produce")
 ADMIN = {
-    path: line_of(path, topic="t", group="g")
+    path: line_of(path, **NAMES)
     for path in PATHS
     if path not in NO_CLUSTER and path.split()[0] not in NOT_ADMIN
 }
@@ -170,13 +168,9 @@ def names(kind: type[ClientOptions]) -> set[str]:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
     folder = tmp_path_factory.mktemp("options")
-    (folder / "lines.txt").write_text("one\ntwo\nthree\n")
-    (folder / "offsets.csv").write_text("g,t,0,3\n")
-    (folder / "moves.json").write_text(MOVES)
-    with FakeCluster(1, topics={"t": 3}) as cluster:
-        put(cluster, "t", 0)
-        commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})
-        cluster.scram.changed["a", 1] = Credential(b"salt", 4_096, b"", b"")
+    write_files(folder)
+    with FakeCluster(1) as cluster:
+        fill(cluster)
         yield Here(cluster, folder)
 
 

@@ -391,7 +391,7 @@ def test_of_two_rewinds_at_once_one_wins(cluster: FakeCluster, rewind: Kcli) -> 
     with rewind.start("g", "--to", "earliest", "--yes") as first:
         hold.wait()
         second = rewind("g", "--to", "7", "--yes", code=7)
-        assert "another kcli process is rewinding group g" in second.stderr
+        assert "another kcli process is rewinding group g" in second.err
         hold.release()
         first.communicate(timeout=30)
     assert first.returncode == 0

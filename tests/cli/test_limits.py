@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kcli.core.codecs.codec import Codec
+from kcli.core.types import Codec
 from tests.fake.cluster import FakeCluster
 from tests.hostile.bombs import MIB, legal, served
 from tests.run import KCLI, environment

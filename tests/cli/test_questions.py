@@ -15,7 +15,7 @@ from kcli.files.journal_folder import JournalFolder
 from kcli.flows.journal import KIND, Journal, OffsetEntry
 from tests.cli.test_acls import acl
 from tests.cli.test_read_only import CHANGING, SOMETIMES, line_of
-from tests.committing import commit, put
+from tests.committing import commit
 from tests.effects import changes
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
@@ -23,6 +23,7 @@ from tests.fake.raw_transaction import RawTransaction
 from tests.fake.scram_store import Credential
 from tests.rewinding import QUICK, others
 from tests.run import Done, kcli
+from tests.walked import fill, write_files
 
 WITHOUT_A_QUESTION = {
     "produce": "it only adds records",
@@ -50,12 +51,11 @@ class World:
     """A cluster in which every command has something to do."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self.cluster = stack.enter_context(FakeCluster(4, topics={"t": 3}))
+        self.cluster = stack.enter_context(FakeCluster(4))
         self.folder = folder
         self._stack = stack
-        put(self.cluster, "t", 0)
-        commit(self.cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})
-        (folder / "offsets.csv").write_text("g,t,0,3\n")
+        fill(self.cluster)
+        write_files(folder)
 
     def prepare(self, path: str) -> None:
         """What takes a moment, for the command that needs it."""

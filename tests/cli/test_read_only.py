@@ -11,12 +11,11 @@ import pytest
 
 from kcli.cli import cli
 from kcli.commands.registry import BY_FLAGS, CHANGES, ROWS
-from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.cli.test_every_option import ADMIN, MOVES
-from tests.committing import commit, put
+from tests.cli.test_every_option import ADMIN
 from tests.fake.cluster import FakeCluster
 from tests.lines import NO_CLUSTER, PATHS
 from tests.run import Done, kcli
+from tests.walked import fill, write_files
 
 OF_TWO = "mirror"
 OTHERS = {
@@ -45,18 +44,15 @@ SOMETIMES = {path for path in PATHS if ROWS[path][1] == BY_FLAGS}
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[FakeCluster]:
-    with FakeCluster(1, topics={"t": 3}) as found:
-        put(found, "t", 0)
-        commit(found, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})
+    with FakeCluster(1) as found:
+        fill(found)
         yield found
 
 
 @pytest.fixture(scope="module")
 def folder(cluster: FakeCluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("read-only")
-    (folder / "lines.txt").write_text("one\n")
-    (folder / "offsets.csv").write_text("g,t,0,3\n")
-    (folder / "moves.json").write_text(MOVES)
+    write_files(folder)
     (folder / "kcli").mkdir()
     (folder / "kcli/config.toml").write_text(
         f'[profiles.locked]\nbootstrap.servers = "{cluster.bootstrap}"\nread_only = true\n'

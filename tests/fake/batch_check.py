@@ -5,11 +5,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from kcli.core.codecs.codec import Codec
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.active import crc32c
 from kcli.core.records.batch import CRC_START, HEADER_SIZE, LENGTH_END, MAGIC, RecordBatch
-from kcli.core.types import TopicPartition
+from kcli.core.types import Codec, TopicPartition
 from tests.fake.codes import Code, RefusedError
 
 _FIRST_WITH_ZSTD = 7

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from kcli.core.codecs.codec import Codec
 from kcli.core.protocol.messages.produce import ProduceRequest
-from kcli.core.types import ProducerRecord, TopicPartition
+from kcli.core.types import Codec, ProducerRecord, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
@@ -18,7 +17,7 @@ from tests.fault.producing import PATIENCE, quick
 from tests.run import kcli_as_set_up as command
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
-CODECS = range(5)
+CODECS = tuple(Codec)
 ODD: list[Content] = [
     (b"k", b"v", (), 0),
     (None, b"no key", (), 3),

@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from kcli.core.codecs.codec import Codec
 from kcli.core.kernels.shapes import Row
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.records.batch import split_batches
 from kcli.core.records.passing import batch_of_rows
+from kcli.core.types import Codec
 from kcli.flows.stop import Stop
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster

@@ -21,10 +21,10 @@ from typing import IO, NamedTuple
 import lz4.frame
 from cramjam import snappy
 
-from kcli.core.codecs.codec import Codec
 from kcli.core.codecs.compression import compress
 from kcli.core.kernels.active import crc32c
 from kcli.core.records.batch import CRC_START, HEADER, LENGTH_END
+from kcli.core.types import Codec
 from tests.fake.cluster import FakeCluster
 from tests.parity.plain import record
 from tests.run import KCLI, environment

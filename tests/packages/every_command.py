@@ -19,7 +19,13 @@ OTHERWISE = {
 }
 LINES = {
     path: line.format(
-        topic="orders", group="billing", load="e2e", dir="{dir}", broker="{broker}", name="{name}"
+        topic="orders",
+        other="copy",
+        group="billing",
+        load="e2e",
+        dir="{dir}",
+        broker="{broker}",
+        name="{name}",
     )
     for path, line in {**lines.LINES, **OTHERWISE}.items()
 }
@@ -47,7 +53,7 @@ NAME_CLUSTERS = {"mirror", "pipeline mirror", "pipeline verify"}
 
 SEEDS = (
     "topics create orders --partitions 3",
-    "topics create copy --partitions 3",
+    "topics create copy --partitions 3 --config retention.ms=86400000000",
     "topics create e2e",
     "produce orders {dir}/lines.txt -K :",
     "groups create billing -t orders --from earliest --yes",

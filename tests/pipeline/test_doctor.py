@@ -71,6 +71,7 @@ def test_brokers_that_cannot_be_reached_are_a_finding_and_no_error_of_the_task()
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_tasks_on_spark_examine_their_environment_and_the_cluster(
     spark: SparkRunner, cluster: FakeCluster
 ) -> None:

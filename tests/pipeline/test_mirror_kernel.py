@@ -239,6 +239,7 @@ def test_a_source_that_is_away_fails_the_task_after_a_while(source: FakeCluster,
 
 @pytest.mark.integration
 @pytest.mark.case("K1", "K2")
+@pytest.mark.long
 def test_on_spark_the_results_are_the_same_and_a_killed_worker_costs_an_attempt(
     source: FakeCluster, target: FakeCluster, spark: "SparkRunner"
 ) -> None:

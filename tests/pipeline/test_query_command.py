@@ -105,6 +105,7 @@ def test_fields_of_json_are_grouped_and_counted(query: Any, topic: str) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_the_whole_record_as_lines(query: Any, topic: str) -> None:
     done = query("select * from source where partition = 0 and offset < 2 order by offset", "-o", "ndjson")
     assert done.code == 0, done.err
@@ -130,6 +131,7 @@ def test_the_whole_record_as_lines(query: Any, topic: str) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_values_that_cannot_be_decoded_are_counted(query: Any, topic: str) -> None:
     warning = f"1 value could not be decoded with json and is null; the first at {topic}-0@0: "
     done = query(
@@ -147,6 +149,7 @@ def test_values_that_cannot_be_decoded_are_counted(query: Any, topic: str) -> No
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_a_range_is_counted(query: Any) -> None:
     """That nothing else is read: ``test_source_reading.py``."""
     done = query(
@@ -162,6 +165,7 @@ def test_a_range_is_counted(query: Any) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_a_query_that_reads_source_twice_reads_both_ranges(query: Any) -> None:
     for sql in (
         "select offset from source where offset = 1 union all select offset from source where offset = 2 order by 1",
@@ -174,6 +178,7 @@ def test_a_query_that_reads_source_twice_reads_both_ranges(query: Any) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_since_and_serdes(query: Any) -> None:
     until = "2023-11-14T22:13:20.003Z"
     done = query("select key_text, value:n::int from source order by 2 nulls first", "--until", until, "-s",
@@ -183,6 +188,7 @@ def test_since_and_serdes(query: Any) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_a_result_is_written_as_parquet(query: Any, topic: str, kafka: Kafka, tmp_path: Path) -> None:
     import pyarrow.parquet
 
@@ -207,6 +213,7 @@ def test_a_result_is_written_as_parquet(query: Any, topic: str, kafka: Kafka, tm
         ("select cast(value_text as int) from source", 1, ("the query failed",)),
     ],
 )
+@pytest.mark.long
 def test_errors_of_sql_say_what_and_where(query: Any, sql: str, code: int, parts: tuple[str, ...]) -> None:
     done = query(sql)
     assert (done.code, done.out) == (code, "")

@@ -215,6 +215,7 @@ def test_what_is_refused(letters: DeadLetters) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_records_are_chosen_by_sql(letters: DeadLetters, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from contextlib import nullcontext
 

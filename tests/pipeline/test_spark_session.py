@@ -69,6 +69,7 @@ class Driver:
 
 @pytest.mark.integration
 @pytest.mark.case("K4")
+@pytest.mark.long
 def test_all_processes_end_with_a_driver_that_is_killed(tmp_path: Path) -> None:
     driver = Driver(tmp_path)
     assert len(driver.processes) >= 4  # the JVM, the daemon, two workers
@@ -81,6 +82,7 @@ def test_all_processes_end_with_a_driver_that_is_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_an_interrupt_stops_tasks_and_ends_in_order_without_a_word(tmp_path: Path) -> None:
     driver = Driver(tmp_path)
     os.killpg(driver.process.pid, signal.SIGINT)  # as a terminal does

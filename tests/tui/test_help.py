@@ -133,7 +133,7 @@ def test_every_column_says_what_it_means_and_has_keys_for_programs() -> None:
         keys: list[str] = []
         for column in one.COLUMNS:
             seen += 1
-            assert column.about, (one, column.title)
+            assert column.meaning, (one, column.title)
             assert column.data or column.title == "TREND(5m)"
             keys += column.data
         assert len(keys) == len(set(keys))

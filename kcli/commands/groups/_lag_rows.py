@@ -19,7 +19,8 @@ from kcli.output.progress import counted, duration_text
 from kcli.output.tables import Column, row_of
 
 Row = dict[str, Any]
-_Frames = dict[tuple[object, ...], Frame]
+_Own = tuple[str, Callable[[Any], Any]]
+_Frames = dict[tuple[object, ...], tuple[Frame, list[_Own]]]
 _ERRORS_AT_MOST = 3  # of groups that exceed a limit; more groups are reported by one error
 
 _END = (VERDICT, Column("note", "prose"))
@@ -143,10 +144,22 @@ def _partition(row: PartitionLag, verdict: GroupVerdict) -> Row:
 
 
 def _block(lags: LagColumns, verdict: GroupVerdict, frames: _Frames) -> Block:
-    """Rows by partition of a group without notes. Groups with the same logs share a frame, which ``frames`` keeps."""
+    """Rows by partition of a group without notes. Groups of the same shape share a frame, which ``frames`` keeps: they
+    have the same logs, and records to read in all partitions, in none, or in some.
+    """
+    unread = True if all(lags.lag) else None if any(lags.lag) else False
+    shape = (id(lags.logs), verdict.verdict, unread, lags.member is None)
+    if shape not in frames:
+        frames[shape] = _frame(lags, verdict)
+    frame, own = frames[shape]
+    return Block(frame, {fields.GROUP.key: lags.group}, {key: of(lags) for key, of in own})
+
+
+def _frame(lags: LagColumns, verdict: GroupVerdict) -> tuple[Frame, list[_Own]]:
+    """What groups of this shape have in common: all but sequences that are not those of the logs."""
     shared: dict[str, Any] = {"verdict": verdict.verdict, "note": None}
-    columns: dict[str, Sequence[Any]] = {}
     of_logs: dict[str, Sequence[Any]] = {}
+    own: list[_Own] = []
     for field in fields.OF_PARTITION:
         value = field.of(lags)
         if not isinstance(value, list | tuple):
@@ -154,9 +167,6 @@ def _block(lags: LagColumns, verdict: GroupVerdict, frames: _Frames) -> Block:
         elif any(value is one for one in lags.logs):
             of_logs[field.key] = value
         else:
-            columns[field.key] = value
-    group = {fields.GROUP.key: shared.pop(fields.GROUP.key)}
-    key = (id(lags.logs), *shared.items())
-    if key not in frames:
-        frames[key] = Frame(len(lags), shared, of_logs)
-    return Block(frames[key], group, columns)
+            own.append((field.key, field.of))
+    del shared[fields.GROUP.key]
+    return Frame(len(lags), shared, of_logs), own

@@ -17,6 +17,7 @@ from kcli.commands.shared.params import (
     rate_option,
     serde_option,
 )
+from kcli.core.types import CODEC_NAMES
 
 FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
 
@@ -122,7 +123,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
         "--compression",
         type=CODEC,
         metavar="CODEC[:LEVEL]",
-        help="none, gzip, snappy, lz4 or zstd; levels as in gzip:6",
+        help=f"{', '.join(CODEC_NAMES[:-1])} or {CODEC_NAMES[-1]}; levels as in gzip:6",
     ),
     click.option(
         "--acks",

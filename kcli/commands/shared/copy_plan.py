@@ -19,12 +19,24 @@ from kcli.output.tables import Column
 
 COLUMNS = (
     Column("topic"),
-    Column("partition", "number"),
-    Column("target"),
-    Column("from_offset", "number"),
-    Column("to_offset", "number"),
+    Column(
+        "partition",
+        "number",
+        meaning="Number of the partition; null for a topic of which no partition is known.",
+    ),
+    Column("target", values="string", meaning="Name of the topic on the target."),
+    Column("from_offset", "number", meaning="Where the copy would begin."),
+    Column("to_offset", "number", meaning="The offset before which it would end; null without an end."),
     Column("note", "prose"),
-    Column("status"),
+    Column(
+        "status",
+        values=("planned", "unchanged", "refused"),
+        meaning="What would become of it; unchanged: nothing is left to be copied.",
+    ),
+)
+HEAD = (
+    Column("target_cluster", meaning="Id of the target."),
+    Column("job", values="string", meaning="Name of the job."),
 )
 
 

@@ -244,7 +244,7 @@ _OTHER_TOOLS = {
             "`{path} alter TOPIC --set KEY=VALUE` changes settings, `{path} alter TOPIC --partitions N` adds partitions",
         ),
         **dict.fromkeys(
-            ("trim-prefix", "delete-records", "truncate", "empty"), "`{path} trim TOPIC --before OFFSET|TIME`"
+            ("trim-prefix", "delete-records", "truncate", "empty"), "`{path} trim TOPIC --before SPEC`"
         ),
     },
     "kcli cluster": {

@@ -19,7 +19,7 @@ from kcli.core.codecs.codec import check_level, codec_by_name
 from kcli.core.errors import ConfigError
 from kcli.core.names import is_topic_name
 from kcli.core.positions import OffsetSpec, RangeSpec, parse_offset, parse_range, read_instant
-from kcli.core.types import TopicPartition
+from kcli.core.types import CODEC_NAMES, TopicPartition
 
 __all__ = (
     "BROKERS", "CODEC", "DELIMITER", "DURATION", "HEADER", "INSTANT", "OFFSET", "OFFSET_RANGE", "PARTITIONS", "RATE",
@@ -87,7 +87,6 @@ class TopicPartitions:
 _SIZES = {"": 1, "b": 1, "k": 1000, "kb": 1000, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9}
 _SIZES |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tb": 10**12, "tib": 1 << 40}
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|.?)", re.DOTALL)
 _ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
 
@@ -194,14 +193,14 @@ def parse_codec(text: str) -> Codec:
     """``zstd`` or ``gzip:6``."""
     name, colon, level = text.strip().partition(":")
     name = name.lower()
-    if name not in CODECS:
-        raise ValueError(f"{text!r} is not one of {', '.join(CODECS)}, or one with a level, such as gzip:6")
+    if name not in CODEC_NAMES:
+        raise ValueError(
+            f"{text!r} is not one of {', '.join(CODEC_NAMES)}, or one with a level, such as gzip:6"
+        )
     if not colon:
         return Codec(name)
     if not re.fullmatch(r"[+-]?[0-9]{1,3}", level):
         raise ValueError(f"the level in {text!r} is not a number")
-    if name in ("none", "snappy"):
-        raise ValueError(f"{name} has no levels")
     try:
         check_level(codec_by_name(name), int(level))
     except ConfigError as error:
@@ -310,7 +309,7 @@ TOPIC_PARTITIONS = Word("topic", parse_topic_partitions, completes="topics")
 TOPIC_MAP = Word("topics", parse_topic_map)
 HEADER = Word("header", parse_header)
 SERDE = Word("serde", str, SERDES, concept="formats")
-CODEC = Word("codec", parse_codec, CODECS)
+CODEC = Word("codec", parse_codec, CODEC_NAMES)
 DELIMITER = Word("delimiter", parse_delimiter)
 OFFSET = Word("offset", offset, OFFSET_WORDS[:2], concept="offsets")
 OFFSET_RANGE = Word("range", offset_range, OFFSET_WORDS, concept="offsets")

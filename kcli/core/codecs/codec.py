@@ -1,25 +1,14 @@
-"""The codecs of record batches: numbers, names and the levels Kafka allows. A table; compresses nothing itself."""
-
-from enum import IntEnum
+"""The names of codecs, and the levels that Kafka allows. A table; compresses nothing itself."""
 
 from kcli.core.errors import ConfigError
+from kcli.core.types import CODEC_NAMES, Codec
 
 
 class CapExceededError(Exception):
     """Internal to this package: data decompresses to more than the limit. Callers see a CorruptRecordsError."""
 
 
-class Codec(IntEnum):
-    """A codec as numbered in the low three bits of a batch's attributes."""
-
-    NONE = 0
-    GZIP = 1
-    SNAPPY = 2
-    LZ4 = 3
-    ZSTD = 4
-
-
-CODEC_NAMES = tuple(codec.name.lower() for codec in Codec)
+CODECS = frozenset(map(int, Codec))
 
 # KIP-390 and the ranges of Kafka's compression.<codec>.level. lz4: 1 and 2 are the fast compressor, 3 to 12
 # high compression, higher levels work as 12. Java treats its default of 9 as fast; here an explicit 9 is 9.
@@ -36,13 +25,13 @@ def codec_by_name(name: str) -> int:
     if lowered == "uncompressed":
         return Codec.NONE
     if lowered in CODEC_NAMES:
-        return CODEC_NAMES.index(lowered)
+        return int(Codec[lowered.upper()])
     raise ConfigError(f"compression codec {name}", why=f"known are {', '.join(CODEC_NAMES)}")
 
 
 def codec_name(codec: int) -> str:
     """The name of a codec; an undefined number is reported as such."""
-    return CODEC_NAMES[codec] if 0 <= codec < len(CODEC_NAMES) else f"unknown codec {codec}"
+    return Codec(codec).name.lower() if codec in CODECS else f"unknown codec {codec}"
 
 
 def check_level(codec: int, level: int | None) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from kcli.core import clock
 from kcli.core import producer as parts
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.codecs.codec import CODEC_NAMES, check_level
+from kcli.core.codecs.codec import check_level, codec_by_name
 from kcli.core.errors import (
     ClosedError,
     ConfigError,
@@ -85,7 +85,7 @@ class Producer:
         self._serializers = (key_serializer, value_serializer)
         self._serializes = key_serializer is not None or value_serializer is not None
         self._cluster = Cluster(self.options, hooks=hooks)
-        codec, level = CODEC_NAMES.index(self.options.compression_type), self.options.compression_level
+        codec, level = codec_by_name(self.options.compression_type), self.options.compression_level
         self._accumulator = Accumulator(
             batch_size=self.options.batch_size,
             linger=self.options.linger_ms / 1000,
@@ -551,6 +551,6 @@ def check_options(options: ProducerOptions) -> None:
             why=f"brokers remember {_MOST_IN_FLIGHT} batches of a producer: an older one would be stored again",
             do=f"at most {_MOST_IN_FLIGHT} keep every record single and in order",
         )
-    codec, level = CODEC_NAMES.index(options.compression_type), options.compression_level
+    codec, level = codec_by_name(options.compression_type), options.compression_level
     if level is not None:
         check_level(codec, level)

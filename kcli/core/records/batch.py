@@ -9,13 +9,14 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from kcli.core import records as parts
-from kcli.core.codecs.codec import Codec, codec_name
+from kcli.core.codecs.codec import CODECS, codec_name
 from kcli.core.codecs.compression import DEFAULT_LIMIT, decompress
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.active import crc32c, decode_columns, decode_values, find_in_records
 from kcli.core.kernels.shapes import SMALLEST_RECORD, Columns
 from kcli.core.kernels.varint import INT64_MAX, Buffer
 from kcli.core.records.view import BatchView
+from kcli.core.types import Codec
 
 if TYPE_CHECKING:
     from kcli.core.records.legacy import LegacyBatch
@@ -29,7 +30,6 @@ LENGTH_END = 12  # base offset and length: the length counts the bytes after the
 _MAGIC_AT = 16
 _SMALLEST = {0: 14, 1: 22, MAGIC: HEADER_SIZE - LENGTH_END}
 _FRAME = Struct(">qi")
-_LAST_CODEC = max(Codec)
 
 
 class RecordBatch(BatchView):
@@ -80,8 +80,8 @@ class RecordBatch(BatchView):
         if count < 0 or last < 0 or count > last + 1:
             self._refuse(f"record count {count} and last offset delta {last} contradict each other")
         codec = self.codec
-        if codec > _LAST_CODEC:
-            self._refuse(f"{codec_name(codec)}: Kafka knows 0 to {_LAST_CODEC:d}")
+        if codec not in CODECS:
+            self._refuse(f"{codec_name(codec)}: Kafka knows 0 to {max(Codec):d}")
         if codec == Codec.NONE and count > room // SMALLEST_RECORD:
             self._refuse(f"{count} records do not fit into {room} bytes")
 

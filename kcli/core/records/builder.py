@@ -7,7 +7,7 @@ records are kept as the kernels returned them and are sent without another copy.
 from collections.abc import Sequence
 from struct import Struct
 
-from kcli.core.codecs.codec import CODEC_NAMES, Codec, check_level, codec_name
+from kcli.core.codecs.codec import CODECS, check_level, codec_name
 from kcli.core.codecs.compression import compress, decompress
 from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import (
@@ -27,12 +27,11 @@ from kcli.core.kernels.shapes import NO_HEADERS, SLICE_BYTES, RecordColumns, Row
 from kcli.core.kernels.varint import INT64_MAX, INT64_MIN, Buffer
 from kcli.core.records.batch import CRC_START, HEADER, HEADER_SIZE, LENGTH_END, MAGIC
 from kcli.core.records.text_cut import line_length
-from kcli.core.types import Header
+from kcli.core.types import Codec, Header
 
 _TRANSACTIONAL = 0x10
 _MOST_CHUNKS = 64  # beyond that, one copy is cheaper than a long list for sendmsg
 _NO_LIMIT = 1 << 62
-_CODECS = range(len(CODEC_NAMES))
 _CRC = Struct(">I")
 
 
@@ -61,7 +60,7 @@ class BatchBuilder:
     )
 
     def __init__(self, room: int, *, codec: int = Codec.NONE, level: int | None = None) -> None:
-        if codec not in _CODECS:
+        if codec not in CODECS:
             raise ConfigError("compression", why=f"{codec_name(codec)}: Kafka knows 0 to {max(Codec)}")
         if level is not None:
             check_level(codec, level)

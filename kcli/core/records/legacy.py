@@ -8,13 +8,14 @@ import zlib
 from struct import Struct
 from typing import Any, NamedTuple, NoReturn
 
-from kcli.core.codecs.codec import Codec, codec_name
+from kcli.core.codecs.codec import codec_name
 from kcli.core.codecs.compression import DEFAULT_LIMIT, decompress
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.kernels.active import encode_record
 from kcli.core.kernels.shapes import NO_HEADERS, Columns
 from kcli.core.kernels.varint import INT64_MAX
 from kcli.core.records.view import BatchView
+from kcli.core.types import Codec
 
 _FRAME = Struct(">qiIbb")  # offset, size of what follows, CRC-32, magic, attributes
 _TIMESTAMP = Struct(">q")

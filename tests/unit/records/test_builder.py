@@ -8,7 +8,7 @@ from kcli.core.errors import ConfigError
 from kcli.core.kernels.active import encode_headers
 from kcli.core.records.batch import HEADER_SIZE, split_batches
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.types import Header, Record
+from kcli.core.types import Codec, Header, Record
 from tests.parity.arrow_layout import Layout
 
 FIELDS = st.none() | st.binary(max_size=100)
@@ -22,7 +22,7 @@ def read(builder: BatchBuilder) -> list[Record]:
 
 
 @pytest.mark.case("S0-12")
-@pytest.mark.parametrize("codec", range(5))
+@pytest.mark.parametrize("codec", Codec)
 def test_every_way_to_add_ends_in_one_batch(codec: int) -> None:
     headers: tuple[Header, ...] = (("h", b"1"), ("n", None))
     builder = BatchBuilder(room=100_000, codec=codec)
@@ -107,7 +107,7 @@ def test_adding_nothing_changes_nothing() -> None:
 
 
 @pytest.mark.case("P8")
-@pytest.mark.parametrize("codec", range(5))
+@pytest.mark.parametrize("codec", Codec)
 def test_a_retry_has_the_same_bytes(codec: int) -> None:
     builder = BatchBuilder(room=1000, codec=codec)
     builder.append_lines([b"a", b"b"], 0, 5)
@@ -167,7 +167,7 @@ def test_a_sealed_batch_accepts_no_more_records() -> None:
         builder.append(None, b"y", (), 5)
 
 
-@pytest.mark.parametrize("codec", range(5))
+@pytest.mark.parametrize("codec", Codec)
 @pytest.mark.parametrize("sealed", [True, False])
 def test_a_batch_that_was_too_large_is_split_into_smaller_ones(codec: int, sealed: bool) -> None:
     headers: tuple[Header, ...] = (("h", b"1"),)

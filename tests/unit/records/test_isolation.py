@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from kcli.core.codecs.codec import Codec
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.records.batch import RecordBatch
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.isolation import is_abort_marker, visible_batches
+from kcli.core.types import Codec
 
 
 def batch(offset: int, producer: int = -1, *, count: int = 1, key: bytes | None = None) -> RecordBatch:

@@ -9,6 +9,7 @@ import pytest
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.records.batch import split_batches
 from kcli.core.records.legacy import LegacyBatch
+from kcli.core.types import Codec
 from tests.unit.records.samples import JAVA
 
 
@@ -141,13 +142,16 @@ def test_content_that_contradicts_its_wrapper(inside: bytes, magic: int) -> None
         wrapper(3, inside, magic=magic).columns()
 
 
-@pytest.mark.parametrize(("codec", "magic"), [(4, 0), (4, 1), (7, 1)])
+UNKNOWN = max(set(range(8)).difference(Codec))
+
+
+@pytest.mark.parametrize(("codec", "magic"), [(4, 0), (4, 1), (UNKNOWN, 1)])
 def test_codecs_that_the_format_does_not_have(codec: int, magic: int) -> None:
     [batch] = split_batches(message(0, b"packed", magic=magic, attributes=codec))
 
-    with pytest.raises(CorruptRecordsError, match=r"zstd|unknown codec 7"):
+    with pytest.raises(CorruptRecordsError, match=rf"zstd|unknown codec {UNKNOWN}"):
         batch.verify_crc()
-    with pytest.raises(CorruptRecordsError, match=r"zstd|unknown codec 7"):
+    with pytest.raises(CorruptRecordsError, match=rf"zstd|unknown codec {UNKNOWN}"):
         batch.columns()
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from kcli.core.errors import ProtocolError
 from kcli.core.records.batch import split_batches
+from kcli.core.types import Codec
 from tests.unit.records.samples import JAVA, own_batch
 
 pytestmark = pytest.mark.case("R12")
@@ -17,7 +18,7 @@ ODD_BYTES = (0, 1, 2, 0x7F, 0x80, 0xFF)
 SAMPLES = {
     **{
         f"own-{codec}": bytes(own_batch([b"%05d" % index * 4 for index in range(60)], codec))
-        for codec in range(5)
+        for codec in Codec
     },
     **{name: data for name, data in JAVA.items() if not name.endswith("appendtime")},
 }

@@ -10,6 +10,7 @@ from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.records.batch import HEADER_SIZE, RecordBatch
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.passing import offsets_taken, passes, take_over
+from kcli.core.types import Codec
 
 ROWS = [
     (b"k1", b"v1", NO_HEADERS, 1_000),
@@ -45,7 +46,7 @@ def content(batch: RecordBatch) -> list[tuple[bytes | None, bytes | None, int]]:
     return [(r.key, r.value, r.timestamp) for r in batch.records()]
 
 
-@pytest.mark.parametrize("codec", range(5))
+@pytest.mark.parametrize("codec", Codec)
 @pytest.mark.parametrize("attributes", [0, 0x10, 0x40], ids=["plain", "transactional", "delete horizon"])
 def test_bytes_pass_and_the_header_is_a_producers(codec: int, attributes: int) -> None:
     source = read(codec, attributes=attributes)
@@ -57,7 +58,7 @@ def test_bytes_pass_and_the_header_is_a_producers(codec: int, attributes: int) -
     assert content(copy) == content(source)
 
 
-@pytest.mark.parametrize("codec", range(5))
+@pytest.mark.parametrize("codec", Codec)
 def test_gaps_between_offsets_are_closed(codec: int) -> None:
     source = read(codec, last_delta=9)
     assert not passes(source)
@@ -92,14 +93,14 @@ def test_the_copy_lives_on_when_the_buffer_is_used_again() -> None:
     assert content(written(builder)) == content(read())
 
 
-@pytest.mark.parametrize("codec", range(5))
+@pytest.mark.parametrize("codec", Codec)
 def test_a_copy_can_be_split(codec: int) -> None:
     parts = take_over(read(codec)).split(70)
     assert [part.count for part in parts] == [1, 1, 1]
     assert [row for part in parts for row in content(written(part))] == content(read())
 
 
-@pytest.mark.parametrize("codec", range(5))
+@pytest.mark.parametrize("codec", Codec)
 @pytest.mark.parametrize(
     ("first", "stop", "records"),
     [(77, 80, [0, 1, 2]), (78, 80, [1, 2]), (0, 79, [0, 1]), (78, 79, [1]), (0, 1000, [0, 1, 2])],

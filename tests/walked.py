@@ -1,0 +1,31 @@
+"""What the lines of ``tests/lines.py`` find where a walk over all commands runs them: a cluster and files. Not a test."""
+
+from pathlib import Path
+
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.committing import commit, put
+from tests.fake.cluster import FakeCluster
+from tests.fake.scram_store import Credential
+
+NAMES = {"topic": "t", "other": "other", "group": "g"}
+"""For the keys of the lines."""
+FILES = {
+    "lines.txt": "one\ntwo\nthree\n",
+    "offsets.csv": "g,t,0,3\n",
+    "moves.json": '{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}',
+}
+
+
+def fill(cluster: FakeCluster) -> None:
+    """Makes the topics, the group, and a user."""
+    cluster.create_topic("t", 3)
+    cluster.create_topic("other", 3, configs={"retention.ms": "60000"})
+    put(cluster, "t", 0)
+    commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})
+    cluster.scram.changed["a", 1] = Credential(b"salt", 4_096, b"", b"")
+
+
+def write_files(folder: Path) -> None:
+    """Writes the files into ``{dir}``."""
+    for name, text in FILES.items():
+        (folder / name).write_text(text)

@@ -1,62 +1,19 @@
 """``kcli acls``, ``users`` and ``quotas``, run in this process against the fake cluster, or on a terminal. Not a test."""
 
-import io
-import json
 import os
 import pty
 import select
 import signal
-import sys
 import termios
 import time
 from collections.abc import Sequence
-from contextlib import redirect_stderr, redirect_stdout
 from shlex import split
-from typing import Any, NamedTuple
-from unittest import mock
 
-from kcli.__main__ import run
-from tests.command import KCLI, environment
-from tests.fake.cluster import FakeCluster
-from tests.printed_json import check_printed
+from tests.run import KCLI, Noun, environment
 
 
-class Done(NamedTuple):
-    """What became of a run."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def items(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(self.out)["items"]
-        return found
-
-
-class Kcli:
+class Kcli(Noun):
     """The commands of a noun on a cluster."""
-
-    def __init__(self, noun: str, cluster: FakeCluster) -> None:
-        self.noun = noun
-        self.cluster = cluster
-
-    def __call__(self, line: str, code: int = 0, *, stdin: str = "") -> Done:
-        out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
-        given = io.TextIOWrapper(io.BytesIO(stdin.encode()))
-        with redirect_stdout(out), redirect_stderr(err), mock.patch.object(sys, "stdin", given):
-            found = run([self.noun, *split(line), "-b", self.cluster.bootstrap])
-        out.flush()
-        raw = out.buffer
-        assert isinstance(raw, io.BytesIO)
-        done = Done(found, raw.getvalue().decode(), err.getvalue())
-        assert done.code == code, done
-        check_printed(done.out, done.err)
-        return done
-
-    def items(self, line: str, code: int = 0) -> list[dict[str, Any]]:
-        """Of the JSON document."""
-        return self(f"{line} -o json", code).items
 
     def refused(self, line: str, code: int, *words: str) -> str:
         """stderr, which has all the words; stdout is empty."""

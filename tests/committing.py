@@ -1,6 +1,5 @@
-"""Commands that set committed offsets, as processes against the fake cluster, and what they have set. Not a test."""
+"""Commands that set committed offsets, against the fake cluster, and what they have set. Not a test."""
 
-import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -8,9 +7,8 @@ from typing import Any
 from kcli.core import Admin
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from tests.batches import batch_of
-from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
-from tests.printed_json import check_printed
+from tests.run import KCLI, Done, environment, kcli
 from tests.warm_kcli import WarmPopen
 
 STAMP = 1_700_000_000_000
@@ -40,20 +38,18 @@ def offsets(cluster: FakeCluster, group: str = "g") -> list[int]:
 
 
 class Kcli:
-    """Runs kcli with a state folder of its own; ``verb`` comes before all arguments."""
+    """Runs kcli with a state folder of its own, here but for ``start``; ``verb`` comes before all arguments."""
 
     def __init__(self, cluster: FakeCluster, state: Path, *verb: str) -> None:
         self.state = state
         self.verb = verb
         self.environment = environment(cluster.bootstrap, XDG_STATE_HOME=str(state), TZ="Europe/Berlin")
 
-    def __call__(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        process = self.start(*arguments)
-        out, err = process.communicate(timeout=60)
-        assert process.returncode == code, (process.returncode, out, err)
-        assert "Traceback" not in err
-        check_printed(out, err)
-        return subprocess.CompletedProcess(arguments, code, out, err)
+    def __call__(self, *arguments: str, code: int = 0, stdin: str = "") -> Done:
+        done = kcli(*self.verb, *arguments, stdin=stdin.encode(), **self.environment)
+        assert done.code == code, done
+        assert "Traceback" not in done.err
+        return done
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         return WarmPopen(
@@ -63,8 +59,7 @@ class Kcli:
         )  # fmt: skip
 
     def items(self, *arguments: str, code: int = 0) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(self(*arguments, "-o", "json", code=code).stdout)["items"]
-        return found
+        return self(*arguments, "-o", "json", code=code).items
 
     def journals(self) -> list[Path]:
         return sorted(self.state.glob("kcli/rewind/*/*.json"))

@@ -19,7 +19,7 @@ from kcli.flows.lag.sample import Wanted
 from kcli.flows.monitor.ages import Lookups
 from kcli.flows.monitor.latencies import Latencies
 from kcli.flows.monitor.monitor import Monitor
-from tests.command import start
+from tests.run import start
 
 INTERVAL = 0.1
 

@@ -1,6 +1,6 @@
 """Holds that JSON which kcli has printed in a test is as its schema says. Not a test.
 
-``tests/command.py`` and ``tests/in_process.py`` pass on what they read. Stricter than the schema: a property that it does
+``tests/run.py`` passes on what it reads. Stricter than the schema: a property that it does
 not have is a fault, too. With ``KEEP_JSON=FOLDER`` a document of each kind and shape is kept, for
 ``tests/golden/schemas``.
 """

@@ -1,10 +1,7 @@
 """Runs of kcli, each in a process of its own that need not start Python: forked from one that has imported all of kcli.
 
 ``WarmPopen`` is ``subprocess.Popen`` for ``KCLI``: a child of this process with its own pid, streams, signals and exit
-status. ``WarmKcli`` is a shorter way to run many commands to their end:
-
-    with WarmKcli() as kcli:
-        code = kcli.run(["topics", "list"], environment("127.0.0.1:9092"), out="/dev/null", err=path)
+status.
 
 Another process has imported it without optional libraries, for environments that lack some (``without``).
 
@@ -30,7 +27,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 from tests.extras import ALL
 
@@ -76,36 +73,6 @@ class WarmPopen(subprocess.Popen[Any]):
         self._close_pipe_fds(*files[:6])  # type: ignore[attr-defined]
 
 
-class WarmKcli:
-    """Use as a context manager."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        """The server serves the next one."""
-
-    def run(
-        self,
-        arguments: Sequence[str],
-        variables: Mapping[str, str],
-        *,
-        out: str,
-        err: str,
-        stdin: str = os.devnull,
-    ) -> int:
-        """One command to its end, with files for its streams; its exit status, negative for a signal."""
-        written = os.O_WRONLY | os.O_CREAT
-        files = [os.open(stdin, os.O_RDONLY), os.open(out, written, 0o600), os.open(err, written, 0o600)]
-        try:
-            one, two, three = files
-            process = WarmPopen([*KCLI, *arguments], env=variables, stdin=one, stdout=two, stderr=three)
-        finally:
-            for file in files:
-                os.close(file)
-        return process.wait()
-
-
 def without(libraries: Sequence[str]) -> dict[str, str]:
     """Variables of an environment without these libraries of ``tests/extras.py``: see ``tests/absent``."""
     return {ABSENT: " ".join(libraries), "PYTHONPATH": f"{ROOT / 'tests' / 'absent'}:{ROOT}"}
@@ -122,7 +89,7 @@ _of_server: dict[str, str] = {}
 def _fits(variables: Mapping[str, str]) -> bool:
     """Whether the server has the same variables that count at the start."""
     if not _of_server:
-        from tests.command import environment
+        from tests.run import environment
 
         _of_server.update(environment())
     return _early(variables) == _early({**_of_server, **(without(ALL) if ABSENT in variables else {})})

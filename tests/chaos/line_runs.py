@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tests.chaos.line_cases import SIGNALS, Case
-from tests.command import KCLI, environment
+from tests.run import KCLI, environment
 from tests.warm_kcli import WarmPopen
 
 PATIENCE = 180.0

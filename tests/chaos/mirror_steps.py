@@ -19,10 +19,10 @@ from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.flows.mirror.routes import STATE_TOPIC
-from tests.command import start
 from tests.proxy.exchange import BatchHead, Exchange, Fate
 from tests.proxy.proxy import Proxy
 from tests.proxy.rules import Hold
+from tests.run import start
 
 PATIENCE = 50.0
 """Seconds for a step to be reached, on a busy machine and with brokers that die. Less than the 60 after which a

@@ -21,9 +21,9 @@ import pytest
 from kcli.core import Admin, Producer
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import KCLI, run
 from tests.integration.members import CLIENTS, Manner, Member, Place, wait_until
 from tests.kafka import Kafka
+from tests.run import KCLI, run
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 

@@ -11,8 +11,8 @@ from confluent_kafka import Consumer as Judge
 from confluent_kafka import TopicPartition as JudgePartition
 
 from kcli.sandbox.node import Node
-from tests.command import start
 from tests.kafka import sandboxed
+from tests.run import start
 
 pytestmark = [pytest.mark.integration, pytest.mark.soak]
 

@@ -17,8 +17,8 @@ import pytest
 from tests.chaos.mirror_audit import CommittedReader, assert_equal, assert_judged, duplicates
 from tests.chaos.transactional_source import TransactionalSource
 from tests.chaos.workload import SEED
-from tests.command import kcli, ok, start
 from tests.kafka import Kafka
+from tests.run import kcli_process, ok, start
 
 pytestmark = [pytest.mark.integration, pytest.mark.soak]
 
@@ -126,11 +126,11 @@ def test_killed_workers_and_drivers_lose_and_repeat_nothing(kafka: Kafka, tmp_pa
         )
         assert copied > RECORDS // 4
         driver.stop()
-        last = json.loads(ok(kcli(*job)))
+        last = json.loads(ok(kcli_process(*job)))
         with CommittedReader(kafka.bootstrap, copy, PARTITIONS) as there:
             here.read()
             there.read()
             print(f"the last run copied {last['totals']['records']:,}; duplicates: {duplicates(there)}")
             assert_equal(here, there)
             assert_judged(writer, topic, there, SEED)
-        assert json.loads(ok(kcli(*job)))["totals"]["records"] == 0
+        assert json.loads(ok(kcli_process(*job)))["totals"]["records"] == 0

@@ -8,7 +8,7 @@ import pytest
 
 from tests.checks.breaks import BREAKS, CONTROL, OTHERWISE, ROOT, Break, broken_code
 from tests.checks.traceability import marked_tests, read_sections
-from tests.command import environment
+from tests.run import environment
 
 
 @pytest.mark.long

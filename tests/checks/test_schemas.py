@@ -194,7 +194,7 @@ def _check_command(words: list[str]) -> None:
 
 
 def test_a_schema_is_printed_as_one_document(tmp_path: Path) -> None:
-    from tests.in_process import kcli
+    from tests.run import kcli
 
     done = kcli("schema", "PartitionLag")
     assert (done.code, done.err) == (0, "")
@@ -204,7 +204,7 @@ def test_a_schema_is_printed_as_one_document(tmp_path: Path) -> None:
 
 
 def test_an_unknown_kind_names_the_nearest() -> None:
-    from tests.in_process import kcli
+    from tests.run import kcli
 
     done = kcli("schema", "PartitionLags")
     assert (done.code, done.out) == (2, "")

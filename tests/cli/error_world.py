@@ -12,13 +12,13 @@ from kcli.core import Consumer
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import ROOT
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.peers import PEERS, Peer
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
 from tests.fake.scram_store import Credential
+from tests.run import ROOT
 from tests.unit.flows.perf.made_up_runs import made_up_item
 
 SCRAM_SHA_512 = 2

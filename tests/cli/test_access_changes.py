@@ -2,7 +2,6 @@
 one document, warnings stand in it, and lost answers and other clients are accounted for.
 """
 
-import csv
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +9,6 @@ from shlex import split
 from typing import Any, NamedTuple
 
 import pytest
-import yaml
 
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
@@ -26,7 +24,7 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.scram_store import DIGESTS, Credential
 from tests.fake.script import FOREVER
-from tests.in_process import Done, kcli
+from tests.run import Done, kcli
 
 ALLOW, DENY = 3, 2
 READ_ORDERS = Acl(2, "orders", 3, "User:alice", "*", 3, ALLOW)
@@ -179,41 +177,7 @@ def test_a_quota_that_the_broker_refuses_is_refused_in_the_plan(run: Run, cluste
     assert changed(cluster, ALTER) == []
 
 
-@each_verb
-def test_under_a_protected_profile_yes_is_refused_by_both(
-    run: Run, cluster: FakeCluster, tmp_path: Path, verb: Verb
-) -> None:
-    (tmp_path / "kcli").mkdir()
-    (tmp_path / "kcli/config.toml").write_text(
-        f'[profiles.prod]\nbootstrap.servers = "{cluster.bootstrap}"\nprotected = true\n'
-    )
-    for more in (("--dry-run", "--yes"), ("--yes",)):
-        shown = run(verb.line, *more, "--profile", "prod", code=2, XDG_CONFIG_HOME=str(tmp_path))
-        assert "--yes is not enough" in shown.err
-    assert changed(cluster, verb) == []
-
-
 # --- documents -----------------------------------------------------------------------------------------------------
-
-
-@each_verb
-@pytest.mark.parametrize(
-    ("more", "ending", "status"), [("--dry-run", "Plan", "planned"), ("--yes", "Report", "done")]
-)
-@pytest.mark.parametrize("form", ["json", "ndjson", "yaml", "csv", "tsv"])
-def test_each_format_has_one_document(
-    run: Run, verb: Verb, more: str, ending: str, status: str, form: str
-) -> None:
-    out = run(verb.line, more, "-o", form).out
-    if form in ("csv", "tsv"):
-        head, row = csv.reader(out.splitlines(), delimiter="," if form == "csv" else "\t")
-        assert head[-2:] == (["note", "status"] if ending == "Plan" else ["status", "note"])
-        assert row[head.index("status")] == status
-        return
-    document = yaml.safe_load(out) if form == "yaml" else json.loads(out)
-    assert document["kind"] == f"{verb.kind}{ending}{'Item' * (form == 'ndjson')}"
-    (item,) = [document] if form == "ndjson" else document["items"]
-    assert (item["status"], item["note"]) == (status, None)
 
 
 @pytest.mark.parametrize("more", ["--dry-run", "--yes"])

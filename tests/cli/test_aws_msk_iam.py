@@ -9,7 +9,6 @@ from tests.cli.test_sasl import Kcli
 from tests.fake.cluster import FakeCluster
 from tests.fake.sasl import Sasl
 from tests.fault.authenticating import CANARY, attempts
-from tests.warm_kcli import WarmKcli
 
 AWS = ("AWS_MSK_IAM",)
 
@@ -21,15 +20,9 @@ def shared() -> Iterator[FakeCluster]:
         yield cluster
 
 
-@pytest.fixture(scope="module")
-def warm() -> Iterator[WarmKcli]:
-    with WarmKcli() as made:
-        yield made
-
-
 @pytest.fixture
-def run(shared: FakeCluster, warm: WarmKcli, tmp_path: Path) -> Kcli:
-    return Kcli(shared, warm, tmp_path)
+def run(shared: FakeCluster) -> Kcli:
+    return Kcli(shared)
 
 
 def variables(folder: Path, secret: str = "", key: str = "AKIDEXAMPLE") -> dict[str, str]:

@@ -14,7 +14,6 @@ import pytest
 
 from kcli.core.protocol.api import Request
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import environment
 from tests.committing import commit, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.exchange import Exchange
@@ -22,7 +21,7 @@ from tests.fake.peers import PEERS, Peer
 from tests.fake.script import FOREVER, Fault
 from tests.hostile.live import sample_of
 from tests.hostile.mutator import uvarint
-from tests.warm_kcli import WarmKcli
+from tests.run import kcli
 
 pytestmark = pytest.mark.case("R14")
 RECORDS = 20
@@ -31,7 +30,7 @@ NAMED_WITHIN = 2.0
 
 
 @dataclass
-class Done:
+class Timed:
     code: int
     out: str
     err: str
@@ -41,18 +40,13 @@ class Done:
 @dataclass
 class Here:
     cluster: FakeCluster
-    warm: WarmKcli
     folder: Path
     runs: int = 0
 
-    def kcli(self, line: str, bootstrap: str = "") -> Done:
-        out, err, began = self.folder / "out", self.folder / "err", time.monotonic()
-        for file in (out, err):
-            file.unlink(missing_ok=True)
-        where = environment(bootstrap or self.cluster.bootstrap)
-        lines = str(self.folder / "lines.txt")
-        code = self.warm.run(line.split(), where, out=str(out), err=str(err), stdin=lines)
-        done = Done(code, out.read_text(), err.read_text(), time.monotonic() - began)
+    def kcli(self, line: str, bootstrap: str = "") -> Timed:
+        began, where = time.monotonic(), bootstrap or self.cluster.bootstrap
+        ran = kcli(*line.split(), bootstrap=where, stdin=b"a\nb\n")
+        done = Timed(ran.code, ran.out, ran.err, time.monotonic() - began)
         assert "Traceback" not in done.err
         assert "internal error" not in done.err
         return done
@@ -63,9 +57,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
     folder = tmp_path_factory.mktemp("peers")
     (folder / "lines.txt").write_text("a\nb\n")
     settings = {"consumer_heartbeat_interval": 0.05}
-    with FakeCluster(1, topics={"t": 1, "written": 1}, groups=settings) as cluster, WarmKcli() as warm:
+    with FakeCluster(1, topics={"t": 1, "written": 1}, groups=settings) as cluster:
         put(cluster, "t", 0, RECORDS)
-        found = Here(cluster, warm, folder)
+        found = Here(cluster, folder)
         found.kcli("topics list")  # what follows is timed
         yield found
 

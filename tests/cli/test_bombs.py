@@ -16,7 +16,6 @@ from kcli.core.codecs.compression import decompress
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.records.batch import HEADER_SIZE
 from kcli.core.types import Codec
-from tests.command import start
 from tests.fake.cluster import FakeCluster
 from tests.hostile.bombs import (
     BOMBS,
@@ -34,6 +33,7 @@ from tests.hostile.bombs import (
     served,
     topic_of,
 )
+from tests.run import start
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="memory is read from Linux's /proc"),

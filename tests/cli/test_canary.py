@@ -29,12 +29,11 @@ from tests.auditing import Arguments, audited
 from tests.certificates import Authority
 from tests.checks.source_calls import places
 from tests.cli.test_every_option import ADMIN, PERF, STREAMS
-from tests.command import KCLI, environment
 from tests.exporting import Answer, get, until
 from tests.fake.cluster import FakeCluster
 from tests.fake.sasl import Sasl
-from tests.in_process import Done, kcli
 from tests.lines import NO_CLUSTER, PATHS
+from tests.run import KCLI, Done, environment, kcli
 from tests.walked import FILES, fill
 
 CANARY = "canary-9f8e7d"

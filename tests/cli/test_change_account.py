@@ -3,6 +3,7 @@
 The commands are those of the command tree: a new one needs a row in ``tests/lines.py:DENIED``, or a reason below.
 """
 
+import csv
 import json
 import shlex
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kcli.core.permissions import AclOperation
 from tests.cli.test_questions import LINES, World
@@ -34,6 +36,8 @@ NOT_DENIED = {
 NOT_REPORTED = {"txn abort": "brokers report no operations on transactional ids: tests/cli/test_txn.py"}
 STREAMS = {"produce", "perf produce", "perf e2e"}
 """They have counts instead of items."""
+ADDING = STREAMS | {"topics create"}
+"""They ask nothing."""
 PATHS = sorted(DENIED | NOT_REPORTED)
 
 
@@ -75,7 +79,7 @@ def test_what_brokers_would_refuse_is_the_code_of_the_dry_run(world: World, path
 
 
 @pytest.mark.parametrize("path", sorted(set(PATHS) - STREAMS))
-def test_plan_and_report_are_documents_in_each_format(world: World, path: str) -> None:
+def test_plan_is_a_document_in_each_format(world: World, path: str) -> None:
     """The items are the same ones, and each has a status."""
     line = prepared(world, path)
     code, out, err = run(world, line, "--dry-run", "-o", "json")
@@ -89,11 +93,40 @@ def test_plan_and_report_are_documents_in_each_format(world: World, path: str) -
         code, out, _ = run(world, line, "--dry-run", "-o", form)
         assert (code, len(out.splitlines())) == (0, len(plan["items"]) + 1)
         assert "status" in out.splitlines()[0]
-    code, out, err = run(world, line, "--yes", "-o", "json")
-    report = json.loads(out)
-    assert (code, report["kind"]) == (0, plan["kind"].replace("Plan", "Report")), err
-    assert {item["status"] for item in report["items"]} <= {"done", "unchanged"}
-    assert len(report["items"]) == len(plan["items"])
+        columns = out.splitlines()[0].replace(",", "\t").split("\t")
+        assert columns[-2:] == ["note", "status"], columns
+    code, out, _ = run(world, line, "--dry-run", "-o", "yaml")
+    assert (code, yaml.safe_load(out)["kind"], len(yaml.safe_load(out)["items"])) == (
+        0,
+        plan["kind"],
+        len(plan["items"]),
+    )
+
+
+@pytest.mark.parametrize("form", ["json", "ndjson", "yaml", "csv", "tsv"])
+@pytest.mark.parametrize("path", sorted(set(PATHS) - STREAMS))
+def test_report_is_a_document_in_each_format(world: World, path: str, form: str) -> None:
+    """It has an item for each of the plan, which has been done."""
+    line = prepared(world, path)
+    plan = json.loads(run(world, line, "--dry-run", "-o", "json")[1])
+    code, out, err = run(world, line, "--yes", "-o", form)
+    assert code == 0, err
+    kind = plan["kind"].replace("Plan", "Report")
+    if form in ("csv", "tsv"):
+        rows = list(csv.DictReader(out.splitlines(), delimiter="," if form == "csv" else "\t"))
+        assert list(rows[0])[-2:] == ["status", "note"]
+    elif form == "ndjson":
+        rows = [json.loads(row) for row in out.splitlines()]
+        assert {row["kind"] for row in rows} == {f"{kind}Item"}
+    else:
+        report = yaml.safe_load(out) if form == "yaml" else json.loads(out)
+        assert report["kind"] == kind
+        rows = report["items"]
+    assert len(rows) == len(plan["items"])
+    assert {row["status"] for row in rows} <= {"done", "unchanged"}
+    assert "done" in {row["status"] for row in rows}
+    if path.startswith(("acls", "quotas", "users")):
+        assert not any(row["note"] for row in rows)
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -106,7 +139,7 @@ def test_an_answer_that_would_not_do_is_refused_by_the_dry_run_too(world: World,
     )
     since = len(world.cluster.requests)
     dry, act = (run(world, line, *more, "--profile", "p") for more in (("--yes", "--dry-run"), ("--yes",)))
-    assert dry[0] == act[0], dry[2] + act[2]
-    if act[0] == 2:
+    assert (dry[0], act[0]) == ((0, 0) if path in ADDING else (2, 2)), dry[2] + act[2]
+    if path not in ADDING:
         assert "Profile p is protected; --yes is not enough" in dry[2]
         assert world.changes(since) == []

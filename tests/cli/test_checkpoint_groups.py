@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import kcli, start
 from tests.committing import commit, committed
 from tests.fake.cluster import FakeCluster
+from tests.run import kcli, kcli_process, start
 
 GROUP = "kcli-produce.t1"
 T0 = TopicPartition("one", 0)
@@ -91,7 +91,7 @@ def test_they_are_completed_when_their_first_word_was_typed(
 
     def offered(word: str) -> list[str]:
         words = ("__complete", "groups", "zsh", word, "kcli", "groups", "lag")
-        return kcli(*words, bootstrap=cluster.bootstrap).stdout.decode().splitlines()
+        return kcli_process(*words, bootstrap=cluster.bootstrap).stdout.decode().splitlines()
 
     assert offered("") == ["billing"]
     assert offered("k") == []

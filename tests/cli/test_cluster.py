@@ -10,10 +10,10 @@ from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
-from tests.command import kcli, ok, shell
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
+from tests.run import kcli, ok, shell
 
 
 @pytest.fixture

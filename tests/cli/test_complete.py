@@ -15,11 +15,11 @@ from kcli.core import Admin
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import KCLI, environment, run
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.peers import PEERS, Peer, silence
 from tests.fake.script import FOREVER
+from tests.run import KCLI, environment, run
 from tests.unit.sandbox.states import make_state, remember, this_process
 
 LIMIT = 0.3

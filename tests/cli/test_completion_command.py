@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import KCLI, ROOT, environment, run
+from tests.run import KCLI, ROOT, environment, run
 
 SHIPPED = {"bash": "kcli.bash", "zsh": "_kcli", "fish": "kcli.fish"}
 PLACES = {

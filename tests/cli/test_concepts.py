@@ -14,9 +14,8 @@ from kcli.docgen.concepts import concept
 from kcli.docgen.describe import Example, sentence, walk
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.docgen.topics import CONCEPTS, RELATED, TOPICS
-from tests.command import KCLI, environment, run
 from tests.command_lines import invocations, parsed
-from tests.in_process import kcli
+from tests.run import KCLI, environment, kcli, run
 from tests.terminal import Terminal
 
 

@@ -13,10 +13,10 @@ from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from tests.cli.errors.typing_remedies import type_remedy
-from tests.command import kcli, ok, shell
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
+from tests.run import kcli, ok, shell
 
 SECRET = "canary-5f1d"
 

@@ -1,7 +1,8 @@
-"""``kcli consume`` as a process against the fake cluster: what is read, filtered, committed, and how it ends."""
+"""``kcli consume`` against the fake cluster: what is read, filtered, committed, and how it ends."""
 
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -23,10 +24,10 @@ from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.types import ProducerRecord, Record, TopicPartition
 from tests.batches import batch_of
-from tests.command import MEASURE, environment, kcli, ok, shell, start
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
+from tests.run import MEASURE, environment, kcli, kcli_process, ok, shell, start
 
 STAMP = 1_700_000_000_000
 PROMPT = ("-X", "fetch.max.wait.ms=50")
@@ -75,7 +76,8 @@ def cluster() -> Iterator[FakeCluster]:
 
 
 def lines(cluster: FakeCluster, *arguments: str, codes: tuple[int, ...] = (0,)) -> list[str]:
-    return ok(kcli("consume", *arguments, bootstrap=cluster.bootstrap), codes).decode().splitlines()
+    """Of a process: they are written to a descriptor."""
+    return ok(kcli_process("consume", *arguments, bootstrap=cluster.bootstrap), codes).decode().splitlines()
 
 
 def committed(cluster: FakeCluster, group: str = "g") -> dict[int, int]:
@@ -153,15 +155,12 @@ def test_ends_that_are_times_to_come_are_waited_for(cluster: FakeCluster) -> Non
 
 @pytest.mark.case("C15")
 def test_times_are_echoed_in_utc_and_local(cluster: FakeCluster) -> None:
-    done = shell(
-        f"TZ=Europe/Berlin kcli consume t -e --since 2026-10-25T02:30 --until 2026-10-25T04:00 -b {cluster.bootstrap}"
-    )
+    words = ["consume", "t", "-e", "--since", "2026-10-25T02:30", "--until", "2026-10-25T04:00"]
+    done = kcli_process(*words, bootstrap=cluster.bootstrap, TZ="Europe/Berlin")
     assert done.returncode == 0
     assert b"from 2026-10-25T00:30:00.000Z (2026-10-25 02:30:00.000+02:00)" in done.stderr
     assert b"until 2026-10-25T03:00:00.000Z (2026-10-25 04:00:00.000+01:00)" in done.stderr
-    done = shell(
-        f"TZ=UTC kcli consume t -e --since 2026-10-25T02:30 --until 2026-10-25T04:00 -b {cluster.bootstrap}"
-    )
+    done = kcli_process(*words, bootstrap=cluster.bootstrap, TZ="UTC")
     assert b"from 2026-10-25T02:30:00.000Z\nuntil 2026-10-25T04:00:00.000Z\n" in done.stderr
 
 
@@ -177,12 +176,11 @@ def test_times_are_echoed_in_utc_and_local(cluster: FakeCluster) -> None:
     ],
 )
 def test_a_local_time_that_clocks_repeat_or_skip_is_said(cluster: FakeCluster, flags: str, said: str) -> None:
-    done = shell(
-        f"TZ=Europe/Berlin kcli consume t -e --on-out-of-range latest {flags} -b {cluster.bootstrap}"
-    )
+    words = ["consume", "t", "-e", "--on-out-of-range", "latest", *shlex.split(flags)]
+    done = kcli_process(*words, bootstrap=cluster.bootstrap, TZ="Europe/Berlin")
     assert done.returncode == 0, done.stderr
     assert said.encode() in done.stderr
-    done = shell(f"TZ=UTC kcli consume t -e --on-out-of-range latest {flags} -b {cluster.bootstrap}")
+    done = kcli_process(*words, bootstrap=cluster.bootstrap, TZ="UTC")
     assert b"twice" not in done.stderr
     assert b"does not exist" not in done.stderr
 

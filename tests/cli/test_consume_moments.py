@@ -19,8 +19,8 @@ import pytest
 
 from kcli.core.types import Record
 from tests.batches import batch_of
-from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
+from tests.run import KCLI, environment
 from tests.warm_kcli import WarmPopen
 
 pytestmark = pytest.mark.case("O2", "C1", "C2", "C3")

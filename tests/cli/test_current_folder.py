@@ -8,7 +8,7 @@ import pytest
 from kcli.sandbox.watchdog import Watchdog
 from tests.auditing import Arguments, audited
 from tests.fake.cluster import FakeCluster
-from tests.in_process import kcli
+from tests.run import kcli
 
 MODULES = ("shutil", "signal", "pathlib", "click", "kcli")
 HARM = "open('executed', 'w').close()\n"

@@ -31,7 +31,6 @@ from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.certificates import Authority, now
 from tests.cli.errors.typing_remedies import type_remedy
-from tests.command import KCLI, environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
@@ -40,7 +39,7 @@ from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
 from tests.fake.sasl import Sasl
 from tests.fake.script import FOREVER
-from tests.topic_changes import Command
+from tests.run import KCLI, Noun, environment, kcli, kcli_as_set_up
 from tests.warm_kcli import WarmPopen
 
 _BEFORE_IMPLICIT = 9
@@ -57,8 +56,9 @@ class Here:
     stack: ExitStack = field(default_factory=ExitStack)
 
     def __call__(self, line: str, bootstrap: str = "") -> tuple[int, list[dict[str, Any]]]:
-        command = Command(self.cluster, "doctor")
-        done = command.run(f"{line} -o json -b {bootstrap or self.cluster.bootstrap}")
+        done = kcli_as_set_up(
+            "doctor", *line.split(), "-o", "json", "-b", bootstrap or self.cluster.bootstrap
+        )
         assert "kcli:" not in done.err, done.err
         document = json.loads(done.out)
         assert document["kind"] == "DoctorReport"
@@ -499,13 +499,13 @@ def test_a_wrong_option_is_part_of_the_report(here: Here) -> None:
     assert code == 2
     assert [(item["check"], item["status"]) for item in items] == [("configuration", "failed")]
     assert "no.such.option" in items[0]["detail"]
-    done = Command(here.cluster, "doctor")("-X no.such.option=1", 2)
+    done = Noun("doctor", here.cluster)("-X no.such.option=1", 2)
     assert (done.out + done.err).count("no.such.option") == 1, done
 
 
 @pytest.mark.parametrize("line", ["--topic t*", "--topic t u"])
 def test_a_wrong_line_is_refused(here: Here, line: str) -> None:
-    assert Command(here.cluster, "doctor").run(f"{line} -b {here.cluster.bootstrap}").code == 2
+    assert kcli("doctor", *line.split(), bootstrap=here.cluster.bootstrap).code == 2
 
 
 def test_few_descriptors_are_a_warning(here: Here) -> None:
@@ -548,7 +548,7 @@ def test_a_terminal_gets_a_line_for_each_step(here: Here) -> None:
 
 
 def test_a_pipe_gets_plain_columns(here: Here) -> None:
-    done = Command(here.cluster, "doctor").run(f"-b {here.cluster.bootstrap}")
+    done = kcli("doctor", bootstrap=here.cluster.bootstrap)
     assert done.out.splitlines()[0].split() == [
         "TARGET",
         "CHECK",

@@ -22,9 +22,9 @@ from tests.effects import CHANGES, CHANGES_UNLESS_CHECKED, CREATES_TOPICS, READS
 from tests.fake.codes import Code
 from tests.fake.journal import Seen
 from tests.fake.script import FOREVER
-from tests.in_process import Done
 from tests.lines import NO_CLUSTER
 from tests.protocol.tables import requests
+from tests.run import Done
 
 BETWEEN = "--from {broker} --to {broker} -t t --map-topic t=copy"
 OWN_LINES = LINES | {

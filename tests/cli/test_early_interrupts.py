@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.command import environment
+from tests.run import environment
 
 ENTRIES = {
     "script": "from kcli.__main__ import main; sys.exit(main())",

@@ -14,7 +14,7 @@ from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
-from tests.topic_changes import Command
+from tests.run import Noun
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCluster]:
 
 
 @pytest.fixture
-def elect(cluster: FakeCluster) -> Command:
-    return Command(cluster, "elect-leaders")
+def elect(cluster: FakeCluster) -> Noun:
+    return Noun("elect-leaders", cluster)
 
 
 def rows(items: list[dict[str, Any]], *more: str) -> list[tuple[Any, ...]]:
@@ -37,11 +37,11 @@ def rows(items: list[dict[str, Any]], *more: str) -> list[tuple[Any, ...]]:
     return [tuple(item[key] for key in keys) for item in items]
 
 
-def elections(elect: Command) -> int:
+def elections(elect: Noun) -> int:
     return len(elect.cluster.seen(ElectLeadersRequest))
 
 
-def test_all_partitions_get_their_preferred_leader(elect: Command) -> None:
+def test_all_partitions_get_their_preferred_leader(elect: Noun) -> None:
     done = elect("--yes -o json")
     assert rows(done.items, "status") == [("t", 0, 2, 1, "done"), ("u", 0, 3, 1, "done")]
     assert "elected the leaders of 2 partitions, read back" in done.err
@@ -54,7 +54,7 @@ def test_all_partitions_get_their_preferred_leader(elect: Command) -> None:
 
 
 @pytest.mark.parametrize("line", ["--yes", "--dry-run", "--unclean --yes"])
-def test_a_client_that_sees_no_partition_says_so(elect: Command, line: str) -> None:
+def test_a_client_that_sees_no_partition_says_so(elect: Noun, line: str) -> None:
     def hidden(_request: Any, answer: Any) -> None:
         answer.topics = []
 
@@ -64,19 +64,19 @@ def test_a_client_that_sees_no_partition_says_so(elect: Command, line: str) -> N
     assert "every partition" not in done.err
 
 
-def test_a_dry_run_shows_the_plan_and_elects_nobody(elect: Command) -> None:
+def test_a_dry_run_shows_the_plan_and_elects_nobody(elect: Noun) -> None:
     done = elect("--topic t --dry-run")
     assert "\nElect the preferred replica as leader of 1 partition.\n" in done.out
     assert rows(elect("--dry-run -o json").items) == [("t", 0, 2, 1), ("u", 0, 3, 1)]
     assert (elections(elect), elect.cluster.leader("t", 0)) == (0, 2)
 
 
-def test_only_the_named_partitions_are_elected(elect: Command) -> None:
+def test_only_the_named_partitions_are_elected(elect: Noun) -> None:
     assert rows(elect("--topic t:1-2 --topic u --yes -o json").items) == [("u", 0, 3, 1)]
     assert elect.cluster.leader("t", 0) == 2
 
 
-def test_without_a_terminal_nothing_is_done(elect: Command) -> None:
+def test_without_a_terminal_nothing_is_done(elect: Noun) -> None:
     done = elect("", 2)
     assert "Elect leaders of 2 partitions?" in done.err
     assert (done.out, elections(elect)) == ("", 0)
@@ -91,13 +91,13 @@ def test_without_a_terminal_nothing_is_done(elect: Command) -> None:
         ("t --yes", 2, "unexpected extra argument", "--help"),
     ],
 )
-def test_names_that_do_not_exist(elect: Command, line: str, code: int, what: str, do: str) -> None:
+def test_names_that_do_not_exist(elect: Noun, line: str, code: int, what: str, do: str) -> None:
     err = elect(line, code).err
     assert what in err
     assert do in err
 
 
-def test_a_preferred_replica_that_is_not_in_sync_is_named(elect: Command) -> None:
+def test_a_preferred_replica_that_is_not_in_sync_is_named(elect: Noun) -> None:
     elect.cluster.set_isr("t", 0, [2, 3])
     done = elect("--yes -o json", 6)
     assert "no leader was elected for t-0" in done.err
@@ -109,7 +109,7 @@ def test_a_preferred_replica_that_is_not_in_sync_is_named(elect: Command) -> Non
     assert "broker 1 is not alive" in elect("--topic t --yes", 7).err
 
 
-def test_a_refusal_of_the_controller_is_6_or_7(elect: Command) -> None:
+def test_a_refusal_of_the_controller_is_6_or_7(elect: Noun) -> None:
     elect.cluster.fail(ElectLeadersRequest, Code.PREFERRED_LEADER_NOT_AVAILABLE)
     done = elect("--topic t --yes -o json", 7)
     assert "PREFERRED_LEADER_NOT_AVAILABLE" in done.err
@@ -119,21 +119,19 @@ def test_a_refusal_of_the_controller_is_6_or_7(elect: Command) -> None:
     assert [item["status"] for item in done.items] == ["failed"]
 
 
-def test_one_refusal_of_two_is_6_and_is_not_waited_for(
-    elect: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_refusal_of_two_is_6_and_is_not_waited_for(elect: Noun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leader_elections, "VISIBLE_WITHIN", 600)
     elect.cluster.fail(ElectLeadersRequest, Code.PREFERRED_LEADER_NOT_AVAILABLE, where=TopicPartition("t", 0))
     done = elect("--yes -o json", 6)
     assert [(item["new_leader"], item["status"]) for item in done.items] == [(2, "failed"), (1, "done")]
 
 
-def test_an_election_that_is_not_needed_any_more_is_no_failure(elect: Command) -> None:
+def test_an_election_that_is_not_needed_any_more_is_no_failure(elect: Noun) -> None:
     elect.cluster.intercept(ElectLeadersRequest, lambda _request: elect.cluster.move_leader("t", 0, 1))
     assert [item["status"] for item in elect("--topic t --yes -o json").items] == ["done"]
 
 
-def test_a_missing_right_is_4(elect: Command) -> None:
+def test_a_missing_right_is_4(elect: Noun) -> None:
     elect.cluster.fail(ElectLeadersRequest, Code.CLUSTER_AUTHORIZATION_FAILED, top=True, times=FOREVER)
     assert "--operation alter --cluster" in elect("--yes", 4).err
 
@@ -148,7 +146,7 @@ def test_a_missing_right_is_4(elect: Command) -> None:
         ("--unclean", 0, []),
     ],
 )
-def test_a_dry_run_ends_as_the_act_does(elect: Command, line: str, code: int, statuses: list[str]) -> None:
+def test_a_dry_run_ends_as_the_act_does(elect: Noun, line: str, code: int, statuses: list[str]) -> None:
     elect.cluster.settings.hidden_topics = frozenset({"hidden"})
     plan = elect(f"{line} --dry-run -o json", code)
     assert [item["status"] for item in plan.items] == statuses
@@ -157,7 +155,7 @@ def test_a_dry_run_ends_as_the_act_does(elect: Command, line: str, code: int, st
 
 
 @pytest.mark.parametrize("form", ["json", "ndjson", "yaml", "csv", "tsv"])
-def test_a_client_that_may_not_elect_sees_it_in_the_plan(elect: Command, form: str) -> None:
+def test_a_client_that_may_not_elect_sees_it_in_the_plan(elect: Noun, form: str) -> None:
     elect.cluster.settings.cluster_operations &= ~(1 << AclOperation.ALTER)
     elect.cluster.set_isr("t", 0, [2, 3])
     for more in ("--dry-run", "--yes"):
@@ -167,12 +165,12 @@ def test_a_client_that_may_not_elect_sees_it_in_the_plan(elect: Command, form: s
     assert elections(elect) == 0
 
 
-def test_an_answer_that_is_lost_is_settled_by_the_leaders(elect: Command) -> None:
+def test_an_answer_that_is_lost_is_settled_by_the_leaders(elect: Noun) -> None:
     elect.cluster.swallow(ElectLeadersRequest, "reset")
     assert [item["status"] for item in elect("--yes -o json").items] == ["done", "done"]
 
 
-def test_what_was_elected_while_the_question_was_open_is_unchanged(elect: Command) -> None:
+def test_what_was_elected_while_the_question_was_open_is_unchanged(elect: Noun) -> None:
     elect.cluster.intercept(
         MetadataRequest, lambda _request: elect.cluster.move_leader("t", 0, 1), after=2, times=1
     )
@@ -181,14 +179,14 @@ def test_what_was_elected_while_the_question_was_open_is_unchanged(elect: Comman
     assert elections(elect) == 0
 
 
-def test_old_brokers_are_named(elect: Command) -> None:
+def test_old_brokers_are_named(elect: Noun) -> None:
     elect.cluster.hide(ElectLeadersRequest)
     done = elect("--yes", 7)
     assert "ElectLeaders" in done.err
 
 
 def test_a_leader_that_is_not_the_elected_one_afterwards_is_7(
-    elect: Command, monkeypatch: pytest.MonkeyPatch
+    elect: Noun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leader_elections, "VISIBLE_WITHIN", 0.1)
 
@@ -207,7 +205,7 @@ def test_a_leader_that_is_not_the_elected_one_afterwards_is_7(
 
 
 @pytest.fixture
-def broken(elect: Command) -> Command:
+def broken(elect: Noun) -> Noun:
     """``lost-0`` has no leader: the only replica in sync is on broker 3, which is dead."""
     elect.cluster.create_topic("lost", replicas={0: [3, 2]})
     elect.cluster.set_isr("lost", 0, [3])
@@ -215,7 +213,7 @@ def broken(elect: Command) -> Command:
     return elect
 
 
-def test_an_unclean_election_says_what_is_lost_and_needs_the_name(broken: Command) -> None:
+def test_an_unclean_election_says_what_is_lost_and_needs_the_name(broken: Noun) -> None:
     done = broken("--unclean --topic lost", 2)
     assert "are lost, also acknowledged ones" in done.err
     assert "2  not in sync" in done.err
@@ -226,23 +224,23 @@ def test_an_unclean_election_says_what_is_lost_and_needs_the_name(broken: Comman
     assert broken.cluster.leader("lost", 0) == 2
 
 
-def test_an_unclean_election_is_only_for_partitions_without_a_leader(broken: Command) -> None:
+def test_an_unclean_election_is_only_for_partitions_without_a_leader(broken: Noun) -> None:
     done = broken("--unclean --topic t --yes -o json")
     assert (done.items, elections(broken)) == ([], 0)
     assert "every partition has a leader" in done.err
 
 
-def test_a_clean_election_names_partitions_that_only_an_unclean_one_helps(broken: Command) -> None:
+def test_a_clean_election_names_partitions_that_only_an_unclean_one_helps(broken: Noun) -> None:
     done = broken("--topic lost --yes", 7)
     assert "--unclean elects another replica, and loses records" in done.err
 
 
-def test_no_replica_that_is_alive_is_7(broken: Command) -> None:
+def test_no_replica_that_is_alive_is_7(broken: Noun) -> None:
     broken.cluster.stop(2, fail_over=True)
     assert "no broker with a replica is alive" in broken("--unclean --topic lost --yes", 7).err
 
 
-def test_the_plan_fits_80_columns(elect: Command) -> None:
+def test_the_plan_fits_80_columns(elect: Noun) -> None:
     elect.cluster.create_topic("a-topic-with-a-rather-long-name", replicas={0: [1, 2, 3]})
     elect.cluster.move_leader("a-topic-with-a-rather-long-name", 0, 3)
     elect.cluster.set_isr("a-topic-with-a-rather-long-name", 0, [3, 2])

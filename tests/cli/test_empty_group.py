@@ -12,9 +12,9 @@ import pytest
 from kcli.core import Admin
 from kcli.core.errors import KcliError
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
-from tests.command import KCLI, kcli
 from tests.committing import Kcli, commit, offsets, put
 from tests.fake.cluster import FakeCluster
+from tests.run import KCLI, kcli
 
 T0 = TopicPartition("one", 0)
 
@@ -48,20 +48,18 @@ def position(cluster: FakeCluster) -> int | None:
 
 def test_it_is_described_and_its_lag_measured(groups: Kcli) -> None:
     done = groups("describe", "--empty-group", "-o", "json")
-    assert [row["group"] for row in json.loads(done.stdout)["items"]] == [""]
+    assert [row["group"] for row in json.loads(done.out)["items"]] == [""]
     done = groups("lag", "--empty-group", "-o", "json")
-    assert [(row["group"], row["committed"]) for row in json.loads(done.stdout)["items"]] == [("", 7)]
+    assert [(row["group"], row["committed"]) for row in json.loads(done.out)["items"]] == [("", 7)]
     done = groups("describe", "billing", "--empty-group", "--state", "-o", "json")
-    assert [row["group"] for row in json.loads(done.stdout)["items"]] == ["billing", ""]
+    assert [row["group"] for row in json.loads(done.out)["items"]] == ["billing", ""]
 
 
 def test_it_is_rewound_and_the_undo_that_is_named_works(cluster: FakeCluster, groups: Kcli) -> None:
     done = groups("rewind", "--empty-group", "--to", "earliest", "--yes")
     assert position(cluster) == 0
     (undo,) = {
-        line.partition("undo with: kcli groups ")[2]
-        for line in done.stderr.splitlines()
-        if "undo with" in line
+        line.partition("undo with: kcli groups ")[2] for line in done.err.splitlines() if "undo with" in line
     }
     assert undo.startswith("rewind --empty-group --undo=")
     groups(*undo.split(), "--yes")
@@ -74,8 +72,8 @@ def test_an_undo_says_which_offsets_brokers_do_not_delete(cluster: FakeCluster, 
     groups("rewind", "--empty-group", "--to", "earliest", "--yes")
     for more in ("--dry-run", "--yes"):
         done = groups("rewind", "--empty-group", "--undo", more, code=6)
-        assert "brokers delete no single offset of the group whose name is empty" in done.stdout + done.stderr
-        assert "delete the group with all its offsets" in done.stderr
+        assert "brokers delete no single offset of the group whose name is empty" in done.out + done.err
+        assert "delete the group with all its offsets" in done.err
     assert position(cluster) == 7
 
 
@@ -108,23 +106,23 @@ def test_its_own_export_goes_to_another_group(cluster: FakeCluster, groups: Kcli
     groups("export", "--empty-group", "--format", "ndjson", "--file", file)
     groups("import", file, "--group", "billing", "--yes")
     done = groups("describe", "billing", "-o", "json")
-    assert json.loads(done.stdout)["items"][0]["partitions"][0]["committed"] == 7
+    assert json.loads(done.out)["items"][0]["partitions"][0]["committed"] == 7
 
 
 def test_two_answers_to_which_group_are_refused(groups: Kcli) -> None:
     done = groups("import", "x", "--empty-group", "--group", "g", code=2)
-    assert "--group and --empty-group cannot be used together" in done.stderr
+    assert "--group and --empty-group cannot be used together" in done.err
 
 
 def test_it_is_deleted(cluster: FakeCluster, groups: Kcli) -> None:
     done = groups("delete", "--empty-group", "--dry-run")
-    assert "Delete group ''" in done.stdout
+    assert "Delete group ''" in done.out
     groups("delete", "--empty-group", "--confirm", "billing", code=2)
     assert position(cluster) == 7
     groups("delete", "--empty-group", "--confirm", "")
     assert position(cluster) is None
     done = groups("describe", "--empty-group", code=1)
-    assert "kcli: group '' does not exist" in done.stderr
+    assert "kcli: group '' does not exist" in done.err
 
 
 @pytest.mark.parametrize(("answer", "deleted"), [(b"\n", False), (b"y\n", False), (b"''\n", True)])
@@ -154,7 +152,7 @@ def test_an_empty_answer_does_not_delete_it(
 )
 def test_an_empty_argument_is_a_variable_that_is_not_set(line: tuple[str, ...], groups: Kcli) -> None:
     done = groups(*line, code=2)
-    assert "perhaps a variable is not set; --empty-group names the group whose name is empty" in done.stderr
+    assert "perhaps a variable is not set; --empty-group names the group whose name is empty" in done.err
 
 
 def test_commands_that_cannot_have_it_do_not_name_the_option(cluster: FakeCluster) -> None:

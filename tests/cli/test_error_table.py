@@ -1,14 +1,16 @@
 """What people and networks do wrong, a row each: exit code, and cause and remedy in the words of the error.
 
-Each row is one run of kcli as a process against the world of ``error_world``. A row's ``what``, ``why`` and ``do`` are
-parts of the three lines of an error; what somebody has to type next is in ``do``, or there is no remedy. The commands in
-it are typed too. More rows are in ``errors``.
+Each row is one run of kcli against the world of ``error_world``, in this process where its stdout is no file. A row's
+``what``, ``why`` and ``do`` are parts of the three lines of an error; what somebody has to type next is in ``do``, or
+there is no remedy. The commands in it are typed too. More rows are in ``errors``.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from shlex import split
+from unittest.mock import patch
 
 import pytest
 
@@ -29,9 +31,8 @@ from tests.cli.error_world import World, world
 from tests.cli.errors import admin, habits, local
 from tests.cli.errors.row import Row, fails, member, silent
 from tests.cli.errors.typing_remedies import command_lines, type_lines, type_remedy
-from tests.command import environment
 from tests.fake.codes import Code
-from tests.warm_kcli import WarmKcli
+from tests.run import environment, kcli_as_set_up, start
 
 FULL = "/dev/full"
 
@@ -690,20 +691,14 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def kcli() -> Iterator[WarmKcli]:
-    with WarmKcli() as found:
-        yield found
-
-
 @pytest.mark.case("R15")
 @pytest.mark.parametrize("row", TABLE, ids=str)
-def test_code_cause_and_remedy(here: World, kcli: WarmKcli, row: Row, tmp_path: Path) -> None:
+def test_code_cause_and_remedy(here: World, row: Row, tmp_path: Path) -> None:
     if row.script is not None:
         row.script(here)
     try:
-        code, said = run(kcli, here, row, tmp_path)
-        check_remedy(kcli, here, row, tmp_path, said)
+        code, said = run(here, row, tmp_path)
+        check_remedy(here, row, tmp_path, said)
     finally:
         here.tidy()
     assert code == row.code, said
@@ -714,8 +709,8 @@ def test_code_cause_and_remedy(here: World, kcli: WarmKcli, row: Row, tmp_path: 
     assert row.do, "what is to be done?"
 
 
-def test_a_note_names_a_command_that_works(here: World, kcli: WarmKcli, tmp_path: Path) -> None:
-    _, said = run(kcli, here, Row("sandbox status", 0, "", "", ""), tmp_path)
+def test_a_note_names_a_command_that_works(here: World, tmp_path: Path) -> None:
+    _, said = run(here, Row("sandbox status", 0, "", "", ""), tmp_path)
     type_remedy("there is no sandbox; `kcli sandbox up` starts one", said, here.words["cluster"])
 
 
@@ -726,7 +721,7 @@ def test_sixty_rows_and_every_code() -> None:
     assert len({(row.line, row.why, row.do, row.script, row.env) for row in TABLE}) == len(TABLE)
 
 
-def check_remedy(kcli: WarmKcli, here: World, row: Row, folder: Path, said: str) -> None:
+def check_remedy(here: World, row: Row, folder: Path, said: str) -> None:
     """Types each command of what is to be done, in the same situation."""
     if row.first is not None:
         row.first(here)
@@ -735,7 +730,7 @@ def check_remedy(kcli: WarmKcli, here: World, row: Row, folder: Path, said: str)
     if row.mends:
         assert lines
     if row.mends or row.adds:
-        code, answer = run(kcli, here, replace(row, line=f"{row.line} {row.adds}"), folder)
+        code, answer = run(here, replace(row, line=f"{row.line} {row.adds}"), folder)
         assert code == 0, answer
 
 
@@ -744,14 +739,18 @@ def variables_of(here: World, row: Row, folder: Path) -> dict[str, str]:
     return environment(row.at.format(**here.words), XDG_STATE_HOME=str(folder / "state")) | variables
 
 
-def run(kcli: WarmKcli, here: World, row: Row, folder: Path) -> tuple[int, str]:
+def run(here: World, row: Row, folder: Path) -> tuple[int, str]:
     """The command of a row to its end: exit status and stderr."""
     arguments = [word.format(**here.words) for word in split(row.line)]
     variables = variables_of(here, row, folder)
-    (folder / "in").write_bytes(row.stdin)
-    files = {"stdin": str(folder / "in"), "out": row.out or str(folder / "out"), "err": str(folder / "err")}
-    code = kcli.run(arguments, variables, **files)
-    return code, (folder / "err").read_text()
+    if row.out or "PYTHONPATH" in dict(row.env):
+        with open(row.out or os.devnull, "wb") as out:
+            process = start(*arguments, stdout=out, env=variables)
+            _, err = process.communicate(row.stdin)
+            return process.returncode, err.decode()
+    with patch.dict(os.environ, variables, clear=True):
+        done = kcli_as_set_up(*arguments, stdin=row.stdin)
+    return done.code, done.err
 
 
 def errors(text: str) -> list[tuple[str, str, str]]:

@@ -6,19 +6,17 @@ these tables fails. That the options of every client change something once they 
 """
 
 import dataclasses
-import io
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kcli.__main__ import run
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import KcliError
 from kcli.core.options import ALL_OPTIONS, ClientOptions, ConsumerOptions, ProducerOptions, key_of
@@ -33,7 +31,6 @@ from kcli.core.secret import Secret
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.tui.app import TopApp
 from kcli.tui.reports import Report
-from tests.command import environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient, batch
@@ -41,8 +38,8 @@ from tests.fake.raw_transaction import RawTransaction
 from tests.fake.script import FOREVER
 from tests.lines import NO_CLUSTER, PATHS, line_of
 from tests.rewinding import QUICK, others, wait_for
+from tests.run import KCLI, environment, kcli, kcli_as_set_up, run
 from tests.walked import NAMES, fill, write_files
-from tests.warm_kcli import WarmKcli
 
 NOT_ADMIN = ("consume", "exporter", "mirror", "perf", "pipeline", "produce")
 ADMIN = {
@@ -110,7 +107,7 @@ CREATES = "allow_auto_create_topics"
 
 
 @dataclass
-class Done:
+class Observed:
     """What became of a run; ``seen`` are the requests that it sent."""
 
     code: int
@@ -125,11 +122,10 @@ class Done:
 
 @dataclass
 class Here:
-    """A cluster and a folder; ``kcli`` runs lines in forked processes, ``inside`` in this one."""
+    """A cluster and a folder; for runs of lines."""
 
     cluster: FakeCluster
     folder: Path
-    warm: WarmKcli
     count: int = 0
     group: str = field(default="")
 
@@ -138,22 +134,16 @@ class Here:
         self.group = f"group{self.count}"
         return line.format(dir=self.folder, group=self.group).split()
 
-    def kcli(self, line: str, *more: str, stdin: str = os.devnull) -> Done:
+    def kcli(self, line: str, *more: str) -> Observed:
         before, began = len(self.cluster.requests), time.monotonic()
-        out, err = self.folder / "out", self.folder / "err"
-        for file in (out, err):
-            file.unlink(missing_ok=True)
-        variables = environment(self.cluster.bootstrap)
-        code = self.warm.run([*self.words(line), *more], variables, out=str(out), err=str(err), stdin=stdin)
+        done = kcli(*self.words(line), *more, bootstrap=self.cluster.bootstrap)
         seconds = time.monotonic() - began
-        return Done(code, out.read_text(), err.read_text(), seconds, self.cluster.requests[before:])
+        return Observed(done.code, done.out, done.err, seconds, self.cluster.requests[before:])
 
     def inside(self, line: str, *more: str) -> tuple[int, str]:
-        """Exit status and stderr."""
-        out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
-        with redirect_stdout(out), redirect_stderr(err):
-            code = run([*self.words(line), *more])
-        return code, err.getvalue()
+        """Exit status and stderr, in the environment of the test."""
+        done = kcli_as_set_up(*self.words(line), *more)
+        return done.code, done.err
 
     @contextmanager
     def topic(self, *batches: bytes, partitions: int = 1) -> Iterator[str]:
@@ -179,9 +169,9 @@ def names(kind: type[ClientOptions]) -> set[str]:
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
     folder = tmp_path_factory.mktemp("options")
     write_files(folder)
-    with FakeCluster(1) as cluster, WarmKcli() as warm:
+    with FakeCluster(1) as cluster:
         fill(cluster)
-        yield Here(cluster, folder, warm)
+        yield Here(cluster, folder)
 
 
 @pytest.fixture
@@ -400,7 +390,7 @@ def one_batch(here: Here) -> Any:
     return here.topic(batch(b"one", b"two"))
 
 
-def damaged(here: Here, line: str, *more: str) -> Done:
+def damaged(here: Here, line: str, *more: str) -> Observed:
     """A run that reads a batch whose bytes have changed on their way."""
 
     def flip(_request: Any, answer: Any) -> None:
@@ -458,7 +448,7 @@ def on_out_of_range(here: Here, line: str) -> None:
         put(here.cluster, topic, 0)
         here.cluster.delete_records(topic, 0, 5)
 
-        def again(*more: str) -> Done:
+        def again(*more: str) -> Observed:
             words = here.words(_on(line, topic))
             if "-g" in words:
                 commit(here.cluster, here.group, {TopicPartition(topic, 0): OffsetAndMetadata(1)})
@@ -597,7 +587,7 @@ OF_MEMBERS: dict[str, Proof] = {
 }  # fmt: skip
 
 
-def produced(here: Here, line: str, *more: str, lines: str = "") -> tuple[Done, list[Any]]:
+def produced(here: Here, line: str, *more: str, lines: str = "") -> tuple[Observed, list[Any]]:
     """A run on a topic of its own, and the batches of records that are in it then."""
     with here.topic() as topic:
         if lines:
@@ -661,10 +651,12 @@ def linger_ms(here: Here, line: str) -> None:
 
         thread = threading.Thread(target=write)
         thread.start()
-        line_of_stdin = line.replace(" {dir}/lines.txt", "")
-        done = here.kcli(line_of_stdin, *x("linger_ms", milliseconds), stdin=str(pipe))
+        words = here.words(line.replace(" {dir}/lines.txt", ""))
+        with open(pipe, "rb") as given:
+            command = [*KCLI, *words, *x("linger_ms", milliseconds)]
+            done = run(command, stdin=given, env=environment(here.cluster.bootstrap))
         thread.join()
-        assert done.code == 0, done.err
+        assert done.returncode == 0
         return found[0]
 
     assert comes_before_the_end(0, 10)
@@ -704,7 +696,7 @@ def delivery_timeout_ms(here: Here, line: str) -> None:
     assert done.seconds < 60
 
 
-def memory(here: Here, line: str) -> tuple[Done, str]:
+def memory(here: Here, line: str) -> tuple[Observed, str]:
     """Batches that nobody confirms take more than there is; the run, and why lines were not sent."""
     failed = here.folder / "memory.failed"
     failed.unlink(missing_ok=True)

@@ -16,8 +16,8 @@ from kcli.commands.consume import consume
 from kcli.commands.produce import produce
 from kcli.core.types import Record
 from tests.batches import batch_of
-from tests.command import ROOT, environment
 from tests.fake.cluster import FakeCluster
+from tests.run import ROOT, environment
 
 PAGES = "\n".join((ROOT / page).read_text() for page in ("README.md", "docs/reading.md"))
 LINES = [

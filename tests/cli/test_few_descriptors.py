@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
+from tests.run import KCLI, environment
 
 pytestmark = pytest.mark.case("N18")
 

@@ -2,14 +2,15 @@
 
 import json
 import re
+import shlex
 from collections.abc import Iterator
 
 import pytest
 
 from kcli.core.types import Record
 from tests.batches import batch_of
-from tests.command import ROOT, kcli, ok, shell
 from tests.fake.cluster import FakeCluster
+from tests.run import ROOT, Done, kcli, ok, shell
 
 VALUES = [
     b'{"status":500,"state":"late","total":150,"items":[{"sku":"A-7","count":1}],"id":7}',
@@ -42,7 +43,7 @@ def test_the_examples_of_the_manual_find_what_they_are_for(
     cluster: FakeCluster, line: str, found: list[int]
 ) -> None:
     plain = re.sub(r" (-f|-o) \S+$", "", line)
-    done = shell(f"{plain} -f '%o '", bootstrap=cluster.bootstrap)
+    done = kcli(*shlex.split(plain)[1:], "-f", "%o ", bootstrap=cluster.bootstrap)
     assert ok(done).split() == [b"%d" % offset for offset in found]
     assert ok(shell(line, bootstrap=cluster.bootstrap)).count(b"\n") == len(found)
 
@@ -82,10 +83,13 @@ def test_a_name_where_text_may_be_meant_is_noted(cluster: FakeCluster) -> None:
 
 
 def test_times_of_where_are_local_and_changes_of_clocks_are_said(cluster: FakeCluster) -> None:
-    line = f"TZ=Europe/Berlin kcli consume orders -e -b {cluster.bootstrap} -f %o --where"
-    done = shell(f"{line} \"timestamp >= '2023-11-14T23:13:20' and timestamp < '2023-11-14T23:13:21'\"")
+    def berlin(expression: str) -> Done:
+        words = ("consume", "orders", "-e", "-f", "%o", "--where", expression)
+        return kcli(*words, bootstrap=cluster.bootstrap, TZ="Europe/Berlin")
+
+    done = berlin("timestamp >= '2023-11-14T23:13:20' and timestamp < '2023-11-14T23:13:21'")
     assert ok(done) == b"01234"
-    done = shell(f"{line} \"timestamp < '2026-10-25T02:30'\"")
+    done = berlin("timestamp < '2026-10-25T02:30'")
     assert b"is there twice" in done.stderr
 
 

@@ -1,12 +1,10 @@
 """Deletions of groups and their offsets, removals of members, and ``undo``: documents, codes, read-back, journal."""
 
-import io
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
@@ -25,8 +23,8 @@ from tests.effects import changes
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
-from tests.in_process import Done, kcli
 from tests.rewinding import QUICK, others
+from tests.run import Done, kcli
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 OFFSETS = {T0: OffsetAndMetadata(3, "mine", 0), T1: OffsetAndMetadata(4), U0: OffsetAndMetadata(5)}
@@ -47,8 +45,7 @@ class World:
             "XDG_STATE_HOME": str(self.folder / "state"),
             "XDG_CONFIG_HOME": str(self.folder),
         } | variables
-        with patch("sys.stdin", io.StringIO("")):
-            done = kcli(*line.split(), bootstrap=self.cluster.bootstrap, **variables)
+        done = kcli(*line.split(), bootstrap=self.cluster.bootstrap, **variables)
         assert done.code == code, done
         return done
 

@@ -14,10 +14,10 @@ from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.types import GroupPartition, Record, TopicPartition
 from kcli.flows.groups.commit_times import TOPIC, commit_key, offsets_partition
 from tests.batches import batch_of
-from tests.command import kcli, ok, start
 from tests.fake.cluster import FakeCluster
 from tests.fake.groups import asks
 from tests.fake.raw_client import RawClient
+from tests.run import kcli, ok, start
 
 
 def put(cluster: FakeCluster, tp: TopicPartition, *records: tuple[bytes, bytes]) -> None:

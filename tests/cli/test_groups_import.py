@@ -1,7 +1,6 @@
 """``kcli groups import``, ``copy`` and ``create`` as processes against the fake cluster."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import KCLI, run
 from tests.committing import MINUTE, STAMP, Kcli, commit, committed, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.knobs import Hold
@@ -54,13 +52,6 @@ def changed(file: Path, **values: Any) -> None:
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def piped(kcli: Kcli, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run(
-        [*KCLI, "groups", *arguments],
-        input=text, capture_output=True, text=True, env=kcli.environment, timeout=60,
-    )  # fmt: skip
-
-
 def member(cluster: FakeCluster, group: str) -> Consumer:
     consumer = Consumer(
         bootstrap_servers=cluster.bootstrap, group_id=group, client_id="reader", heartbeat_interval_ms=100,
@@ -84,8 +75,8 @@ def test_what_was_exported_is_imported_as_it_was(
     kcli("export", "g", "h", "--format", form, "--file", str(file))
     forget(cluster)
     done = kcli("import", str(file), "--yes")
-    assert "Group state: does not exist. Undo afterwards with: kcli groups rewind g --undo=" in done.stderr
-    assert "group g: 3 partitions set and read back; undo with: kcli groups rewind g --undo=" in done.stderr
+    assert "Group state: does not exist. Undo afterwards with: kcli groups rewind g --undo=" in done.err
+    assert "group g: 3 partitions set and read back; undo with: kcli groups rewind g --undo=" in done.err
     if form == "ndjson":
         assert (committed(cluster), committed(cluster, "h")) == before
     assert (offsets(cluster), offsets(cluster, "h")) == ([20, 15, 2], [7])
@@ -99,13 +90,13 @@ def test_what_was_exported_is_imported_as_it_was(
 
 def test_the_report_and_the_plan_for_programs(cluster: FakeCluster, kcli: Kcli, file: Path) -> None:
     file.write_text("t,0,4\nt,2,5\n")
-    plan = json.loads(kcli("import", str(file), "--group", "new", "--dry-run", "-o", "json", code=0).stdout)
+    plan = json.loads(kcli("import", str(file), "--group", "new", "--dry-run", "-o", "json", code=0).out)
     assert plan["kind"] == "OffsetImportPlan"
     assert offsets(cluster, "new") == []
     assert not kcli.journals()
     assert not cluster.seen(JoinGroupRequest)
     assert len(cluster.seen(OffsetCommitRequest)) == 1  # the fixture's
-    report = json.loads(kcli("import", str(file), "--group", "new", "--yes", "-o", "json").stdout)
+    report = json.loads(kcli("import", str(file), "--group", "new", "--yes", "-o", "json").out)
     assert report["kind"] == "OffsetImportReport"
     assert [row["new"] for row in report["items"]] == [row["new"] for row in plan["items"]] == [4, 5]
     first = report["items"][0]
@@ -114,9 +105,7 @@ def test_the_report_and_the_plan_for_programs(cluster: FakeCluster, kcli: Kcli, 
         "group": "new", "topic": "t", "partition": 0, "committed": None, "new": 4, "found": 4,
         "status": "done", "reason": None, "note": None, "action": "commit",
     }  # fmt: skip
-    line = json.loads(
-        kcli("import", str(file), "--group", "new", "--yes", "-o", "ndjson").stdout.split("\n")[0]
-    )
+    line = json.loads(kcli("import", str(file), "--group", "new", "--yes", "-o", "ndjson").out.split("\n")[0])
     assert line["kind"] == "OffsetImportReportItem"
 
 
@@ -132,9 +121,9 @@ def test_without_a_terminal_and_without_yes_the_plan_is_shown_and_nothing_import
         ("create", "new", "-t", "u", "--from", "earliest"),
     ):
         done = kcli(*arguments, code=2)
-        assert done.stdout == ""
-        assert "Undo afterwards with: kcli groups rewind " in done.stderr
-        assert "confirmation required, and there is no terminal: Proceed?" in done.stderr
+        assert done.out == ""
+        assert "Undo afterwards with: kcli groups rewind " in done.err
+        assert "confirmation required, and there is no terminal: Proceed?" in done.err
         assert not kcli.journals()
     assert offsets(cluster) == [20, 15, 2]
     assert offsets(cluster, "new") == []
@@ -146,9 +135,9 @@ def test_an_import_over_commits_shows_what_changes_and_is_undone(
     before = committed(cluster)
     file.write_text("t,0,4\nt,2,5\n")
     done = kcli("import", str(file), "--group", "g", "--yes")
-    assert f"  to: the offsets in {file}\n" in done.stderr
-    assert "at most 16 records will be read again" in done.stderr
-    assert "at most 3 records will be skipped" in done.stderr
+    assert f"  to: the offsets in {file}\n" in done.err
+    assert "at most 16 records will be read again" in done.err
+    assert "at most 3 records will be skipped" in done.err
     assert committed(cluster)[T0] == OffsetAndMetadata(4, "by hand")  # the csv tells no metadata
     assert offsets(cluster) == [4, 15, 5]
     kcli("rewind", "g", "--undo", "--yes")
@@ -160,9 +149,9 @@ def test_offsets_out_of_range_are_refused_one_by_one_unless_clamped(
 ) -> None:
     file.write_text("t,0,4\nt,1,99\nt,7,1\nnix,0,1\n")
     done = kcli("import", str(file), "--group", "new", "--yes", code=6)
-    assert "refused: the log goes from 0 to 20" in done.stderr
-    assert "warning: t-1 refused: the log goes from 0 to 20; --clamp uses the log end" in done.stderr
-    assert "refused: the topic has 3 partitions, numbered from 0" in done.stderr
+    assert "refused: the log goes from 0 to 20" in done.err
+    assert "warning: t-1 refused: the log goes from 0 to 20; --clamp uses the log end" in done.err
+    assert "refused: the topic has 3 partitions, numbered from 0" in done.err
     assert offsets(cluster, "new") == [4]
     kcli("import", str(file), "--group", "new", "--topic", "t:1", "--yes", code=7)
     kcli("import", str(file), "--group", "new", "--topic", "t:1", "--dry-run", code=7)
@@ -178,15 +167,15 @@ def test_offsets_of_another_cluster_or_topic_need_force_or_a_time(
     before = file.read_text()
     changed(file, cluster="elsewhere", topic_id=None)
     done = kcli("import", str(file), "--group", "new", "--yes", code=7)
-    assert "the file is of cluster elsewhere" in done.stderr
-    assert "do: --by time finds the offset by the time of its record" in done.stderr
+    assert "the file is of cluster elsewhere" in done.err
+    assert "do: --by time finds the offset by the time of its record" in done.err
     rows = kcli.items("import", str(file), "--group", "new", "--force", "--yes")
     assert [row["new"] for row in rows] == [20, 15, 2]
     assert rows[0]["note"].startswith("forced: the file is of cluster elsewhere")
     file.write_text(before)
     changed(file, topic_id="AAAAAAAAAAAAAAAAAAAAAQ")
     done = kcli("import", str(file), "--group", "other", "--yes", code=7)
-    assert "topic t was deleted and recreated since" in done.stderr
+    assert "topic t was deleted and recreated since" in done.err
     assert offsets(cluster, "other") == []
 
 
@@ -213,7 +202,7 @@ def test_several_times_of_one_partition_are_requested_one_after_the_other(
     for group in "abc":
         forget(cluster, group)
     done = kcli("import", str(file), "--by", "time", "--yes")
-    assert f"  to: the times in {file}\n" in done.stderr
+    assert f"  to: the times in {file}\n" in done.err
     assert [offsets(cluster, group) for group in "abc"] == [[3], [8], [12]]
     asked = [
         part.timestamp
@@ -226,14 +215,13 @@ def test_several_times_of_one_partition_are_requested_one_after_the_other(
 
 
 def test_the_file_may_come_from_stdin(cluster: FakeCluster, kcli: Kcli) -> None:
-    done = piped(kcli, "t 0 4\nt 2 5\n", "import", "-", "--group", "new", "--yes")
-    assert done.returncode == 0, done.stderr
-    assert "  to: the offsets in stdin\n" in done.stderr
+    done = kcli("import", "-", "--group", "new", "--yes", stdin="t 0 4\nt 2 5\n")
+    assert "  to: the offsets in stdin\n" in done.err
     assert offsets(cluster, "new") == [4, 5]
-    done = piped(kcli, "t,zero,4\n", "import", "-", "--group", "new", "--yes")
-    assert (done.returncode, "stdin cannot be read: line 1" in done.stderr) == (2, True)
-    done = piped(kcli, "t,0,3\n", "import", "-", "--group", "new")
-    assert (done.returncode, "confirmation required" in done.stderr) == (2, True)
+    done = kcli("import", "-", "--group", "new", "--yes", code=2, stdin="t,zero,4\n")
+    assert "stdin cannot be read: line 1" in done.err
+    done = kcli("import", "-", "--group", "new", code=2, stdin="t,0,3\n")
+    assert "confirmation required" in done.err
 
 
 @pytest.mark.parametrize(
@@ -251,12 +239,12 @@ def test_the_file_may_come_from_stdin(cluster: FakeCluster, kcli: Kcli) -> None:
 )
 def test_usage_of_import(arguments: tuple[str, ...], said: str, kcli: Kcli, file: Path) -> None:
     file.write_text("t,0,4\n")
-    assert said in kcli("import", str(file), *arguments, "--yes", code=2).stderr
+    assert said in kcli("import", str(file), *arguments, "--yes", code=2).err
     assert not kcli.journals()
 
 
 def test_a_file_that_is_not_there(kcli: Kcli) -> None:
-    assert "cannot read /no/such" in kcli("import", "/no/such", "--yes", code=2).stderr
+    assert "cannot read /no/such" in kcli("import", "/no/such", "--yes", code=2).err
 
 
 def test_groups_with_members_are_refused(cluster: FakeCluster, kcli: Kcli, file: Path) -> None:
@@ -272,10 +260,10 @@ def test_groups_with_members_are_refused(cluster: FakeCluster, kcli: Kcli, file:
         ):
             for extra in ("--dry-run", "--yes"):
                 done = kcli(*arguments, extra, code=7)
-                assert "Group state: Stable. Refused: " in done.stdout + done.stderr
-                assert "group g has members (1), it is Stable" in done.stderr
-                assert f"stop its members and try again{instead}\n" in done.stderr
-                assert "--wait" not in done.stderr
+                assert "Group state: Stable. Refused: " in done.out + done.err
+                assert "group g has members (1), it is Stable" in done.err
+                assert f"stop its members and try again{instead}\n" in done.err
+                assert "--wait" not in done.err
         kcli("copy", "g", "another", "--yes")  # from a live one
     assert offsets(cluster) == [20, 15, 2]
     assert offsets(cluster, "another") == [20, 15, 2]
@@ -304,9 +292,9 @@ def test_a_copy_has_offsets_metadata_and_leader_epochs(cluster: FakeCluster, kcl
     commit(cluster, "b", {T0: OffsetAndMetadata(1, "b's"), U0: OffsetAndMetadata(9)})
     before = committed(cluster, "b")
     done = kcli("copy", "g", "b", "--yes")
-    assert "Copy into group b on 127.0.0.1:" in done.stderr
-    assert "  to: the committed offsets of group g\n" in done.stderr
-    assert "Other topics of the group: untouched (1)." in done.stderr
+    assert "Copy into group b on 127.0.0.1:" in done.err
+    assert "  to: the committed offsets of group g\n" in done.err
+    assert "Other topics of the group: untouched (1)." in done.err
     assert committed(cluster, "b") == OLD | {U0: OffsetAndMetadata(9)}
     kcli("rewind", "b", "--undo", "--yes")
     assert committed(cluster, "b") == before
@@ -316,8 +304,8 @@ def test_a_copy_has_offsets_metadata_and_leader_epochs(cluster: FakeCluster, kcl
 
 
 def test_what_cannot_be_copied(cluster: FakeCluster, kcli: Kcli) -> None:
-    assert "group nobody does not exist" in kcli("copy", "nobody", "b", "--yes", code=1).stderr
-    assert "the same group" in kcli("copy", "g", "g", "--yes", code=2).stderr
+    assert "group nobody does not exist" in kcli("copy", "nobody", "b", "--yes", code=1).err
+    assert "the same group" in kcli("copy", "g", "g", "--yes", code=2).err
     kcli("copy", "g", code=2)
 
 
@@ -337,12 +325,12 @@ def test_what_cannot_be_copied(cluster: FakeCluster, kcli: Kcli) -> None:
 )
 def test_create(arguments: tuple[str, ...], expected: list[int], cluster: FakeCluster, kcli: Kcli) -> None:
     done = kcli("create", "new", *arguments, "--yes")
-    assert "Create group new on 127.0.0.1:" in done.stderr
-    assert "Group state: does not exist." in done.stderr
+    assert "Create group new on 127.0.0.1:" in done.err
+    assert "Group state: does not exist." in done.err
     assert offsets(cluster, "new") == expected
     again = kcli("create", "new", *arguments, "--yes", code=7)
-    assert "group new already exists" in again.stderr
-    assert "do: `kcli groups rewind new --to SPEC` moves them" in again.stderr
+    assert "group new already exists" in again.err
+    assert "do: `kcli groups rewind new --to SPEC` moves them" in again.err
     kcli("rewind", "new", "--undo", "--yes")
     assert offsets(cluster, "new") == []
 
@@ -354,7 +342,7 @@ def test_a_group_without_commits_may_be_there_already(cluster: FakeCluster, kcli
 
 
 def test_commits_of_any_topic_say_that_it_exists(cluster: FakeCluster, kcli: Kcli) -> None:
-    assert "already exists" in kcli("create", "g", "-t", "u", "--from", "3", "--dry-run", code=7).stderr
+    assert "already exists" in kcli("create", "g", "-t", "u", "--from", "3", "--dry-run", code=7).err
 
 
 @pytest.mark.parametrize(
@@ -372,7 +360,7 @@ def test_commits_of_any_topic_say_that_it_exists(cluster: FakeCluster, kcli: Kcl
     ],
 )
 def test_what_cannot_be_created(arguments: tuple[str, ...], code: int, said: str, kcli: Kcli) -> None:
-    assert said in kcli("create", *arguments, "--yes", code=code).stderr
+    assert said in kcli("create", *arguments, "--yes", code=code).err
 
 
 def test_what_changes_nothing_offers_no_undo(cluster: FakeCluster, kcli: Kcli, file: Path) -> None:
@@ -391,7 +379,7 @@ def test_what_changes_nothing_offers_no_undo(cluster: FakeCluster, kcli: Kcli, f
         ("import", str(file.with_suffix(".ndjson"))),
         ("copy", "g", "h"),
     ):
-        done = kcli(*arguments, "--yes").stderr
+        done = kcli(*arguments, "--yes").err
         assert "Nothing will change, and there will be nothing to undo." in done, arguments
         assert "nothing has changed" in done
         assert "ndo with" not in done

@@ -21,12 +21,12 @@ from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from tests.batches import batch_of
 from tests.cli.errors.typing_remedies import type_remedy
-from tests.command import KCLI, environment, kcli, ok, run, start
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
 from tests.fake.script import FOREVER
+from tests.run import KCLI, environment, kcli, ok, run, start
 
 QUESTIONS = (
     ListGroupsRequest,

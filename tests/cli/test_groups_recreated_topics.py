@@ -51,11 +51,9 @@ def test_an_undo_refuses_the_partitions_of_a_recreated_topic_by_name_and_restore
     done = groups("rewind", "g", "--undo", "--yes", code=6)
     assert committed(cluster) == {U0: OffsetAndMetadata(18)}
     for each in (T0, T1):
-        assert (
-            f"{each}: the offset is not one of this topic: topic t was deleted and recreated" in done.stdout
-        )
-    assert "warning: t-0 and 1 more refused: topic t was deleted and recreated since" in done.stderr
-    assert "leave it out with --exclude-topic t; --to earliest, or a time, sets offsets" in done.stderr
+        assert f"{each}: the offset is not one of this topic: topic t was deleted and recreated" in done.out
+    assert "warning: t-0 and 1 more refused: topic t was deleted and recreated since" in done.err
+    assert "leave it out with --exclude-topic t; --to earliest, or a time, sets offsets" in done.err
 
 
 def test_the_remedies_of_a_refused_undo_work(cluster: FakeCluster, groups: Kcli) -> None:
@@ -107,7 +105,7 @@ def test_a_topic_that_is_recreated_between_plan_and_commit_gets_no_offset(
 
 
 def export(groups: Kcli, path: Path, form: str) -> None:
-    path.write_text(groups("export", "g", "--format", form).stdout)
+    path.write_text(groups("export", "g", "--format", form).out)
 
 
 def test_a_file_with_topic_ids_is_not_imported_into_a_recreated_topic(
@@ -116,8 +114,8 @@ def test_a_file_with_topic_ids_is_not_imported_into_a_recreated_topic(
     export(groups, tmp_path / "file", "ndjson")
     recreate(cluster)
     done = groups("import", str(tmp_path / "file"), "--yes", code=6)
-    assert "t-0: the offset of the file is not one of this topic: topic t was deleted and rec" in done.stdout
-    assert "--by time finds the offset by the time of its record" in done.stderr
+    assert "t-0: the offset of the file is not one of this topic: topic t was deleted and rec" in done.out
+    assert "--by time finds the offset by the time of its record" in done.err
     assert committed(cluster) == {U0: OffsetAndMetadata(18)}
 
 
@@ -128,7 +126,7 @@ def test_a_file_with_topic_ids_is_no_target_of_a_rewind_of_a_recreated_topic(
     recreate(cluster)
     commit(cluster, "g", {T0: OffsetAndMetadata(1), U0: OffsetAndMetadata(1)})
     done = groups("rewind", "g", "--from-file", str(tmp_path / "file"), "--yes", code=6)
-    assert "t-0: the offset is not one of this topic: topic t was deleted and recreated" in done.stdout
+    assert "t-0: the offset is not one of this topic: topic t was deleted and recreated" in done.out
     assert offsets(cluster) == [1, 18]
 
 

@@ -20,12 +20,12 @@ from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, Record, TopicPartition
 from tests.batches import batch_of
 from tests.cli.errors.typing_remedies import type_remedy
-from tests.command import KCLI, run
 from tests.committing import MINUTE, STAMP, Kcli, commit, committed, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.knobs import Hold
 from tests.fake.script import FOREVER
+from tests.run import KCLI, run
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 OLD = {T0: OffsetAndMetadata(20, "by hand", 0), T1: OffsetAndMetadata(15), T2: OffsetAndMetadata(20, "", 0)}
@@ -57,7 +57,7 @@ def plain(request: OffsetFetchRequest) -> bool:
 def test_the_dry_run_prints_the_plan_and_changes_nothing(cluster: FakeCluster, rewind: Kcli) -> None:
     when = f"@{STAMP + 5 * MINUTE}"
     done = rewind("g", "--to", when, "--dry-run")
-    lines = done.stdout.splitlines()
+    lines = done.out.splitlines()
     assert lines[0].startswith("Rewind group g on 127.0.0.1:")
     assert lines[1] == "  to: 2023-11-14T22:18:20Z (2023-11-14 23:18:20 +01:00)".replace(
         "2023-11-14 23", "23"
@@ -100,9 +100,9 @@ def test_without_a_terminal_and_without_yes_the_plan_is_shown_and_nothing_done(
 ) -> None:
     """"""
     done = rewind("g", "--to", "earliest", code=2)
-    assert done.stdout == ""
-    assert "Rewind group g" in done.stderr
-    assert "confirmation required, and there is no terminal: Proceed?" in done.stderr
+    assert done.out == ""
+    assert "Rewind group g" in done.err
+    assert "confirmation required, and there is no terminal: Proceed?" in done.err
     assert offsets(cluster) == [20, 15, 20]
     planned = rewind.items("g", "--to", "earliest", "--dry-run")
     reported = rewind.items("g", "--to", "earliest", "--yes")
@@ -115,8 +115,8 @@ def test_without_a_terminal_and_without_yes_the_plan_is_shown_and_nothing_done(
 def test_a_rewind_is_journalled_read_back_and_undone_and_redone(cluster: FakeCluster, rewind: Kcli) -> None:
     before = committed(cluster)
     done = rewind("g", "--to", "earliest", "--yes")
-    assert [line.split()[-1] for line in done.stdout.splitlines()[1:]] == ["-"] * 3
-    assert "group g: 3 partitions set and read back; undo with: kcli groups rewind g --undo=" in done.stderr
+    assert [line.split()[-1] for line in done.out.splitlines()[1:]] == ["-"] * 3
+    assert "group g: 3 partitions set and read back; undo with: kcli groups rewind g --undo=" in done.err
     (journal,) = rewind.journals()
     assert stat.S_IMODE(journal.stat().st_mode) == 0o600
     assert stat.S_IMODE(journal.parent.stat().st_mode) == 0o700
@@ -141,7 +141,7 @@ def test_undo_deletes_commits_that_were_not_there(cluster: FakeCluster, rewind: 
     assert [row["note"] for row in rows] == [None, "no commit before", "no commit before"]
     assert offsets(cluster, "h") == [20, 20, 20]
     done = rewind("h", "--undo", "--yes")
-    assert "The commits of 2 partitions will be deleted." in done.stderr
+    assert "The commits of 2 partitions will be deleted." in done.err
     assert committed(cluster, "h") == {T0: OffsetAndMetadata(3)}
     rewind("h", "--undo", "--yes")
     assert offsets(cluster, "h") == [20, 20, 20]
@@ -161,12 +161,12 @@ def test_undo_reverts_the_last_commit_of_a_group_and_redo_restores_it(
 
 
 def test_undo_of_what_is_not_there_is_1_and_of_another_group_2(cluster: FakeCluster, rewind: Kcli) -> None:
-    assert "no rewind of group g" in rewind("g", "--undo", code=1).stderr
+    assert "no rewind of group g" in rewind("g", "--undo", code=1).err
     rewind("g", "--to", "earliest", "--yes")
     (journal,) = rewind.journals()
-    said = rewind("u", f"--undo={journal.stem}", code=2).stderr
+    said = rewind("u", f"--undo={journal.stem}", code=2).err
     assert "is of group g" in said
-    unjudged = rewind("g", f"--check={journal.stem}", code=7).stderr
+    unjudged = rewind("g", f"--check={journal.stem}", code=7).err
     type_remedy("see what is committed now: `kcli groups describe g --offsets`", unjudged, cluster.bootstrap)
     type_remedy(
         f"`kcli groups rewind g --undo={journal.stem}`", said, cluster.bootstrap, state=str(rewind.state)
@@ -212,7 +212,7 @@ def test_to_another_groups_offsets_and_those_of_a_file(
     rows = rewind.items("g", "--from-file", str(file), "--execute")
     assert [(row["new"], row["note"]) for row in rows] == [(9, None), (20, "clamped to log end")]
     assert offsets(cluster) == [9, 3, 20]
-    exported = rewind("g", "other", "--to", "earliest", "--topic", "t:0", "--export").stdout
+    exported = rewind("g", "other", "--to", "earliest", "--topic", "t:0", "--export").out
     assert exported == "g,t,0,0\nother,t,0,0\n"
     assert offsets(cluster) == [9, 3, 20]
     file.write_text(exported)
@@ -222,15 +222,15 @@ def test_to_another_groups_offsets_and_those_of_a_file(
 
 def test_topics_must_be_named_where_there_are_several(cluster: FakeCluster, rewind: Kcli) -> None:
     commit(cluster, "g", {TopicPartition("u", 0): OffsetAndMetadata(5)})
-    assert "it has committed offsets of t, u" in rewind("g", "--to", "earliest", "--yes", code=2).stderr
+    assert "it has committed offsets of t, u" in rewind("g", "--to", "earliest", "--yes", code=2).err
     done = rewind("g", "--to", "earliest", "--topic", "u", "--yes")
-    assert "Other topics of the group: untouched (1)." in done.stderr
+    assert "Other topics of the group: untouched (1)." in done.err
     rewind("g", "--to", "7", "--exclude-topic", "u", "--yes")
     assert offsets(cluster) == [7, 7, 7, 0]
     rewind("g", "--to", "8", "--all-topics", "--yes")
     assert offsets(cluster) == [8, 8, 8, 8]
     done = rewind("g", "--to", "9", "--exclude-topic", "uu", "--yes", code=1)
-    assert "--exclude-topic uu excludes nothing" in done.stderr
+    assert "--exclude-topic uu excludes nothing" in done.err
     assert offsets(cluster) == [8, 8, 8, 8]
 
 
@@ -258,16 +258,14 @@ def test_topics_must_be_named_where_there_are_several(cluster: FakeCluster, rewi
     ],
 )
 def test_usage(arguments: tuple[str, ...], said: str, rewind: Kcli) -> None:
-    assert said in rewind(*arguments, code=2).stderr
+    assert said in rewind(*arguments, code=2).err
 
 
 def test_what_does_not_exist(cluster: FakeCluster, rewind: Kcli) -> None:
-    assert (
-        "group nobody does not exist" in rewind("nobody", "--to", "1", "--topic", "t", "--yes", code=1).stderr
-    )
+    assert "group nobody does not exist" in rewind("nobody", "--to", "1", "--topic", "t", "--yes", code=1).err
     rewind("nobody", "g", "--to", "1", "--yes", code=6)
     assert offsets(cluster) == [1, 1, 1]
-    assert "topic x does not exist" in rewind("g", "--to", "1", "--topic", "x", "--yes", code=1).stderr
+    assert "topic x does not exist" in rewind("g", "--to", "1", "--topic", "x", "--yes", code=1).err
     rows = rewind.items("g", "--to", "2", "--topic", "t:2-3", "--yes", code=6)
     assert [(row["status"], row["note"]) for row in rows] == [
         ("done", None),
@@ -275,12 +273,12 @@ def test_what_does_not_exist(cluster: FakeCluster, rewind: Kcli) -> None:
     ]
     assert offsets(cluster) == [1, 1, 2]
     done = rewind("g", "--to", "2", "--topic", "t:3", "--yes", code=1)
-    assert "refused: the topic has 3 partitions, numbered from 0" in done.stderr
-    assert "kcli: topic t has no partition 3\n" in done.stderr
+    assert "refused: the topic has 3 partitions, numbered from 0" in done.err
+    assert "kcli: topic t has no partition 3\n" in done.err
     rewind("g", "--to", "2", "--topic", "t:3", "--dry-run", code=1)
     assert (
         "kcli: t-3 and 1 more do not exist\n"
-        in rewind("g", "--to", "2", "--topic", "t:3-4", "--yes", code=1).stderr
+        in rewind("g", "--to", "2", "--topic", "t:3-4", "--yes", code=1).err
     )
 
 
@@ -310,14 +308,14 @@ def test_a_group_with_members_is_refused_and_they_are_named(cluster: FakeCluster
     with member(cluster):
         for extra in ("--dry-run", "--yes"):
             done = rewind("g", "--to", "earliest", extra, code=7)
-            assert "Group state: Stable. Refused: " in done.stdout + done.stderr
-            assert "group g has members (1), it is Stable" in done.stderr
-            assert "reader at 127.0.0.1" in done.stderr
+            assert "Group state: Stable. Refused: " in done.out + done.err
+            assert "group g has members (1), it is Stable" in done.err
+            assert "reader at 127.0.0.1" in done.err
         assert offsets(cluster) == [20, 15, 20]
         assert not rewind.journals()
         done = rewind("g", "--to", "earliest", "--yes", "--wait=300ms", code=7)
-        assert "do: stop its members; or wait longer, as in --wait=1h" in done.stderr
-        assert "waiting until g has no members" in done.stderr
+        assert "do: stop its members; or wait longer, as in --wait=1h" in done.err
+        assert "waiting until g has no members" in done.err
 
 
 def test_wait_continues_when_the_last_member_has_left(cluster: FakeCluster, rewind: Kcli) -> None:
@@ -394,7 +392,7 @@ def test_of_two_rewinds_at_once_one_wins(cluster: FakeCluster, rewind: Kcli) -> 
     with rewind.start("g", "--to", "earliest", "--yes") as first:
         hold.wait()
         second = rewind("g", "--to", "7", "--yes", code=7)
-        assert "another kcli process is rewinding group g" in second.stderr
+        assert "another kcli process is rewinding group g" in second.err
         hold.release()
         first.communicate(timeout=30)
     assert first.returncode == 0
@@ -444,9 +442,9 @@ def test_a_broker_that_stores_no_metadata_is_not_another_client(cluster: FakeClu
     """As tansu: the offsets are as requested, and there is no mark."""
     cluster.replace(OffsetFetchRequest, without_metadata)
     done = rewind("g", "--to", "earliest", "--yes", "-o", "json")
-    assert "overwritten" not in done.stderr
-    assert "group g: the broker keeps no metadata of commits; the offsets are as requested" in done.stderr
-    found = json.loads(done.stdout)["items"]
+    assert "overwritten" not in done.err
+    assert "group g: the broker keeps no metadata of commits; the offsets are as requested" in done.err
+    found = json.loads(done.out)["items"]
     assert [(row["status"], row["found"], row["note"]) for row in found] == [
         ("done", 0, "set, without its metadata")
     ] * 3
@@ -465,12 +463,12 @@ def test_metadata_of_an_application_that_is_lost_is_an_error(cluster: FakeCluste
     before = len(cluster.seen(OffsetCommitRequest))
     cluster.replace(OffsetFetchRequest, after_the_commit)
     done = rewind("g", "--to", "earliest", "--yes", "-o", "json", code=6)
-    assert '"what": "the metadata of 1 commit of group g is lost"' in done.stderr
-    assert [(row["status"], row["reason"]) for row in json.loads(done.stdout)["items"]] == [
+    assert '"what": "the metadata of 1 commit of group g is lost"' in done.err
+    assert [(row["status"], row["reason"]) for row in json.loads(done.out)["items"]] == [
         ("failed", "metadata_lost"), ("done", None), ("done", None),
     ]  # fmt: skip
-    assert "the new offset of t-0 as requested, without its metadata" in done.stderr
-    assert "overwritten" not in done.stderr
+    assert "the new offset of t-0 as requested, without its metadata" in done.err
+    assert "overwritten" not in done.err
     assert offsets(cluster) == [0, 0, 0]
 
 
@@ -480,8 +478,8 @@ def test_metadata_that_the_broker_refuses_fails_its_partition_alone(
 ) -> None:
     cluster.fail(OffsetCommitRequest, Code.OFFSET_METADATA_TOO_LARGE, where=T0)
     done = rewind("g", "--to", "earliest", "--yes", code=6)
-    assert "OFFSET_METADATA_TOO_LARGE" in done.stderr
-    assert "2 partitions set and read back, 1 failed" in done.stderr
+    assert "OFFSET_METADATA_TOO_LARGE" in done.err
+    assert "2 partitions set and read back, 1 failed" in done.err
     assert offsets(cluster) == [20, 0, 0]
     rewind("g", "--undo", "--yes")
     assert offsets(cluster) == [20, 15, 20]
@@ -527,8 +525,8 @@ def test_a_full_disk_does_not_hide_how_to_undo_it(cluster: FakeCluster, rewind: 
 def test_a_broker_that_is_silent_is_named(cluster: FakeCluster, rewind: Kcli) -> None:
     cluster.drop(OffsetFetchRequest, "skip", times=FOREVER)
     done = rewind("g", "--to", "1", "--yes", "--timeout", "1s", code=3)
-    assert f"why: no response from {cluster.bootstrap} (node 1) in time" in done.stderr
-    assert "wait longer with --timeout" in done.stderr
+    assert f"why: no response from {cluster.bootstrap} (node 1) in time" in done.err
+    assert "wait longer with --timeout" in done.err
 
 
 def test_a_lost_answer_is_no_failure(cluster: FakeCluster, rewind: Kcli) -> None:
@@ -542,7 +540,7 @@ def test_a_journal_that_cannot_be_written_keeps_everything_as_it_is(
 ) -> None:
     (tmp_path / "state").write_text("in the way")
     done = rewind("g", "--to", "earliest", "--yes", code=1)
-    assert "cannot create the directory" in done.stderr
+    assert "cannot create the directory" in done.err
     assert offsets(cluster) == [20, 15, 20]
 
 
@@ -552,14 +550,14 @@ def test_a_journal_that_cannot_be_written_keeps_everything_as_it_is(
 @pytest.mark.case("O8")
 def test_a_time_after_the_last_record_goes_to_the_end_and_says_so(cluster: FakeCluster, rewind: Kcli) -> None:
     done = rewind("g", "--to", f"@{STAMP + 60 * MINUTE}", "--dry-run")
-    notes = [line.split("   ")[-1].strip() for line in done.stdout.splitlines()[3:6]]
+    notes = [line.split("   ")[-1].strip() for line in done.out.splitlines()[3:6]]
     assert notes == [
         "no record since; stays at end",
         "no record since; goes to end",
         "no record since; stays at end",
     ]
-    assert "RECORDS SKIPPED" in done.stdout
-    assert "at most 5 records will be skipped (4m of data)" in done.stdout
+    assert "RECORDS SKIPPED" in done.out
+    assert "at most 5 records will be skipped (4m of data)" in done.out
 
 
 @pytest.mark.case("O8")
@@ -586,9 +584,9 @@ def test_a_rewind_by_a_number_counts_offsets_and_says_so(cluster: FakeCluster, r
     assert len(cluster.log("compacted", 0).records()) == 3
     commit(cluster, "c", {TopicPartition("compacted", 0): OffsetAndMetadata(20)})
     done = rewind("c", "--to", "-16", "--dry-run")
-    assert "  to: 16 offsets back from the commit\n" in done.stdout
-    assert "at most 16 records will be read again (14m of data)" in done.stdout  # two: 5 and 19
-    assert "The change counts offsets, not records." in done.stdout
+    assert "  to: 16 offsets back from the commit\n" in done.out
+    assert "at most 16 records will be read again (14m of data)" in done.out  # two: 5 and 19
+    assert "The change counts offsets, not records." in done.out
 
 
 @pytest.mark.case("O9")
@@ -602,7 +600,7 @@ def test_markers_of_transactions_are_offsets_too(cluster: FakeCluster, rewind: K
         producer.commit_transaction()
     commit(cluster, "p", {TopicPartition("paid", 0): OffsetAndMetadata(6)})
     done = rewind("p", "--to", "-6", "--dry-run")
-    assert "at most 6 records will be read again (4m of data). The change counts offsets" in done.stdout
+    assert "at most 6 records will be read again (4m of data). The change counts offsets" in done.out
 
 
 def test_an_interrupted_rewind_reports_how_to_undo_it(cluster: FakeCluster, rewind: Kcli) -> None:
@@ -665,7 +663,7 @@ def test_group_may_be_repeated_and_is_the_same_as_a_name(cluster: FakeCluster, r
     done = rewind(
         "g", "--group", "h", "--group", "g", "--to-earliest", "--topic", "t", "--execute", "-o", "json"
     )
-    assert {item["group"] for item in json.loads(done.stdout)["items"]} == {"g", "h"}
+    assert {item["group"] for item in json.loads(done.out)["items"]} == {"g", "h"}
 
 
 def test_all_groups_are_those_that_have_committed_something_there(cluster: FakeCluster, rewind: Kcli) -> None:
@@ -674,10 +672,10 @@ def test_all_groups_are_those_that_have_committed_something_there(cluster: FakeC
     done = rewind(
         "--all-groups", "--reset-offsets", "--to-earliest", "--topic", "t", "--execute", "-o", "json"
     )
-    assert {item["group"] for item in json.loads(done.stdout)["items"]} == {"g", "h"}
+    assert {item["group"] for item in json.loads(done.out)["items"]} == {"g", "h"}
     assert committed(cluster, "elsewhere")[TopicPartition("u", 0)].offset == 3
     none = rewind("--all-groups", "--to-earliest", "--topic", "unread", "--execute")
-    assert (none.returncode, none.stdout) == (0, "")
+    assert (none.returncode, none.out) == (0, "")
     assert "nothing to rewind" in none.stderr
 
 
@@ -685,12 +683,12 @@ def test_all_groups_are_those_that_have_committed_something_there(cluster: FakeC
 def test_all_groups_excludes_options_for_single_groups(more: tuple[str, ...], rewind: Kcli) -> None:
     target = () if more == ("--undo",) else ("--to", "earliest")
     done = rewind("--all-groups", *target, *more, "--yes", code=2)
-    assert "--all-groups with" in done.stderr
+    assert "--all-groups with" in done.err
 
 
 def test_an_empty_journal_says_so(rewind: Kcli) -> None:
     done = rewind("--journal")
-    assert "no rewind of this cluster was made from this machine" in done.stderr
+    assert "no rewind of this cluster was made from this machine" in done.err
 
 
 # --- what is said of an undo, and of values behind a blank ------------------------------------------------
@@ -699,9 +697,9 @@ def test_an_empty_journal_says_so(rewind: Kcli) -> None:
 def test_no_undo_is_offered_where_nothing_will_change(cluster: FakeCluster, rewind: Kcli) -> None:
     for flag in ("--dry-run", "--yes"):
         done = rewind("g", "--to", "current", flag)
-        assert "there will be nothing to undo" in done.stdout + done.stderr
-        assert "Undo afterwards" not in done.stdout + done.stderr
-        assert "--undo" not in done.stdout + done.stderr
+        assert "there will be nothing to undo" in done.out + done.err
+        assert "Undo afterwards" not in done.out + done.err
+        assert "--undo" not in done.out + done.err
     assert not rewind.journals()
 
 
@@ -712,16 +710,16 @@ def test_nobody_is_asked_where_nothing_will_change(
     """No confirmation is due, so there need be no terminal; nothing is committed, and what was read confirms it."""
     before = len(cluster.seen(OffsetCommitRequest))
     done = rewind("g", "--to", "current", *more)
-    assert "Proceed?" not in done.stderr
-    assert ("nothing is to be changed: group g is as requested" in done.stderr) is ("-q" not in more)
-    assert done.stdout.count("unchanged") == len(offsets(cluster))
+    assert "Proceed?" not in done.err
+    assert ("nothing is to be changed: group g is as requested" in done.err) is ("-q" not in more)
+    assert done.out.count("unchanged") == len(offsets(cluster))
     assert len(cluster.seen(OffsetCommitRequest)) == before
     assert not rewind.journals()
 
 
 def test_a_question_follows_where_one_partition_changes(cluster: FakeCluster, rewind: Kcli) -> None:
     done = rewind("g", "--to", "20", "--topic", "t", code=2)
-    assert "confirmation required" in done.stderr
+    assert "confirmation required" in done.err
 
 
 def test_no_undo_is_left_on_offer_after_a_refusal(cluster: FakeCluster, rewind: Kcli) -> None:
@@ -747,7 +745,7 @@ def test_no_undo_is_left_on_offer_after_a_refusal(cluster: FakeCluster, rewind: 
 )
 def test_a_value_behind_a_blank_is_no_group(rewind: Kcli, words: tuple[str, str], meant: str) -> None:
     done = rewind("g", "--to", "1", *words, code=2)
-    assert f"did you mean {meant}?" in done.stderr
+    assert f"did you mean {meant}?" in done.err
 
 
 def test_a_group_with_such_a_name_is_given_before_the_flag(cluster: FakeCluster, rewind: Kcli) -> None:
@@ -759,6 +757,6 @@ def test_a_group_with_such_a_name_is_given_before_the_flag(cluster: FakeCluster,
 def test_names_are_checked_before_members_are_waited_for(cluster: FakeCluster, rewind: Kcli) -> None:
     with member(cluster):
         done = rewind("g", "gg", "--to", "1", "--yes", "--wait", code=1)
-    assert "group gg does not exist" in done.stderr
-    assert "did you mean g?" in done.stderr
-    assert "waiting" not in done.stderr
+    assert "group gg does not exist" in done.err
+    assert "did you mean g?" in done.err
+    assert "waiting" not in done.err

@@ -19,11 +19,11 @@ from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.attendance import PROMPT
 from kcli.flows.rewind.journal import Journals
-from tests.command import KCLI
 from tests.committing import Kcli, commit, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.rewinding import QUICK, Others, others, wait_for, wait_until_settled
+from tests.run import KCLI
 
 PARTITIONS = 3
 CLASSIC: dict[str, Any] = {"partition_assignment_strategy": "cooperative-sticky"}
@@ -108,7 +108,7 @@ def by_one_record(cluster: FakeCluster, rewind: Kcli, *undo: str) -> None:
 @BOTH
 def test_an_undo_is_a_live_rewind_too(cluster: FakeCluster, rewind: Kcli, kind: dict[str, Any]) -> None:
     with reading(cluster, kind):
-        shown = rewind("g", "--to", "5", "--live", "--yes").stderr
+        shown = rewind("g", "--to", "5", "--live", "--yes").err
         undo = shown[shown.index("--undo=") :].split()
         wait_for(lambda: settled(cluster))
         read_one_more(cluster)
@@ -121,7 +121,7 @@ def test_a_dry_run_has_no_effect_on_members(cluster: FakeCluster, rewind: Kcli, 
         joined = len(cluster.seen(JoinGroupRequest))
         generation = cluster.group_generation("g")
         for flag in ("--live", "--hold"):
-            shown = rewind("g", "--to", "5", flag, "--dry-run").stdout
+            shown = rewind("g", "--to", "5", flag, "--dry-run").out
             assert (
                 "Group state: Stable, 2 members. Undo afterwards with: kcli groups rewind g --undo --live"
                 in shown
@@ -134,7 +134,7 @@ def test_a_dry_run_has_no_effect_on_members(cluster: FakeCluster, rewind: Kcli, 
 
 def test_without_live_a_group_with_members_is_refused_with_a_hint(cluster: FakeCluster, rewind: Kcli) -> None:
     with reading(cluster, CLASSIC):
-        refused = rewind("g", "--to", "5", "--yes", code=7).stderr
+        refused = rewind("g", "--to", "5", "--yes", code=7).err
         assert "as it runs with --live" in refused
         assert offsets(cluster) == [20] * PARTITIONS
 
@@ -149,7 +149,7 @@ def test_what_was_not_committed_before_cannot_be_taken_back_while_the_group_runs
         assert "null" in text
         journal.write_text(text)
         wait_for(lambda: settled(cluster))
-        refused = rewind("g", "--undo", "--live", "--yes", code=7).stderr
+        refused = rewind("g", "--undo", "--live", "--yes", code=7).err
         assert "brokers keep the commits of topics that a group reads" in refused
 
 
@@ -160,7 +160,7 @@ def test_a_kafka_streams_application_is_refused(cluster: FakeCluster, rewind: Kc
 
     with reading(cluster, CLASSIC):
         cluster.replace(DescribeGroupsRequest, streams)
-        refused = rewind("g", "--to", "5", "--live", "--yes", code=7).stderr
+        refused = rewind("g", "--to", "5", "--live", "--yes", code=7).err
         assert "Kafka Streams" in refused
         assert "kafka-streams-application-reset" in refused
 
@@ -174,7 +174,7 @@ def test_a_group_that_may_not_be_joined_continues_as_before(
         code = Code.GROUP_AUTHORIZATION_FAILED
         for api in (JoinGroupRequest, ConsumerGroupHeartbeatRequest):
             cluster.fail(api, *[code] * 9, top=True, when=lambda r: r.member_id not in known)
-        assert "GROUP_AUTHORIZATION_FAILED" in rewind("g", "--to", "5", "--live", "--yes", code=4).stderr
+        assert "GROUP_AUTHORIZATION_FAILED" in rewind("g", "--to", "5", "--live", "--yes", code=4).err
         cluster.heal()
         wait_for(lambda: settled(cluster))
         assert not rewind.journals()
@@ -213,7 +213,7 @@ def test_of_two_on_one_machine_the_second_does_not_disturb_the_members(
         generation = cluster.group_generation("g")
         folder = rewind.journals()[0].parent
         with Journals("fake-kafka-cluster-id0", folder.parent).locked(["g"]):
-            refused = rewind("g", "--to", "7", flag, "--yes", code=7).stderr
+            refused = rewind("g", "--to", "7", flag, "--yes", code=7).err
         assert "another kcli process is rewinding group g" in refused
         assert cluster.group_generation("g") == generation
 
@@ -237,16 +237,16 @@ def test_unknown_exits_with_6_and_check_resolves_it(
         (journal,) = rewind.journals()
         assert (
             "offsets of group g set and read back, 2 of 2 members are back; watching their commits for up to 2s"
-            in done.stderr
+            in done.err
         )
         assert (
             "3 of 3 partitions of group g were set, but whether they are read from there is not known"
-            in done.stderr
+            in done.err
         )
-        assert "no member has committed an offset for it in" in done.stderr
-        assert f"kcli groups rewind g --check {journal.stem}" in done.stderr
-        assert done.stdout.count('"status":"unknown"') == 3
-        again = rewind("g", "--check", journal.stem, "--watch=1s", code=6).stderr
+        assert "no member has committed an offset for it in" in done.err
+        assert f"kcli groups rewind g --check {journal.stem}" in done.err
+        assert done.out.count('"status":"unknown"') == 3
+        again = rewind("g", "--check", journal.stem, "--watch=1s", code=6).err
         assert "cannot be read from __consumer_offsets" in again
         (listed,) = rewind.items("--journal")
         assert listed["status"] == "unknown"
@@ -271,10 +271,10 @@ def test_only_the_partitions_of_a_member_that_does_not_come_back_are_open(
             wait_until_settled(cluster, "g", 3)
             late.stall(1)
             done = rewind("g", "--to", "5", "--live", "--yes", "--watch=4s", code=6)
-            lines = [line.split() for line in done.stdout.splitlines()[1:]]
+            lines = [line.split() for line in done.out.splitlines()[1:]]
             assert sorted(line[6] for line in lines) == ["done", "done", "unknown"]
-            assert "slow owned it and did not rejoin within" in done.stderr
-            assert "1 of 3 members has not rejoined so far: slow at" in done.stderr
+            assert "slow owned it and did not rejoin within" in done.err
+            assert "1 of 3 members has not rejoined so far: slow at" in done.err
         assert group.failures == []
 
 
@@ -332,7 +332,7 @@ def test_ctrl_c_while_it_is_watched_reports_what_is_known(cluster: FakeCluster, 
 def test_what_makes_no_sense_is_refused_before_anything_is_done(
     cluster: FakeCluster, rewind: Kcli, arguments: tuple[str, ...], said: str
 ) -> None:
-    assert said in rewind(*arguments, code=2).stderr
+    assert said in rewind(*arguments, code=2).err
     assert cluster.seen(DescribeGroupsRequest) == []
 
 
@@ -340,8 +340,8 @@ def test_a_rewind_without_live_has_nothing_to_be_checked(cluster: FakeCluster, r
     commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(9)})
     rewind("g", "--to", "5", "--topic", "t:0", "--yes")
     (journal,) = rewind.journals()
-    assert "only rewinds with --live" in rewind("g", "--check", journal.stem, code=7).stderr
-    assert "there is no journal x" in rewind("g", "--check", "x", code=1).stderr
+    assert "only rewinds with --live" in rewind("g", "--check", journal.stem, code=7).err
+    assert "there is no journal x" in rewind("g", "--check", "x", code=1).err
 
 
 # --- --hold --------------------------------------------------------------------------------------------
@@ -410,7 +410,7 @@ def test_a_group_that_was_held_for_nothing_continues_where_it_was(
 
 def test_where_no_broker_responds_no_completion_waits(cluster: FakeCluster, rewind: Kcli) -> None:
     with reading(cluster, MODERN):
-        assert "confirmation required" in rewind("g", "--to", "5", "--hold", code=2).stderr
+        assert "confirmation required" in rewind("g", "--to", "5", "--hold", code=2).err
         assert cluster.seen(LeaveGroupRequest) == []
 
 
@@ -418,7 +418,7 @@ def test_a_classic_group_with_unknown_rebalance_timeouts_is_not_held(
     cluster: FakeCluster, rewind: Kcli
 ) -> None:
     with reading(cluster, CLASSIC):
-        refused = rewind("g", "--to", "5", "--hold", "--yes", code=7).stderr
+        refused = rewind("g", "--to", "5", "--hold", "--yes", code=7).err
         assert "__consumer_offsets" in refused
         assert cluster.seen(LeaveGroupRequest) == []
         wait_for(lambda: settled(cluster))
@@ -431,9 +431,9 @@ def test_a_group_without_members_is_not_rewound_as_if_it_had_been_held(
     commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(9)})
     done = rewind("g", "--to", "5", "--hold", *more, code=7 if more else 2)
     if more:
-        assert "Rewind group g" in done.stderr + done.stdout, "the plan is shown"
-        assert "group g has no members to hold" in done.stderr
-        assert "leave --hold out" in done.stderr
+        assert "Rewind group g" in done.err + done.out, "the plan is shown"
+        assert "group g has no members to hold" in done.err
+        assert "leave --hold out" in done.err
     assert offsets(cluster) == [9]
     rewind("g", "--to", "5", "--live", "--yes")
     assert offsets(cluster) == [5] * PARTITIONS

@@ -10,8 +10,7 @@ from kcli.docgen.describe import sentence, walk
 from kcli.docgen.environment import ENVIRONMENT
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.docgen.topics import TOPICS
-from tests.command import KCLI, environment
-from tests.in_process import kcli
+from tests.run import KCLI, environment, kcli
 from tests.terminal import Terminal
 
 DOCS = {" ".join(doc.path): doc for doc in walk(cli, "kcli")}

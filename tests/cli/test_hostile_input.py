@@ -13,7 +13,7 @@ import pytest
 
 from tests.fake.cluster import FakeCluster
 from tests.hostile.bombs import MIB, measured
-from tests.in_process import kcli as kcli_here
+from tests.run import kcli
 
 pytestmark = pytest.mark.case("C7")
 
@@ -50,7 +50,7 @@ def test_nested_input_is_one_bad_line(cluster: FakeCluster, tmp_path: Path, name
     file, failed, before = tmp_path / "in", tmp_path / "failed", len(stored(cluster))
     file.write_bytes(b"\n".join((GOOD[kind], bad, GOOD[kind], b"")))
     line = ["produce", "t", str(file), *WAYS[kind], "--failed", str(failed)]
-    done = kcli_here(*line, bootstrap=cluster.bootstrap)
+    done = kcli(*line, bootstrap=cluster.bootstrap)
     kept = failed.read_text().splitlines() if failed.exists() else []
     assert "Traceback" not in done.err
     assert "internal error" not in done.err
@@ -104,7 +104,7 @@ def test_a_size_that_lies_ends_the_input_there(
 ) -> None:
     file, before = tmp_path / "in", len(stored(cluster))
     file.write_bytes(b"\0\0\0\4good" + size + b"xyz")
-    done = kcli_here("produce", "t", str(file), *way, bootstrap=cluster.bootstrap)
+    done = kcli("produce", "t", str(file), *way, bootstrap=cluster.bootstrap)
     assert done.code == 6, done.err
     assert f"line 2 of {file}" in done.err
     assert f"{int.from_bytes(size):,} bytes" in done.err
@@ -115,7 +115,7 @@ def test_a_size_that_lies_ends_the_input_there(
 def test_a_negative_size_is_named(cluster: FakeCluster, tmp_path: Path, way: list[str]) -> None:
     file, before = tmp_path / "in", len(stored(cluster))
     file.write_bytes(b"\0\0\0\4good\x80\0\0\0xyz")
-    done = kcli_here("produce", "t", str(file), *way, bootstrap=cluster.bootstrap)
+    done = kcli("produce", "t", str(file), *way, bootstrap=cluster.bootstrap)
     assert done.code == 6, done.err
     assert "record 2 of the input" in done.err
     assert "-2147483648" in done.err

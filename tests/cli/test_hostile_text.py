@@ -6,6 +6,7 @@ in all that kcli does not need in order to go on, then in the names as well, whi
 
 import os
 import pty
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,11 +18,11 @@ from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from tests.batches import batch_of
 from tests.cli.test_every_option import ADMIN
-from tests.command import environment
 from tests.committing import commit
 from tests.fake.cluster import FakeCluster
 from tests.fake.scram_store import Credential
-from tests.warm_kcli import WarmKcli
+from tests.run import environment
+from tests.warm_kcli import KCLI, WarmPopen
 
 pytestmark = pytest.mark.case("C13", "X21", "X24")
 
@@ -89,8 +90,7 @@ def spoiling(kept: frozenset[str]) -> Callable[[Any, Any], None]:
 class Terminal:
     """Runs a command on a terminal of its own and returns its exit status and all that the terminal received."""
 
-    def __init__(self, warm: WarmKcli, cluster: FakeCluster) -> None:
-        self._warm = warm
+    def __init__(self, cluster: FakeCluster) -> None:
         self._cluster = cluster
 
     def run(self, line: str) -> tuple[int, str]:
@@ -100,8 +100,9 @@ class Terminal:
         reader.start()
         plain = environment(self._cluster.bootstrap, NO_COLOR="1", TERM="dumb")
         words = [*line.split(), "--timeout", "1500ms", "--no-pager", "--no-input"]
-        code = self._warm.run(words, plain, out=os.ttyname(its), err=os.ttyname(its))
+        process = WarmPopen([*KCLI, *words], env=plain, stdin=subprocess.DEVNULL, stdout=its, stderr=its)
         os.close(its)
+        code = process.wait()
         reader.join(10)
         os.close(mine)
         return code, b"".join(pieces).decode("utf-8", "replace").replace("\r\n", "\n")
@@ -120,12 +121,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeCluste
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "offsets.csv").write_text("g,t,0,3\n")
     text = HOSTILE.replace("\n", " ").encode()  # a line end in a value is one in the output
-    with FakeCluster(1, topics={"t": 3}) as cluster, WarmKcli() as warm:
+    with FakeCluster(1, topics={"t": 3}) as cluster:
         row = Record("t", 0, 0, 1_700_000_000_000, 0, text, text, ((HOSTILE, text),))
         cluster.append("t", 0, bytes(batch_of([row]).raw))
         commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(1, HOSTILE)})
         cluster.scram.changed["a", 1] = Credential(b"salt", 4_096, b"", b"")
-        yield cluster, Terminal(warm, cluster), folder
+        yield cluster, Terminal(cluster), folder
 
 
 def test_the_test_would_see_it() -> None:

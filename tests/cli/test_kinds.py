@@ -21,14 +21,12 @@ from kcli.tui.screens.group_members import GroupMembers
 from kcli.tui.screens.group_partitions import GroupPartitions
 from kcli.tui.screens.groups import Groups
 from kcli.tui.screens.topics import Topics
-from tests.command import ROOT, environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
-from tests.printed_json import check_printed
+from tests.run import ROOT, kcli, ok
 from tests.unit.flows.perf.made_up_runs import made_up_item
-from tests.warm_kcli import WarmKcli
 
 ACL = "--principal User:a --topic t --operation read"
 USER = "u --password-file {password} --allow-plaintext-secrets"
@@ -107,13 +105,7 @@ def cluster() -> Iterator[FakeCluster]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def kcli() -> Iterator[WarmKcli]:
-    with WarmKcli() as found:
-        yield found
-
-
-def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKcli, tmp_path: Path) -> None:
+def test_every_line_and_document_has_its_kind(cluster: FakeCluster, tmp_path: Path) -> None:
     file = tmp_path / "offsets.csv"
     file.write_text("t,0,3\n")
     files = {"file": file, "password": tmp_path / "password", "run": tmp_path / "run.json"}
@@ -124,15 +116,11 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKc
         files[name] = tmp_path / f"{name}.json"
         row = {"topic": broker, "partition": 0, "replicas": [1]}
         files[name].write_text(json.dumps({"version": 1, "partitions": [row]}))
-    variables = environment(cluster.bootstrap, XDG_STATE_HOME=str(tmp_path))
-    out = tmp_path / "out"
 
     def run(line: str, form: str) -> str:
-        out.unlink(missing_ok=True)
         words = line.format(**files).split()
-        assert kcli.run([*words, "-o", form], variables, out=str(out), err=str(tmp_path / "err")) == 0
-        check_printed(found := out.read_text())
-        return found
+        done = kcli(*words, "-o", form, bootstrap=cluster.bootstrap, XDG_STATE_HOME=str(tmp_path))
+        return ok(done).decode()
 
     for line, _document, item in LINES:
         assert {json.loads(text)["kind"] for text in run(line, "ndjson").splitlines()} == {item}, line

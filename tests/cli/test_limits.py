@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from kcli.core.types import Codec
-from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
 from tests.hostile.bombs import MIB, legal, served
+from tests.run import KCLI, environment
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the figures are those of Linux")
 

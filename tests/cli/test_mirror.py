@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import kcli
-from tests.fault.mirror_command import command
+from tests.run import kcli
+from tests.run import kcli_as_set_up as command
 
 CLUSTERS = ["--from", "127.0.0.1:1", "--to", "127.0.0.1:2"]
 

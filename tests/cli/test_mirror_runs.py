@@ -17,8 +17,9 @@ from kcli.files.lock import file_lock
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fake.sasl import Sasl
-from tests.fault.mirror_command import Done, arguments, command, mirrored, values
-from tests.in_process import kcli as in_process
+from tests.fault.mirror_command import arguments, mirrored, values
+from tests.run import Done, kcli
+from tests.run import kcli_as_set_up as command
 
 COUNT = 20
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -436,7 +437,7 @@ def test_the_plan_names_user_and_profile_of_both_sides(tmp_path: Path, line: str
         (tmp_path / "kcli/config.toml").write_text("\n".join(lines))
         words = [*line.split(), "--from", "here", "--to", "there", "-t", "t", "--dry-run"]
         folders = {"XDG_CONFIG_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
-        done = in_process(*words, **folders)
+        done = kcli(*words, **folders)
     first = (done.out + done.err).partition(", job")[0]
     for name, user in users.items():
         assert f"{name} (cluster {name}, profile {name}, as User:{user})" in first

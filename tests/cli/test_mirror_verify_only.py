@@ -7,8 +7,8 @@ import pytest
 from kcli.core.admin.admin import Admin
 from kcli.core.types import TopicPartition
 from tests.cli.errors.typing_remedies import type_remedy
-from tests.command import kcli, ok
 from tests.fake.cluster import FakeCluster
+from tests.run import kcli, ok
 
 
 @pytest.fixture

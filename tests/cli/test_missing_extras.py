@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import ROOT, environment
 from tests.extras import ALL, EXTRAS
 from tests.fake.cluster import FakeCluster
 from tests.packages.every_command import (
@@ -20,7 +19,8 @@ from tests.packages.every_command import (
     Done,
     prepare,
 )
-from tests.warm_kcli import WarmKcli, without
+from tests.run import ROOT, kcli_process
+from tests.warm_kcli import without
 
 MIRROR = "pipeline mirror --from {broker} --to {broker} -t orders --map-topic orders={new} --yes"
 VERIFY = "pipeline verify --from {broker} --to {broker} -t orders --map-topic orders=copy"
@@ -98,8 +98,8 @@ CHANGES += ("OffsetDelete", "Produce", "TxnOffsetCommit", "WriteTxn")
 class World:
     """A cluster, and a kcli without some libraries."""
 
-    def __init__(self, cluster: FakeCluster, folder: Path, kcli: WarmKcli) -> None:
-        self.cluster, self.folder, self._kcli = cluster, folder, kcli
+    def __init__(self, cluster: FakeCluster, folder: Path) -> None:
+        self.cluster, self.folder = cluster, folder
         self._homes = {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CONFIG", "STATE", "CACHE")}
         self._count = 0
 
@@ -114,9 +114,6 @@ class World:
         return shlex.split(line.format(**values))
 
     def run(self, words: Sequence[str], absent: Sequence[str] = ()) -> Done:
-        out, err = self.folder / "out", self.folder / "err"
-        for file in (out, err):
-            file.unlink(missing_ok=True)
         own = (
             words[0] == "profile"
             or " ".join(words[:2]) in NAME_CLUSTERS
@@ -124,9 +121,9 @@ class World:
             or "-b" in words
         )
         named = "" if own else self.cluster.bootstrap
-        variables = environment(named, **self._homes, **(without(absent) if absent else {}))
-        code = self._kcli.run(words, variables, out=str(out), err=str(err))
-        return Done(code, out.read_text(), err.read_text())
+        lacking = without(absent) if absent else {}
+        done = kcli_process(*words, bootstrap=named, **self._homes, **lacking)
+        return Done(done.code, done.out, done.err)
 
     def changes(self, since: int) -> list[str]:
         names = [seen.kind.__name__ for seen in self.cluster.requests[since:]]
@@ -135,8 +132,8 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with FakeCluster(1) as cluster, WarmKcli() as kcli:
-        made = World(cluster, tmp_path_factory.mktemp("extras"), kcli)
+    with FakeCluster(1) as cluster:
+        made = World(cluster, tmp_path_factory.mktemp("extras"))
         prepare(made.run, broker=cluster.bootstrap, folder=made.folder)
         for name, text in FILES.items():
             (made.folder / name).write_bytes(text.encode("latin-1"))

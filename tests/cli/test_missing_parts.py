@@ -24,7 +24,7 @@ from kcli.flows.monitor.latencies import Latencies
 from kcli.flows.monitor.monitor import Monitor
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
-from tests.in_process import Done, kcli
+from tests.run import Done, kcli
 
 PARTITIONS = 5
 """Of ``__consumer_offsets`` and ``__transaction_state``."""

@@ -17,8 +17,8 @@ import pytest
 
 from kcli.core import Admin
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import ROOT
 from tests.fake.cluster import FakeCluster
+from tests.run import ROOT
 
 SCRIPTS = ROOT / "completions"
 BOOM = "touch BOOM"

@@ -14,7 +14,7 @@ from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.committing import commit, offsets, put
 from tests.fake.cluster import FakeCluster
-from tests.in_process import Done, kcli
+from tests.run import Done, kcli
 
 DESCRIBE = 1 << AclOperation.DESCRIBE
 LINES = {
@@ -165,35 +165,12 @@ def test_warnings_of_the_plan_are_in_its_document(act: Run) -> None:
 
 
 @pytest.mark.parametrize("verb", sorted(LINES))
-@pytest.mark.parametrize("form", ["json", "ndjson", "csv", "tsv"])
-def test_plan_and_report_in_each_format(act: Run, verb: str, form: str) -> None:
-    plan = act(LINES[verb], "--dry-run", "-o", form)
-    report = act(LINES[verb], "--yes", "-o", form)
-    assert (plan.code, report.code) == (0, 0), plan.err + report.err
-    if form == "json":
-        plans, reports = json.loads(plan.out), json.loads(report.out)
-        assert plans["kind"].replace("Plan", "Report") == reports["kind"]
-        assert len(plans["items"]) == len(reports["items"])
-    else:
-        assert len(plan.out.splitlines()) == len(report.out.splitlines())
-    if form == "csv":
-        assert plan.out.startswith("group,topic,partition,committed,new,change,records,note,status\n")
-        assert report.out.startswith("group,topic,partition,committed,new,found,status,note\n")
-
-
-@pytest.mark.parametrize("verb", ["rewind", "copy", "import"])
-def test_a_protected_profile_wants_the_name_in_the_dry_run_too(
-    cluster: FakeCluster, act: Run, tmp_path: Path, verb: str
-) -> None:
-    (tmp_path / "kcli").mkdir()
-    (tmp_path / "kcli/config.toml").write_text(
-        f'[profiles.p]\nbootstrap.servers = "{cluster.bootstrap}"\nprotected = true\n'
-    )
-    before = commits(cluster)
-    dry, done = (act(LINES[verb], "--yes", "--profile", "p", *more) for more in (("--dry-run",), ()))
-    assert (dry.code, done.code) == (2, 2)
-    assert "Profile p is protected" in dry.err
-    assert commits(cluster) == before
+def test_columns_of_plan_and_report(act: Run, verb: str) -> None:
+    plan = act(LINES[verb], "--dry-run", "-o", "csv").out.splitlines()
+    report = act(LINES[verb], "--yes", "-o", "csv").out.splitlines()
+    assert plan[0] == "group,topic,partition,committed,new,change,records,note,status"
+    assert report[0] == "group,topic,partition,committed,new,found,status,note"
+    assert len(plan) == len(report)
 
 
 def test_offsets_that_are_as_requested_are_committed_again_with_yes_only(

@@ -28,7 +28,8 @@ from tests.fake.codes import Code
 from tests.fake.raw_client import batch
 from tests.fake.script import FOREVER
 from tests.fault.administering import Member
-from tests.fault.mirror_command import command, mirrored
+from tests.fault.mirror_command import mirrored
+from tests.run import kcli_as_set_up as command
 
 Age = Callable[[FakeCluster], object]
 

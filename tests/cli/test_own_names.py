@@ -26,9 +26,9 @@ from kcli.flows.monitor.cluster_reading import View
 from kcli.flows.monitor.latencies import Latencies
 from kcli.flows.monitor.monitor import Monitor
 from kcli.flows.monitor.topic_lines import topic_lines
-from tests.command import kcli
 from tests.committing import commit, committed
 from tests.fake.cluster import FakeCluster
+from tests.run import kcli, kcli_process
 
 GROUPS = (
     f"{CHECKPOINTS}t1",
@@ -108,7 +108,7 @@ def command(*line: str) -> Callable[[FakeCluster], str]:
     """What it prints, on both streams. It has something to say of others."""
 
     def run(cluster: FakeCluster) -> str:
-        done = kcli(*line, bootstrap=cluster.bootstrap)
+        done = (kcli_process if line[0] == "__complete" else kcli)(*line, bootstrap=cluster.bootstrap)
         text = (done.stdout + done.stderr).decode()
         assert "billing" in text or "one" in text, (done.returncode, text)
         return text

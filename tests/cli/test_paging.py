@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import KCLI, environment, kcli
 from tests.fake.cluster import FakeCluster
+from tests.run import KCLI, environment, kcli_process
 
 pexpect = pytest.importorskip("pexpect")
 
@@ -67,7 +67,7 @@ def test_a_pipe_is_never_paged(cluster: FakeCluster, tmp_path: Path) -> None:
     touched = tmp_path / "touched"
     os.environ["KCLI_PAGER"] = f"touch {touched}"
     try:
-        done = kcli("topics", "list", bootstrap=cluster.bootstrap)
+        done = kcli_process("topics", "list", bootstrap=cluster.bootstrap)
     finally:
         del os.environ["KCLI_PAGER"]
     assert done.stdout.count(b"topic-") == 40

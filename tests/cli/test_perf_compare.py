@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.command import kcli as process
-from tests.in_process import kcli
+from tests.run import kcli, kcli_process
 from tests.unit.flows.perf.made_up_runs import made_up_item
 
 Write = Callable[..., str]
@@ -91,7 +90,7 @@ def test_a_limit_on_a_change_is_exit_8(write: Write) -> None:
 
 def test_one_of_the_runs_may_come_by_stdin(write: Write) -> None:
     one, other = write("a", 1), write("b", 2)
-    done = process("perf", "compare", one, "-", stdin=Path(other).read_bytes())
+    done = kcli_process("perf", "compare", one, "-", stdin=Path(other).read_bytes())
     assert done.returncode == 0
     assert done.stdout.decode() == kcli("perf", "compare", one, other).out
 

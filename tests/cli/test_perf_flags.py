@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.in_process import kcli
+from tests.run import kcli
 
 PRODUCE = ("perf", "produce", "-t", "t", "--num-records", "10")
 CONSUME = ("perf", "consume", "-t", "t")

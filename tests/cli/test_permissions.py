@@ -23,7 +23,7 @@ from tests.fake.codes import Code
 from tests.fake.raw_client import batch
 from tests.fake.sasl import Sasl
 from tests.fake.script import FOREVER
-from tests.in_process import Done, kcli
+from tests.run import Done, kcli
 
 pytestmark = pytest.mark.case("S7")
 

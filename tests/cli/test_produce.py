@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from kcli.core.protocol.messages.produce import ProduceRequest
-from tests.command import MEASURE, environment, kcli, ok, shell, start
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fault.producing import PATIENCE
+from tests.run import MEASURE, environment, kcli_process, ok, shell, start
 
 Done = subprocess.CompletedProcess[bytes]
 
@@ -28,7 +28,7 @@ def cluster() -> Iterator[FakeCluster]:
 
 
 def produce(cluster: FakeCluster, *arguments: str, stdin: bytes = b"") -> Done:
-    return kcli("produce", *arguments, bootstrap=cluster.bootstrap, stdin=stdin)
+    return kcli_process("produce", *arguments, bootstrap=cluster.bootstrap, stdin=stdin)
 
 
 def values(
@@ -511,7 +511,7 @@ def test_a_second_run_on_a_checkpoint_is_refused(cluster: FakeCluster, tmp_path:
         first.stdin.write(b"a\n")
         first.stdin.flush()
         cluster.wait_until(lambda: values(cluster) == [b"a"], PATIENCE)
-        second = kcli(*run, bootstrap=cluster.bootstrap)
+        second = kcli_process(*run, bootstrap=cluster.bootstrap)
         assert second.returncode == 7
         assert f"its pid is {first.pid}" in said(second)[1]
         first.communicate(b"b\n", timeout=PATIENCE)
@@ -528,7 +528,7 @@ def test_taking_over_a_transactional_id_fences_the_other_producer(cluster: FakeC
         first.stdin.write(b"a\n")
         first.stdin.flush()
         cluster.wait_for(ProduceRequest, 1, PATIENCE, settled=True)
-        ok(kcli(*run, bootstrap=cluster.bootstrap, stdin=b"b\n"))
+        ok(kcli_process(*run, bootstrap=cluster.bootstrap, stdin=b"b\n"))
         _, err = first.communicate(b"c\n", timeout=PATIENCE)
     assert first.returncode == 7, err
     assert values(cluster, committed=True) == [b"b"]

@@ -19,11 +19,10 @@ from kcli.profiles.resolve import resolve
 from kcli.profiles.sources import Sources
 from kcli.sandbox.errors import SeveralSandboxesError
 from tests.cli.errors.typing_remedies import type_remedy
-from tests.command import KCLI, ROOT, environment, run
 from tests.fake.cluster import FakeCluster
 from tests.fake.sasl import Sasl
-from tests.in_process import Done
-from tests.in_process import kcli as run_kcli
+from tests.run import KCLI, ROOT, Done, environment, run
+from tests.run import kcli as kcli_here
 from tests.unit.sandbox.states import ENDED, make_state, remember, this_process
 
 CANARY = "canary-55e0"
@@ -58,7 +57,7 @@ def kcli(home: Path) -> Kcli:
             "XDG_STATE_HOME": str(home / "state"),
             "HOME": str(home),
         }
-        return run_kcli(*arguments, **folders, **variables)
+        return kcli_here(*arguments, **folders, **variables)
 
     return call
 

@@ -3,12 +3,10 @@
 The table of commands is that of the command tree: a new one needs a line in ``test_every_option.py``, or a reason here.
 """
 
-import io
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 
@@ -23,8 +21,8 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
 from tests.fake.scram_store import Credential
-from tests.in_process import Done, kcli
 from tests.rewinding import QUICK, others
+from tests.run import Done, kcli
 from tests.walked import fill, write_files
 
 WITHOUT_A_QUESTION = {
@@ -100,8 +98,8 @@ class World:
     def run(self, line: str, *more: str) -> Done:
         words = line.format(dir=self.folder).split()
         folders = {"XDG_STATE_HOME": str(self.folder / "state"), "XDG_CONFIG_HOME": str(self.folder)}
-        with patch("sys.stdin", io.StringIO("y\n")):  # no terminal
-            return kcli(*words, *more, bootstrap=self.cluster.bootstrap, **folders)
+        # No terminal.
+        return kcli(*words, *more, bootstrap=self.cluster.bootstrap, stdin=b"y\n", **folders)
 
     def changes(self, since: int) -> list[str]:
         """The requests of kcli from then on that changed something."""
@@ -126,7 +124,8 @@ def test_nothing_is_changed_without_an_answer(world: World, path: str) -> None:
     line = LINES.get(path, line_of(path))
     since = len(world.cluster.requests)
     asked = world.run(line)
-    assert (asked.code, world.changes(since)) == (2, []), asked.err
+    assert (asked.code, asked.out, world.changes(since)) == (2, "", []), asked.err
+    assert "give --yes to confirm" in asked.err
     plan, question = asked.err.split("kcli: confirmation required, and there is no terminal: ")
     named = plan.splitlines()[0]
     assert f"(cluster {world.cluster.settings.cluster_id}" in named

@@ -9,10 +9,10 @@ import pytest
 from kcli.core.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from kcli.core.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from tests.access import Kcli
-from tests.command import kcli
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
+from tests.run import kcli
 
 BYTES = "producer_byte_rate"
 ALICE = frozenset({("user", "alice")})

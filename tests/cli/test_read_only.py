@@ -13,8 +13,8 @@ from kcli.cli import cli
 from kcli.commands.registry import BY_FLAGS, CHANGES, ROWS
 from tests.cli.test_every_option import ADMIN
 from tests.fake.cluster import FakeCluster
-from tests.in_process import Done, kcli
 from tests.lines import NO_CLUSTER, PATHS
+from tests.run import Done, kcli
 from tests.walked import fill, write_files
 
 OF_TWO = "mirror"

@@ -22,17 +22,17 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
 from tests.fake.script import FOREVER
-from tests.topic_changes import Command
+from tests.run import Noun
 
 RATES = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
 REPLICAS = ("follower.replication.throttled.replicas", "leader.replication.throttled.replicas")
 
 
-class Reassign(Command):
+class Reassign(Noun):
     """``kcli reassign`` of a cluster, and files."""
 
     def __init__(self, cluster: FakeCluster, folder: Path) -> None:
-        super().__init__(cluster, "reassign")
+        super().__init__("reassign", cluster)
         self.folder = folder
 
     def file(self, moves: dict[str, list[int]], **more: Any) -> Path:

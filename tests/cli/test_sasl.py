@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
 from tests.fake.sasl import Sasl
 from tests.fault.authenticating import CANARY, attempts, users
-from tests.warm_kcli import WarmKcli
+from tests.run import KCLI, environment, kcli
 
 
 @pytest.fixture(scope="module")
@@ -51,33 +50,21 @@ def options(file: Path, mechanism: str = "SCRAM-SHA-512", password: str = CANARY
 class Kcli:
     """``kcli(...)`` runs a command and returns stdout and stderr; the canary is in neither."""
 
-    def __init__(self, cluster: FakeCluster, warm: WarmKcli, folder: Path) -> None:
+    def __init__(self, cluster: FakeCluster) -> None:
         self._cluster = cluster
-        self._warm = warm
-        self._folder = folder
 
     def __call__(self, *arguments: str, code: int = 0, stdin: bytes = b"", **env: str) -> tuple[str, str]:
-        files = {name: self._folder / name for name in ("stdin", "out", "err")}
-        for name, path in files.items():
-            path.write_bytes(stdin if name == "stdin" else b"")
-        named = {name: str(path) for name, path in files.items()}
-        status = self._warm.run(arguments, environment(self._cluster.bootstrap, **env), **named)
-        out, err = files["out"].read_text(), files["err"].read_text()
-        assert status == code, err
+        done = kcli(*arguments, bootstrap=self._cluster.bootstrap, stdin=stdin, **env)
+        out, err = done.out, done.err
+        assert done.code == code, err
         assert CANARY not in out + err
         assert "Traceback" not in err or "--debug" in arguments
         return out, err
 
 
-@pytest.fixture(scope="module")
-def warm() -> Iterator[WarmKcli]:
-    with WarmKcli() as made:
-        yield made
-
-
 @pytest.fixture
-def run(cluster: FakeCluster, warm: WarmKcli, tmp_path: Path) -> Kcli:
-    return Kcli(cluster, warm, tmp_path)
+def run(cluster: FakeCluster) -> Kcli:
+    return Kcli(cluster)
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"])

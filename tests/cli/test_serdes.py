@@ -12,9 +12,9 @@ import pytest
 
 from kcli.core.types import Record
 from tests.batches import batch_of
-from tests.command import environment, kcli, ok, shell
 from tests.fake.cluster import FakeCluster
 from tests.registry.server import FakeRegistry, RunningRegistry
+from tests.run import environment, kcli, ok, shell
 
 Done = subprocess.CompletedProcess[bytes]
 ORDER = {

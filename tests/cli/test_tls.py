@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 
 from tests.certificates import Authority
-from tests.command import KCLI, ROOT, environment
 from tests.fake.cluster import FakeCluster
 from tests.fake.peers import PEERS, Peer
-from tests.warm_kcli import WarmKcli
+from tests.run import KCLI, ROOT, environment, kcli
 
 pytestmark = pytest.mark.case("S3")
 HOST = "127.0.0.1"
@@ -29,23 +28,14 @@ class Here:
     """``authority`` is the right one, ``other`` one that nobody trusts."""
 
     cluster: FakeCluster
-    warm: WarmKcli
     folder: Path
     authority: Authority
     other: Authority
     words: dict[str, str] = field(default_factory=dict)
 
     def run(self, line: str, *more: str, bootstrap: str = "") -> tuple[int, str, str]:
-        out, err = self.folder / "out", self.folder / "err"
-        for file in (out, err):
-            file.unlink(missing_ok=True)
-        code = self.warm.run(
-            [*line.split(), *more],
-            environment(bootstrap or self.cluster.bootstrap),
-            out=str(out),
-            err=str(err),
-        )
-        return code, out.read_text(), err.read_text()
+        done = kcli(*line.split(), *more, bootstrap=bootstrap or self.cluster.bootstrap)
+        return done.code, done.out, done.err
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +55,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
     missing = folder / "without" / "cryptography"
     missing.mkdir(parents=True)
     (missing / "__init__.py").write_text("raise ImportError('not here')\n")
-    with FakeCluster(1, topics={"orders": 1}) as cluster, WarmKcli() as warm:
-        yield Here(cluster, warm, folder, authority, other, {name: str(path) for name, path in words.items()})
+    with FakeCluster(1, topics={"orders": 1}) as cluster:
+        yield Here(cluster, folder, authority, other, {name: str(path) for name, path in words.items()})
 
 
 @pytest.fixture

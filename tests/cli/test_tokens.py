@@ -19,7 +19,6 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.sasl import Sasl
 from tests.fault.authenticating import CANARY, attempts
 from tests.identity_provider import IdentityProvider
-from tests.warm_kcli import WarmKcli
 
 pytestmark = pytest.mark.case("S11", "X14")
 
@@ -37,15 +36,9 @@ def cluster(shared: FakeCluster) -> Iterator[FakeCluster]:
     shared.heal()
 
 
-@pytest.fixture(scope="module")
-def warm() -> Iterator[WarmKcli]:
-    with WarmKcli() as made:
-        yield made
-
-
 @pytest.fixture
-def run(cluster: FakeCluster, warm: WarmKcli, tmp_path: Path) -> Kcli:
-    return Kcli(cluster, warm, tmp_path)
+def run(cluster: FakeCluster) -> Kcli:
+    return Kcli(cluster)
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,9 @@ import pytest
 
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.monitor.recording import read_line
-from tests.command import environment, kcli
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
+from tests.run import environment, kcli_process
 from tests.tui.made_up import line_of, readings
 from tests.tui.screens import recording_in
 from tests.warm_kcli import KCLI, WarmPopen
@@ -112,7 +112,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     ],
 )
 def test_usage_errors(arguments: tuple[str, ...], what: str) -> None:
-    done = kcli("top", *arguments)
+    done = kcli_process("top", *arguments)
     assert (done.returncode, done.stdout) == (2, b"")
     assert what in done.stderr.decode()
     assert b'"do"' in done.stderr or b"\n  do: " in done.stderr

@@ -8,8 +8,8 @@ import pytest
 
 from kcli.core import Admin
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import kcli, ok
 from tests.fake.cluster import FakeCluster
+from tests.run import kcli, ok
 
 TIMEOUT, PROMPT = 60.0, 20.0
 """Seconds: what the commands may take, and what they do take on any machine; the start of the process is in it."""

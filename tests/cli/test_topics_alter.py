@@ -17,7 +17,7 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code, RefusedError
 from tests.fake.script import FOREVER
 from tests.printed_json import check_printed
-from tests.topic_changes import Topics
+from tests.run import Noun
 
 INTERNAL = "__consumer_offsets"
 CHECKS = 2
@@ -42,11 +42,11 @@ def cluster(shared: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fa
 
 
 @pytest.fixture
-def topics(cluster: FakeCluster) -> Topics:
-    return Topics(cluster)
+def topics(cluster: FakeCluster) -> Noun:
+    return Noun("topics", cluster)
 
 
-def described(topics: Topics) -> tuple[int, dict[str, Any]]:
+def described(topics: Noun) -> tuple[int, dict[str, Any]]:
     (topic,) = topics("describe orders -o json").items
     return len(topic["partitions"]), topic["configs"]
 
@@ -65,7 +65,7 @@ EVERYTHING = (
 )
 
 
-def test_every_change_is_made_and_read_back(topics: Topics) -> None:
+def test_every_change_is_made_and_read_back(topics: Noun) -> None:
     done = topics(f"{EVERYTHING} --yes -o json")
     rows = [
         (row["key"], row["change"], row["old"], row["old_source"], row["new"], row["status"])
@@ -83,7 +83,7 @@ def test_every_change_is_made_and_read_back(topics: Topics) -> None:
     assert described(topics)[1]["cleanup.policy"] == "compact"
 
 
-def test_a_dry_run_shows_the_plan_and_changes_nothing(topics: Topics) -> None:
+def test_a_dry_run_shows_the_plan_and_changes_nothing(topics: Noun) -> None:
     before = described(topics), len(changed(topics.cluster))
     done = topics(f"{EVERYTHING} --dry-run")
     assert "\nAlter topic orders: 4 changes.\n" in done.out
@@ -99,7 +99,7 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(topics: Topics) -> None:
     [("alter orders --partitions", "CreatePartitions"), ("create huge --partitions", "CreateTopics")],
 )
 def test_brokers_are_not_asked_for_very_many_partitions_before_the_name_is_given(
-    topics: Topics, line: str, api: str
+    topics: Noun, line: str, api: str
 ) -> None:
     since = len(topics.cluster.requests)
     done = topics(f"{line} 100000000 --yes", 2)
@@ -126,7 +126,7 @@ def forbidden(cluster: FakeCluster) -> Iterator[FakeCluster]:
 MANY = "--partitions 10004"
 
 
-def test_a_dry_run_of_very_many_partitions_sees_what_exists(topics: Topics) -> None:
+def test_a_dry_run_of_very_many_partitions_sees_what_exists(topics: Noun) -> None:
     done = topics(f"create orders {MANY} --dry-run", 7)
     assert "TOPIC_ALREADY_EXISTS" in done.err
     assert "--if-not-exists" in done.err
@@ -135,7 +135,7 @@ def test_a_dry_run_of_very_many_partitions_sees_what_exists(topics: Topics) -> N
     assert ("huge: 10,004 partitions" in some.out, "orders:" in some.out) == (True, False)
 
 
-def test_very_many_partitions_of_a_topic_that_exists_need_no_confirmation(topics: Topics) -> None:
+def test_very_many_partitions_of_a_topic_that_exists_need_no_confirmation(topics: Noun) -> None:
     done = topics(f"create orders {MANY} --if-not-exists", 7)
     assert "differs from what was requested: partitions 3, not 10004" in done.err
     assert "confirmation" not in done.err
@@ -147,7 +147,7 @@ def test_very_many_partitions_of_a_topic_that_exists_need_no_confirmation(topics
 
 @pytest.mark.parametrize("line", ["create huge", "alter orders"])
 def test_a_dry_run_of_very_many_partitions_sees_a_missing_permission(
-    topics: Topics, forbidden: FakeCluster, line: str
+    topics: Noun, forbidden: FakeCluster, line: str
 ) -> None:
     done = topics(f"{line} {MANY} --dry-run", 4)
     verb, name = line.split()
@@ -157,7 +157,7 @@ def test_a_dry_run_of_very_many_partitions_sees_a_missing_permission(
 
 @pytest.mark.parametrize("how", ["--dry-run", "--yes", "--confirm p1"])
 def test_very_many_partitions_of_several_topics_are_created_one_topic_at_a_time(
-    topics: Topics, how: str
+    topics: Noun, how: str
 ) -> None:
     since = len(topics.cluster.requests)
     done = topics(f"create p1 p2 --partitions 6000 {how}", 2)
@@ -167,19 +167,19 @@ def test_very_many_partitions_of_several_topics_are_created_one_topic_at_a_time(
     assert "CreateTopics" not in {seen.api for seen in topics.cluster.requests[since:]}
 
 
-def test_a_connection_that_is_lost_in_the_check_has_changed_nothing(topics: Topics) -> None:
+def test_a_connection_that_is_lost_in_the_check_has_changed_nothing(topics: Noun) -> None:
     topics.cluster.drop(CreatePartitionsRequest, "close", times=FOREVER)
     done = topics("alter orders --partitions 5 --yes --timeout 1s", 3)
     assert "this was a check, and nothing was changed" in done.err
 
 
-def test_a_change_that_the_broker_rejects_has_no_plan_but_in_a_dry_run(topics: Topics) -> None:
+def test_a_change_that_the_broker_rejects_has_no_plan_but_in_a_dry_run(topics: Noun) -> None:
     line = "alter orders --set retention.ms=x"
     assert "Alter topic orders" not in topics(f"{line} --yes", 2).err
     assert "Alter topic orders" in topics(f"{line} --dry-run", 2).out
 
 
-def test_without_a_terminal_the_plan_is_shown_and_nothing_done(topics: Topics) -> None:
+def test_without_a_terminal_the_plan_is_shown_and_nothing_done(topics: Noun) -> None:
     before = len(changed(topics.cluster))
     done = topics("alter orders --set retention.ms=5", 2)
     assert "Alter topic orders: 1 change." in done.err
@@ -187,7 +187,7 @@ def test_without_a_terminal_the_plan_is_shown_and_nothing_done(topics: Topics) -
     assert (done.out, len(changed(topics.cluster))) == ("", before)
 
 
-def test_what_is_set_already_is_not_sent_again(topics: Topics) -> None:
+def test_what_is_set_already_is_not_sent_again(topics: Noun) -> None:
     before = len(changed(topics.cluster))
     line = (
         "alter orders --set retention.ms=1000 --append cleanup.policy=delete --remove cleanup.policy=compact"
@@ -202,7 +202,7 @@ def test_what_is_set_already_is_not_sent_again(topics: Topics) -> None:
     assert len(changed(topics.cluster)) == before
 
 
-def test_elements_of_a_list_may_be_given_one_by_one(topics: Topics) -> None:
+def test_elements_of_a_list_may_be_given_one_by_one(topics: Noun) -> None:
     topics("alter orders --append cleanup.policy=compact --append cleanup.policy=x --yes")
     assert described(topics)[1]["cleanup.policy"] == "delete,compact,x"
 
@@ -258,7 +258,7 @@ def test_elements_of_a_list_may_be_given_one_by_one(topics: Topics) -> None:
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_sent(
-    topics: Topics, line: str, code: int, what: str, do: str
+    topics: Noun, line: str, code: int, what: str, do: str
 ) -> None:
     before = len(changed(topics.cluster))
     for more in ("", " --dry-run") if "confirm" not in do else ("",):
@@ -268,20 +268,20 @@ def test_what_cannot_be_done_is_refused_before_anything_is_sent(
     assert len(changed(topics.cluster)) == before
 
 
-def test_one_refused_change_holds_back_the_others(topics: Topics) -> None:
+def test_one_refused_change_holds_back_the_others(topics: Noun) -> None:
     before = described(topics)
     done = topics("alter orders --set retention.ms=5 --partitions 2 --yes", 7)
     assert "Kafka cannot remove partitions" in done.err
     assert described(topics) == before
 
 
-def test_an_internal_topic_is_altered_by_its_confirmed_name(topics: Topics) -> None:
+def test_an_internal_topic_is_altered_by_its_confirmed_name(topics: Noun) -> None:
     topics(f"alter {INTERNAL} --set retention.ms=5 --confirm {INTERNAL}")
     topics("alter orders --set retention.ms=5 --confirm orders")
     assert described(topics)[1]["retention.ms"] == "5"
 
 
-def test_a_missing_permission_is_4(topics: Topics) -> None:
+def test_a_missing_permission_is_4(topics: Noun) -> None:
     topics.cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED)
     assert (
         "--operation describe_configs --topic orders"
@@ -289,7 +289,7 @@ def test_a_missing_permission_is_4(topics: Topics) -> None:
     )
 
 
-def test_added_partitions_that_fail_after_the_configuration_are_6(topics: Topics) -> None:
+def test_added_partitions_that_fail_after_the_configuration_are_6(topics: Noun) -> None:
     topics.cluster.fail(CreatePartitionsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, after=CHECKS)
     done = topics("alter orders --set retention.ms=5 --partitions 4 --yes -o json", 6)
     assert [row["status"] for row in done.items] == ["done", "failed"]
@@ -297,7 +297,7 @@ def test_added_partitions_that_fail_after_the_configuration_are_6(topics: Topics
     assert described(topics) == (3, {"retention.ms": "5"})
 
 
-def test_no_partition_is_added_after_the_configuration_failed(topics: Topics) -> None:
+def test_no_partition_is_added_after_the_configuration_failed(topics: Noun) -> None:
     topics.cluster.fail(IncrementalAlterConfigsRequest, Code.POLICY_VIOLATION, after=CHECKS)
     done = topics("alter orders --set retention.ms=5 --partitions 4 --yes -o json", 7)
     assert [row["status"] for row in done.items] == ["failed", "failed"]
@@ -305,7 +305,7 @@ def test_no_partition_is_added_after_the_configuration_failed(topics: Topics) ->
     assert described(topics) == (3, {"retention.ms": "1000"})
 
 
-def test_a_change_whose_response_is_lost_is_made(topics: Topics) -> None:
+def test_a_change_whose_response_is_lost_is_made(topics: Noun) -> None:
     topics.cluster.swallow(IncrementalAlterConfigsRequest, "reset", nth=CHECKS + 1)
     topics.cluster.swallow(CreatePartitionsRequest, "reset", nth=CHECKS + 1)
     done = topics("alter orders --set retention.ms=5 --partitions 4 --yes -o json")
@@ -313,7 +313,7 @@ def test_a_change_whose_response_is_lost_is_made(topics: Topics) -> None:
     assert described(topics) == (4, {"retention.ms": "5"})
 
 
-def test_a_broker_that_receives_the_change_late_is_waited_for(topics: Topics) -> None:
+def test_a_broker_that_receives_the_change_late_is_waited_for(topics: Noun) -> None:
     def stale(_request: Any, answer: Any) -> None:
         for row in answer.results[0].configs:
             if row.name == "retention.ms":
@@ -325,9 +325,7 @@ def test_a_broker_that_receives_the_change_late_is_waited_for(topics: Topics) ->
     assert [row["status"] for row in done.items] == ["done"]
 
 
-def test_a_change_that_another_client_overwrites_is_7(
-    topics: Topics, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_that_another_client_overwrites_is_7(topics: Noun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config_changes, "VISIBLE_WITHIN", 0.1)
     topics.cluster.intercept(
         DescribeConfigsRequest,
@@ -339,7 +337,7 @@ def test_a_change_that_another_client_overwrites_is_7(
     assert [row["status"] for row in done.items] == ["unknown"]
 
 
-def test_a_change_that_cannot_be_read_back_is_6(topics: Topics) -> None:
+def test_a_change_that_cannot_be_read_back_is_6(topics: Noun) -> None:
     topics.cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED, after=CHECKS)
     done = topics("alter orders --set retention.ms=5 --yes -o json", 6)
     assert "topic orders was changed, but not read back" in done.err
@@ -373,7 +371,7 @@ BOTH = "orders --set retention.ms=5 --partitions 4"
     ],
 )
 def test_a_dry_run_ends_as_the_act(
-    topics: Topics, line: str, prepare: Callable[[FakeCluster], None] | None, code: int, ends: list[str]
+    topics: Noun, line: str, prepare: Callable[[FakeCluster], None] | None, code: int, ends: list[str]
 ) -> None:
     if prepare is not None:
         prepare(topics.cluster)
@@ -383,7 +381,7 @@ def test_a_dry_run_ends_as_the_act(
         assert [row["status"] for row in done.items] == [end or otherwise for end in ends], done
 
 
-def test_what_another_client_has_changed_since_the_plan_is_refused_with_the_rest(topics: Topics) -> None:
+def test_what_another_client_has_changed_since_the_plan_is_refused_with_the_rest(topics: Noun) -> None:
     topics.cluster.intercept(
         DescribeConfigsRequest, lambda _request: topics.cluster.configure("orders", retention_ms="9"), after=1
     )
@@ -394,13 +392,13 @@ def test_what_another_client_has_changed_since_the_plan_is_refused_with_the_rest
     assert len(changed(topics.cluster)) == before
 
 
-def test_partitions_whose_answer_is_lost_are_counted(topics: Topics) -> None:
+def test_partitions_whose_answer_is_lost_are_counted(topics: Noun) -> None:
     topics.cluster.swallow(CreatePartitionsRequest, nth=CHECKS + 1)
     done = topics("alter orders --partitions 4 --yes --timeout 1s -o json")
     assert [row["status"] for row in done.items] == ["done"]
 
 
-def test_partitions_that_are_not_there_after_a_lost_answer_are_unknown(topics: Topics) -> None:
+def test_partitions_that_are_not_there_after_a_lost_answer_are_unknown(topics: Noun) -> None:
     topics.cluster.drop(CreatePartitionsRequest, after=CHECKS, times=FOREVER)
     done = topics(f"alter {BOTH} --yes --timeout 1s -o json", 6)
     assert [row["status"] for row in done.items] == ["done", "unknown"]

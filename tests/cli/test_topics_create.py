@@ -12,7 +12,7 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
 from tests.printed_json import check_printed
-from tests.topic_changes import Topics
+from tests.run import Noun
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def cluster() -> Iterator[FakeCluster]:
 
 
 @pytest.fixture
-def topics(cluster: FakeCluster) -> Topics:
-    return Topics(cluster)
+def topics(cluster: FakeCluster) -> Noun:
+    return Noun("topics", cluster)
 
 
 def statuses(out: str) -> dict[str, str]:
@@ -52,7 +52,7 @@ def forbidden_by_policy(cluster: FakeCluster) -> None:
     ],
 )
 def test_a_dry_run_ends_as_the_act(
-    topics: Topics, line: str, prepare: Any, code: int, ends: dict[str, str]
+    topics: Noun, line: str, prepare: Any, code: int, ends: dict[str, str]
 ) -> None:
     if prepare is not None:
         prepare(topics.cluster)
@@ -64,14 +64,14 @@ def test_a_dry_run_ends_as_the_act(
 
 
 @pytest.mark.parametrize("form", ["json", "ndjson", "yaml", "csv", "tsv", "name"])
-def test_each_format_has_every_topic(topics: Topics, form: str) -> None:
+def test_each_format_has_every_topic(topics: Noun, form: str) -> None:
     for more in ("--dry-run", ""):
         done = topics(f"create orders new --if-not-exists -o {form} {more}")
         assert all(name in done.out for name in ("orders", "new")), done
         check_printed(done.out)
 
 
-def test_people_see_the_plan_of_a_dry_run_and_notes_of_the_act(topics: Topics) -> None:
+def test_people_see_the_plan_of_a_dry_run_and_notes_of_the_act(topics: Noun) -> None:
     plan = topics("create new --partitions 2 --config retention.ms=5 --dry-run")
     assert plan.out.endswith("Create topics:\n  new: 2 partitions of 2 replicas, retention.ms=5\n")
     assert plan.err == ""
@@ -79,14 +79,14 @@ def test_people_see_the_plan_of_a_dry_run_and_notes_of_the_act(topics: Topics) -
     assert (done.out, done.err) == ("", "created topic new\n")
 
 
-def test_the_difference_is_the_note_of_a_topic_that_exists(topics: Topics) -> None:
+def test_the_difference_is_the_note_of_a_topic_that_exists(topics: Noun) -> None:
     (item,) = topics("create orders --if-not-exists --partitions 5 -o json", 7).items
     assert (item["note"], item["created"]) == ("partitions 3, not 5", False)
 
 
 @pytest.mark.parametrize(("more", "code", "status"), [("--if-not-exists", 0, "done"), ("", 7, "failed")])
 def test_a_topic_that_another_client_creates_meanwhile(
-    topics: Topics, more: str, code: int, status: str
+    topics: Noun, more: str, code: int, status: str
 ) -> None:
     """It is as it is requested, but not created by this command."""
     topics.cluster.intercept(
@@ -98,20 +98,20 @@ def test_a_topic_that_another_client_creates_meanwhile(
     assert ("already exists" in done.err) == (code == 0 or "TOPIC_ALREADY_EXISTS" in done.err)
 
 
-def test_an_answer_that_is_lost_is_settled_by_what_is_there(topics: Topics) -> None:
+def test_an_answer_that_is_lost_is_settled_by_what_is_there(topics: Noun) -> None:
     topics.cluster.swallow(CreateTopicsRequest, "silence", nth=2)
     done = topics("create new --timeout 1s -o json")
     assert [(item["status"], item["created"]) for item in done.items] == [("done", None)], done.err
 
 
-def test_an_answer_that_is_lost_of_what_is_not_there_is_unknown(topics: Topics) -> None:
+def test_an_answer_that_is_lost_of_what_is_not_there_is_unknown(topics: Noun) -> None:
     topics.cluster.drop(CreateTopicsRequest, after=1, times=FOREVER)
     done = topics("create new --timeout 1s -o json", 3)
     assert [(item["status"], item["created"]) for item in done.items] == [("unknown", None)]
     assert "the controller may have done it nevertheless" in done.err
 
 
-def test_what_brokers_do_not_show_with_leaders_is_unknown(topics: Topics) -> None:
+def test_what_brokers_do_not_show_with_leaders_is_unknown(topics: Noun) -> None:
     def without_leader(answer: Any) -> None:
         for row in answer.topics:
             if row.name == "new":

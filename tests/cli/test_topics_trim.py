@@ -9,11 +9,10 @@ from kcli.core.protocol.messages.delete_records import DeleteRecordsRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.types import TopicPartition
-from tests.command import start
 from tests.committing import put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
-from tests.topic_changes import Topics
+from tests.run import Noun, start
 
 T1 = TopicPartition("t", 1)
 
@@ -37,8 +36,8 @@ def cluster(shared: FakeCluster) -> Iterator[FakeCluster]:
 
 
 @pytest.fixture
-def topics(cluster: FakeCluster) -> Topics:
-    return Topics(cluster)
+def topics(cluster: FakeCluster) -> Noun:
+    return Noun("topics", cluster)
 
 
 def starts(cluster: FakeCluster) -> list[int]:
@@ -65,7 +64,7 @@ def deletions(cluster: FakeCluster) -> int:
         ("now", [20, 6]),
     ],
 )
-def test_records_before_an_offset_or_a_time_go(topics: Topics, before: str, expected: list[int]) -> None:
+def test_records_before_an_offset_or_a_time_go(topics: Noun, before: str, expected: list[int]) -> None:
     plan = topics(f"trim t -p 0,1 --before {before} --dry-run -o json").items
     assert [row["new_log_start"] for row in plan] == expected
     assert starts(topics.cluster) == [0, 0, 0]
@@ -76,7 +75,7 @@ def test_records_before_an_offset_or_a_time_go(topics: Topics, before: str, expe
 
 
 @pytest.mark.parametrize("before", ["earliest", "0", "@1600000000000", "-20", "+0"])
-def test_where_nothing_is_older_nothing_is_asked(topics: Topics, before: str) -> None:
+def test_where_nothing_is_older_nothing_is_asked(topics: Noun, before: str) -> None:
     sent = deletions(topics.cluster)
     done = topics(f"trim t --before {before} -o json")
     assert "nothing is to be deleted" in done.err
@@ -84,7 +83,7 @@ def test_where_nothing_is_older_nothing_is_asked(topics: Topics, before: str) ->
     assert deletions(topics.cluster) == sent
 
 
-def test_the_plan_counts_the_records_of_each_partition(topics: Topics) -> None:
+def test_the_plan_counts_the_records_of_each_partition(topics: Noun) -> None:
     plan = topics("trim t --before latest --dry-run").out.splitlines()[1:]
     assert plan[0] == "Trim topic t: delete the records before the end of the log."
     assert [line.split()[:5] for line in plan[2:5]] == [
@@ -95,16 +94,9 @@ def test_the_plan_counts_the_records_of_each_partition(topics: Topics) -> None:
     assert plan[5] == "  2 partitions, up to 26 records deleted; 1 partition unchanged."
 
 
-def test_only_the_chosen_partitions_are_trimmed(topics: Topics) -> None:
+def test_only_the_chosen_partitions_are_trimmed(topics: Noun) -> None:
     topics("trim t -p 1 --before latest --confirm t")
     assert starts(topics.cluster) == [0, 6, 0]
-
-
-def test_without_a_terminal_the_plan_is_shown_and_nothing_done(topics: Topics) -> None:
-    done = topics("trim t --before latest", 2)
-    assert "up to 26 records deleted" in done.err
-    assert "give --yes to confirm" in done.err
-    assert (done.out, starts(topics.cluster)) == ("", [0, 0, 0])
 
 
 @pytest.mark.parametrize(
@@ -130,7 +122,7 @@ def test_without_a_terminal_the_plan_is_shown_and_nothing_done(topics: Topics) -
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_sent(
-    topics: Topics, line: str, code: int, what: str, do: str
+    topics: Noun, line: str, code: int, what: str, do: str
 ) -> None:
     sent = deletions(topics.cluster)
     done = topics(f"trim {line}{'' if 'confirm' in line else ' --yes'}", code)
@@ -139,7 +131,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_sent(
     assert deletions(topics.cluster) == sent
 
 
-def test_a_partition_that_ends_before_the_offset_is_refused_and_the_others_trimmed(topics: Topics) -> None:
+def test_a_partition_that_ends_before_the_offset_is_refused_and_the_others_trimmed(topics: Noun) -> None:
     done = topics("trim t --before 10 --yes -o json", 6)
     assert [(row["status"], row["new_log_start"]) for row in done.items] == [
         ("done", 10),
@@ -151,7 +143,7 @@ def test_a_partition_that_ends_before_the_offset_is_refused_and_the_others_trimm
     assert starts(topics.cluster) == [10, 0, 0]
 
 
-def test_partitions_without_a_leader_are_left_out(topics: Topics) -> None:
+def test_partitions_without_a_leader_are_left_out(topics: Noun) -> None:
     cluster = topics.cluster
     cluster.create_topic("spread", 2, replicas={0: [1], 1: [2]})
     try:
@@ -169,7 +161,7 @@ def test_partitions_without_a_leader_are_left_out(topics: Topics) -> None:
         cluster.delete_topic("spread")
 
 
-def test_a_partition_that_the_broker_refuses_is_6_and_all_of_them_its_own_code(topics: Topics) -> None:
+def test_a_partition_that_the_broker_refuses_is_6_and_all_of_them_its_own_code(topics: Noun) -> None:
     topics.cluster.fail(DeleteRecordsRequest, Code.OFFSET_OUT_OF_RANGE, where=T1)
     done = topics("trim t -p 0,1 --before latest --yes -o json", 6)
     assert [(row["status"], row["new_log_start"]) for row in done.items] == [("done", 20), ("failed", 0)]
@@ -179,26 +171,26 @@ def test_a_partition_that_the_broker_refuses_is_6_and_all_of_them_its_own_code(t
     assert starts(topics.cluster) == [20, 0, 0]
 
 
-def test_the_broker_decides_where_the_policy_cannot_be_seen(topics: Topics) -> None:
+def test_the_broker_decides_where_the_policy_cannot_be_seen(topics: Noun) -> None:
     topics.cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED)
     topics.cluster.append("compacted", 0, topics.cluster.log("t", 0).batches[0].raw)
     assert "POLICY_VIOLATION" in topics("trim compacted --before latest --yes", 7).err
 
 
-def test_a_lost_response_is_resolved_by_the_read_back(topics: Topics) -> None:
+def test_a_lost_response_is_resolved_by_the_read_back(topics: Noun) -> None:
     topics.cluster.swallow(DeleteRecordsRequest, "reset", times=1_000)
     done = topics("trim t -p 0 --before 4 --yes --timeout 1s -o json")
     assert [(row["status"], row["new_log_start"]) for row in done.items] == [("done", 4)]
 
 
-def test_what_is_not_known_is_said(topics: Topics) -> None:
+def test_what_is_not_known_is_said(topics: Noun) -> None:
     topics.cluster.drop(DeleteRecordsRequest, "reset", times=1_000)
     done = topics("trim t -p 0 --before 4 --yes --timeout 1s -o json", 3)
     assert [(row["status"], row["new_log_start"]) for row in done.items] == [("unknown", 0)]
     assert "it is not known whether records of t-0 were deleted" in done.err
 
 
-def test_a_start_that_did_not_move_is_reported(topics: Topics) -> None:
+def test_a_start_that_did_not_move_is_reported(topics: Noun) -> None:
     def pretend(_request: object, answer: object) -> None:
         for topic in answer.topics:  # type: ignore[attr-defined]
             for row in topic.partitions:

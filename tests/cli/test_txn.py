@@ -27,7 +27,7 @@ from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
 from tests.fake.script import FOREVER
 from tests.fake.settings import Settings
-from tests.topic_changes import Command, Done
+from tests.run import Done, Noun
 
 _BEFORE_IMPLICIT = 9
 
@@ -37,7 +37,7 @@ class World:
 
     def __init__(self, cluster: FakeCluster, stack: ExitStack) -> None:
         self.cluster = cluster
-        self.txn = Command(cluster, "txn")
+        self.txn = Noun("txn", cluster)
         self._stack = stack
 
     def __call__(self, line: str, code: int = 0) -> Done:

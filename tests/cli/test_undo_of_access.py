@@ -10,7 +10,7 @@ from kcli.core.protocol.messages.delete_acls import DeleteAclsRequest
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
-from tests.in_process import Done, kcli
+from tests.run import Done, kcli
 
 ACL = "acls create --principal User:a --operation read --topic orders --yes"
 

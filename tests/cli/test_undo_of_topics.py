@@ -14,7 +14,7 @@ from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
-from tests.in_process import Done, kcli
+from tests.run import Done, kcli
 
 
 class World:

@@ -14,13 +14,13 @@ import pytest
 from kcli.core.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kcli.core.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kcli.core.protocol.messages.metadata import MetadataResponse
-from tests.access import Done, Kcli
+from tests.access import Kcli
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.sasl import Sasl
 from tests.fake.scram_store import DIGESTS, Credential
 from tests.fake.script import FOREVER
-from tests.in_process import kcli
+from tests.run import Done, kcli
 
 CANARY = "canary-5b1c é"
 SHA_256, SHA_512 = 1, 2
@@ -417,7 +417,7 @@ def test_a_user_logs_in_with_what_was_set_until_it_is_deleted(
             done = kcli(*words, *by, bootstrap=cluster.bootstrap)
             assert done.code == code, done.err
             assert "canary" not in done.out + done.err
-            return Done(*done)
+            return done
 
         admin, user = as_user("admin", str(own)), as_user(name, file, mechanism)
         run("topics", "list", by=user, code=4)

@@ -12,8 +12,8 @@ import pytest
 
 from kcli.core.types import Record
 from tests.batches import batch_of
-from tests.command import environment, kcli, ok, run
 from tests.fake.cluster import FakeCluster
+from tests.run import environment, kcli_process, ok, run
 from tests.warm_kcli import KCLI
 
 PAGE = Path(__file__).parents[2] / "docs" / "from" / "kcat.md"
@@ -73,7 +73,7 @@ def kcat(line: str, bootstrap: str, folder: Path) -> bytes:
 def test_the_same_records_are_printed(theirs: str, ours: str, cluster: FakeCluster, tmp_path: Path) -> None:
     printed = kcat(theirs, cluster.bootstrap, tmp_path)
     assert printed
-    done = kcli(*shlex.split(ours)[1:], bootstrap=cluster.bootstrap)
+    done = kcli_process(*shlex.split(ours)[1:], bootstrap=cluster.bootstrap)
     assert sorted(ok(done).splitlines()) == sorted(printed.splitlines())
 
 
@@ -109,7 +109,7 @@ def test_the_same_records_are_sent(theirs: str, ours: str, cluster: FakeCluster,
 
 def records(topic: str, bootstrap: str, line: str) -> list[str]:
     """Key, value and headers of all records; the partition too where the line names it."""
-    done = kcli("consume", topic, "-e", "-o", "ndjson", bootstrap=bootstrap)
+    done = kcli_process("consume", topic, "-e", "-o", "ndjson", bootstrap=bootstrap)
     kept = ["key", "value", "headers", *(["partition"] if " -p " in line else [])]
     found = [json.loads(text) for text in ok(done).splitlines()]
     return sorted(json.dumps({name: one.get(name) for name in kept}) for one in found)

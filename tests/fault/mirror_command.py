@@ -3,55 +3,22 @@
 A process of its own costs half a second of imports; only tests of signals and kills need one.
 """
 
-import io
-import json
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from kcli.__main__ import run
-from kcli.core.types import TopicPartition
 from kcli.flows.stop import Stop
 from tests.fake.cluster import FakeCluster
 from tests.fault.producing import PATIENCE
-from tests.printed_json import check_printed
+from tests.run import Done
+from tests.run import kcli_as_set_up as command
 
 Row = dict[str, Any]
-
-
-class Done(NamedTuple):
-    """What a command left: its exit status, stdout and stderr."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def rows(self) -> dict[TopicPartition, Row]:
-        """The rows of a report in JSON."""
-        return {TopicPartition(one["topic"], one["partition"]): one for one in json.loads(self.out)["items"]}
-
-    @property
-    def errors(self) -> list[Row]:
-        """The errors of a run with ``-o json``, in order."""
-        lines = [json.loads(line) for line in self.err.splitlines() if line.startswith("{")]
-        return [line for line in lines if line["kind"] == "Error"]
-
-
-def command(*arguments: str) -> Done:
-    """Runs kcli to its end."""
-    with io.TextIOWrapper(io.BytesIO(), "utf-8") as out, io.StringIO() as err:
-        with redirect_stdout(out), redirect_stderr(err):
-            code = run(list(arguments))
-        out.flush()
-        done = Done(code, out.buffer.getvalue().decode(), err.getvalue())  # type: ignore[attr-defined]
-        check_printed(done.out, done.err)
-        return done
 
 
 def arguments(source: FakeCluster, target: FakeCluster, *more: str) -> list[str]:

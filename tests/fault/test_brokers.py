@@ -33,7 +33,6 @@ from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import TopicPartition, TopicSpec
-from tests.command import kcli
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.peers import Conversation, Peer
@@ -49,6 +48,7 @@ from tests.fault.producing import (
     values,
 )
 from tests.fault.watching import Heard, soon
+from tests.run import kcli_process
 
 T0 = TopicPartition("t", 0)
 QUICK = {"retry_backoff_ms": 1, "retry_backoff_max_ms": 1}
@@ -192,8 +192,8 @@ def test_commands_name_a_lasting_leader_error_and_its_duration() -> None:
     with FakeCluster(1, topics={"t": 1}) as cluster:
         cluster.fail((ProduceRequest, ListOffsetsRequest), Code.NOT_LEADER_OR_FOLLOWER, times=FOREVER)
         limit = "delivery.timeout.ms=700"
-        sent = kcli("produce", "t", "-X", limit, bootstrap=cluster.bootstrap, stdin=b"x\n")
-        asked = kcli("topics", "offsets", "t", "--timeout", "1s", bootstrap=cluster.bootstrap)
+        sent = kcli_process("produce", "t", "-X", limit, bootstrap=cluster.bootstrap, stdin=b"x\n")
+        asked = kcli_process("topics", "offsets", "t", "--timeout", "1s", bootstrap=cluster.bootstrap)
     for done, how_long in ((sent, "0.7 s"), (asked, "gave up after 1.0 s")):
         said = done.stderr.decode()
         assert done.returncode == 3, said
@@ -442,7 +442,7 @@ def test_at_the_deadline_the_figures_are_reported(after: bool) -> None:
         with quick(cluster, delivery_timeout_ms=800) as producer:
             future = send(producer, "t", 0, b"x")[0]
             assert producer.flush(PATIENCE)
-        done = kcli(
+        done = kcli_process(
             "produce", "t", "-X", "delivery.timeout.ms=900", bootstrap=cluster.bootstrap, stdin=b"x\n"
         )
     assert future.error is not None
@@ -540,7 +540,7 @@ def test_produce_reports_a_record_that_is_too_large_and_stores_the_rest() -> Non
     """Exit 6; the line is reported, the others are stored."""
     lines = [b"before", b"x" * 5_000, b"after"]
     with narrow() as cluster:
-        done = kcli("produce", "t", bootstrap=cluster.bootstrap, stdin=b"\n".join(lines))
+        done = kcli_process("produce", "t", bootstrap=cluster.bootstrap, stdin=b"\n".join(lines))
         assert values(cluster, "t") == [b"before", b"after"]
     said = done.stderr.decode()
     assert done.returncode == 6, said
@@ -624,7 +624,7 @@ def test_produce_reports_the_throttle_time_with_verbose() -> None:
     with FakeCluster(1, topics={"t": 1}) as cluster:
         cluster.throttle(300, ProduceRequest)
         settings = ("-X", "request.timeout.ms=200", "-X", "batch.size=1", "-v")
-        done = kcli("produce", "t", *settings, bootstrap=cluster.bootstrap, stdin=b"1\n2\n3\n")
+        done = kcli_process("produce", "t", *settings, bootstrap=cluster.bootstrap, stdin=b"1\n2\n3\n")
         assert values(cluster, "t") == numbers(4)[1:]
     assert done.returncode == 0
     assert "asks for a pause of 300 ms after Produce: a quota is exceeded" in done.stderr.decode()
@@ -728,7 +728,7 @@ def test_commands_refuse_an_unsuitable_broker_at_once(arguments: tuple[str, ...]
         cluster.hide(CreateTopicsRequest)
         cluster.cap_versions({ProduceRequest: TOO_OLD, FetchRequest: TOO_NEW})
         began = time.monotonic()
-        done = kcli(*arguments, bootstrap=cluster.bootstrap, stdin=b"x\n")
+        done = kcli_process(*arguments, bootstrap=cluster.bootstrap, stdin=b"x\n")
         assert time.monotonic() - began < 15
     said = done.stderr.decode()
     assert done.returncode == 7, said
@@ -780,11 +780,11 @@ def test_librdkafkas_mock_cluster_is_a_cluster() -> None:
     mock = confluent_kafka.Producer({"test.mock.num.brokers": 2, "bootstrap.servers": "mock"})
     brokers = mock.list_topics(timeout=PATIENCE).brokers.values()
     bootstrap = ",".join(f"{one.host}:{one.port}" for one in brokers)
-    done = kcli("produce", "t", "--allow-auto-topic-creation", bootstrap=bootstrap, stdin=b"a\nb\n")
+    done = kcli_process("produce", "t", "--allow-auto-topic-creation", bootstrap=bootstrap, stdin=b"a\nb\n")
     assert done.returncode == 0, done.stderr
-    done = kcli("consume", "t", "-e", bootstrap=bootstrap)
+    done = kcli_process("consume", "t", "-e", bootstrap=bootstrap)
     assert (done.returncode, sorted(done.stdout.split())) == (0, [b"a", b"b"]), done.stderr
-    done = kcli("topics", "list", "-o", "name", bootstrap=bootstrap)
+    done = kcli_process("topics", "list", "-o", "name", bootstrap=bootstrap)
     assert (done.returncode, done.stdout) == (0, b"t\n"), done.stderr
 
 
@@ -849,7 +849,7 @@ def test_at_the_deadline_the_done_and_the_rest_are_distinguished() -> None:
             outcome = admin.create_topics(specs("a", "b"))
             with pytest.raises(TimedOutError, match="NOT_CONTROLLER"):
                 admin.create_topics(specs("b"))
-        done = kcli("topics", "create", "c", "b", "--timeout", "1s", bootstrap=cluster.bootstrap)
+        done = kcli_process("topics", "create", "c", "b", "--timeout", "1s", bootstrap=cluster.bootstrap)
         assert cluster.topic_id("a")
         assert cluster.topic_id("c")
     assert outcome["a"] is None
@@ -887,7 +887,7 @@ def test_a_topic_returned_with_an_error_is_marked() -> None:
         cluster.fail(MetadataRequest, Code.UNKNOWN_SERVER_ERROR, where="t", times=FOREVER)
         with Admin(bootstrap_servers=cluster.bootstrap, timeout=PATIENCE) as admin:
             found = {topic.name: topic.error for topic in admin.list_topics()}
-        done = kcli("topics", "list", "-o", "json", bootstrap=cluster.bootstrap)
+        done = kcli_process("topics", "list", "-o", "json", bootstrap=cluster.bootstrap)
     assert found["well"] is None
     assert "UNKNOWN_SERVER_ERROR (-1)" in str(found["t"])
     warning = "the description of topic t is incomplete: looking up topic t: UNKNOWN_SERVER_ERROR (-1)"
@@ -923,7 +923,7 @@ def test_an_unknown_error_of_produce_on_the_command_line(code: int, said: str) -
     """Nothing confirmed is exit 1."""
     with FakeCluster(1, topics={"t": 1}) as cluster:
         cluster.fail(ProduceRequest, code, times=FOREVER)
-        done = kcli("produce", "t", bootstrap=cluster.bootstrap, stdin=b"x\n")
+        done = kcli_process("produce", "t", bootstrap=cluster.bootstrap, stdin=b"x\n")
     assert done.returncode == 1
     assert said in done.stderr.decode()
     assert "0 records confirmed" in done.stderr.decode()
@@ -1006,7 +1006,7 @@ def test_an_unknown_error_of_creating_and_deleting_topics(code: int, said: str) 
                 assert outcome["b"] is None
                 assert isinstance(outcome["a"], BrokerError)
                 assert said in str(outcome["a"])
-        done = kcli("topics", "create", "a", "b", bootstrap=cluster.bootstrap)
+        done = kcli_process("topics", "create", "a", "b", bootstrap=cluster.bootstrap)
     assert done.returncode == 6
     assert said in done.stderr.decode()
 

@@ -15,11 +15,11 @@ from kcli.core.protocol.messages.consumer_group_heartbeat import ConsumerGroupHe
 from kcli.core.protocol.messages.heartbeat import HeartbeatRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
-from tests.command import environment
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fault.consuming import GROUP, PATIENCE, fill, member, offsets, settle, tp, turns
 from tests.fault.producing import quick, send
+from tests.run import environment
 
 BOTH = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 STEP = 3600  # seconds

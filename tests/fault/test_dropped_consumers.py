@@ -16,9 +16,9 @@ from kcli.core import Consumer
 from kcli.core.errors import ConfigError
 from kcli.core.hooks import Hooks
 from kcli.core.types import Record, TopicPartition
-from tests.command import environment
 from tests.fake.cluster import FakeCluster
 from tests.fault.consuming import GROUP, PATIENCE, fill, member, offsets, options, settle, tp, turns
+from tests.run import environment
 
 BOTH = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 

@@ -28,13 +28,12 @@ from kcli.exporter.server import READY, Server, notify
 from kcli.exporter.tls import ServerTls
 from kcli.exporter.users import Users
 from kcli.flows.lag.verdicts import WORDS
-from tests import in_process
 from tests.certificates import Authority
-from tests.command import kcli, start
 from tests.exporting import command, exporting, get, until
 from tests.fake.cluster import FakeCluster
 from tests.fake.groups.offsets import Committed
 from tests.fake.many_groups import ManyGroups
+from tests.run import kcli, kcli_process, start
 from tests.unit.exporter.pages import labels, parsed
 from tests.unit.exporter.test_users import HASH, PASSWORD, basic
 
@@ -69,10 +68,10 @@ def test_figures_are_those_of_groups_lag(cluster: FakeCluster, groups: ManyGroup
     groups.move(commits=2)
     with command(cluster.bootstrap, "--time", time) as (_, url):
         found = until(lambda: (page := parsed(get(url).text)).get("kcli_group_lag_records") and page)
-        printed = kcli(
+        printed = kcli_process(
             "groups", "lag", "--by", "partition", "--time", time, "-o", "json", bootstrap=cluster.bootstrap
         )
-        by_group = kcli("groups", "lag", "--time", time, "-o", "json", bootstrap=cluster.bootstrap)
+        by_group = kcli_process("groups", "lag", "--time", time, "-o", "json", bootstrap=cluster.bootstrap)
     rows = json.loads(printed.stdout)["items"]
     assert len(rows) == 6
     for row in rows:
@@ -510,7 +509,7 @@ WRONG = [
 def test_wrong_input_is_named_before_anything_is_served(
     cluster: FakeCluster, flags: list[str], code: int, text: str
 ) -> None:
-    done = kcli("exporter", *flags, bootstrap=cluster.bootstrap)
+    done = kcli_process("exporter", *flags, bootstrap=cluster.bootstrap)
     assert (done.returncode, done.stdout) == (code, b"")
     assert text in done.stderr.decode()
     assert not cluster.connections
@@ -520,7 +519,7 @@ def test_without_its_library_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     for name in [name for name in sys.modules if name.startswith(("prometheus_client", "kcli.exporter"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
-    done = in_process.kcli("exporter", bootstrap="127.0.0.1:1")
+    done = kcli("exporter", bootstrap="127.0.0.1:1")
     assert (done.code, done.out) == (2, "")
     assert "pip install 'kcli-kafka[exporter]'" in done.err
 
@@ -528,7 +527,7 @@ def test_without_its_library_it_says_what_to_install(monkeypatch: pytest.MonkeyP
 def test_a_port_in_use_is_refused_with_7(cluster: FakeCluster) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        done = kcli("exporter", "--listen", f"127.0.0.1:{port}", bootstrap=cluster.bootstrap)
+        done = kcli_process("exporter", "--listen", f"127.0.0.1:{port}", bootstrap=cluster.bootstrap)
     assert done.returncode == 7
     assert f"port {port} on 127.0.0.1 is taken" in done.stderr.decode()
 

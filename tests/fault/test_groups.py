@@ -31,7 +31,6 @@ from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import environment
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import RawClient
@@ -49,6 +48,7 @@ from tests.fault.consuming import (
     tp,
     turns,
 )
+from tests.run import environment
 
 BOTH = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 BEATS = (HeartbeatRequest, ConsumerGroupHeartbeatRequest)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from kcli.core.types import TopicPartition
-from tests.command import environment
 from tests.fake.cluster import FakeCluster
 from tests.fault.consuming import PATIENCE, fill, offsets, tp
+from tests.run import environment
 
 PARTITIONS, RECORDS = 2, 5_000
 SHORT, LONG = 250, 10_000

@@ -11,9 +11,10 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
 from tests.fault.fetching import answer_with
-from tests.fault.mirror_command import arguments, command, mirrored, stored, values
+from tests.fault.mirror_command import arguments, mirrored, stored, values
 from tests.fault.mirror_records import BASE, Content, compacted, message
 from tests.fault.producing import PATIENCE, quick
+from tests.run import kcli_as_set_up as command
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 CODECS = tuple(Codec)

@@ -14,8 +14,9 @@ from kcli.flows.mirror.state import load_jobs
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
-from tests.fault.mirror_command import Running, arguments, command, mirrored, running, until, values
+from tests.fault.mirror_command import Running, arguments, mirrored, running, until, values
 from tests.fault.producing import PATIENCE
+from tests.run import kcli_as_set_up as command
 
 Follow = Callable[[], AbstractContextManager[Running]]
 SOON = ("-X", "metadata.max.age.ms=200")

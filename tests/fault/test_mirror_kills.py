@@ -17,9 +17,9 @@ from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import ProducerRecord
 from kcli.flows.mirror.routes import STATE_TOPIC
-from tests.command import kcli, start
 from tests.fake.cluster import FakeCluster
 from tests.fault.producing import quick
+from tests.run import kcli_process, start
 
 PARTITIONS = 2
 
@@ -119,7 +119,7 @@ def kill_at(step: Step, source: FakeCluster, target: FakeCluster) -> None:
     hold.remove()
     hold.release()
     began = time.monotonic()
-    done = kcli(*mirror(source, target, "--verify"))
+    done = kcli_process(*mirror(source, target, "--verify"))
     assert time.monotonic() - began < 40, (
         "the new run fences the old transaction, which would time out after 60 s"
     )
@@ -164,7 +164,7 @@ def test_a_mirror_that_is_killed_before_its_job_is_stored_continues_without_a_qu
             process.communicate(timeout=30)
         hold.remove()
         hold.lose()
-        done = kcli(*command)
+        done = kcli_process(*command)
         assert done.returncode == 0, done.stderr.decode()
         assert stored(target) == stored(source)
 
@@ -177,7 +177,7 @@ def test_a_second_mirror_of_the_job_takes_over_and_the_first_ends_with_7(
     first = start(*mirror(source, target, "--rate", "40"))
     try:
         hold.wait(timeout=30)
-        done = kcli(*mirror(source, target))
+        done = kcli_process(*mirror(source, target))
         assert done.returncode == 0, done.stderr.decode()
         hold.release()
         _, err = first.communicate(timeout=60)
@@ -222,7 +222,7 @@ def test_positions_are_saved_while_the_rate_delays_the_batches_of_one_poll(
 ) -> None:
     """About five seconds for all records: a position each second, not one at the end."""
     words = [word for word in mirror(source, target, "--rate", "20") if word != "--exactly-once"]
-    done = kcli(*words, delivery)
+    done = kcli_process(*words, delivery)
     assert done.returncode == 0, done.stderr.decode()
     assert stored(target) == stored(source)
     positions = target.seen(lambda one: concerns(target, STATE_TOPIC)(one.request))
@@ -237,7 +237,7 @@ def test_records_whose_response_was_lost_are_stored_once_and_end_no_partition(
     """A broker responds to what it has already with a timestamp, as if the target replaced those of the records."""
     target.swallow(ProduceRequest, "reset", when=concerns(target, "t"))
     words = [word for word in mirror(source, target) if word != "--exactly-once"]
-    done = kcli(*words, delivery)
+    done = kcli_process(*words, delivery)
     assert done.returncode == 0, done.stderr.decode()
     assert any(one.outcome == "swallowed" for one in target.seen(ProduceRequest))
     assert stored(target) == stored(source)

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from kcli.flows.mirror.state import JobState, job_record
-from tests.command import start
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
-from tests.fault.mirror_command import Done, arguments, command, mirrored, running, stored, until, values
+from tests.fault.mirror_command import arguments, mirrored, running, stored, until, values
 from tests.fault.producing import PATIENCE
+from tests.run import Done, start
+from tests.run import kcli_as_set_up as command
 
 INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__kcli_mirror")
 

@@ -16,11 +16,12 @@ from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import TopicPartition
-from tests.command import start
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
-from tests.fault.mirror_command import arguments, command, mirrored, until, values
+from tests.fault.mirror_command import arguments, mirrored, until, values
 from tests.fault.producing import PATIENCE
+from tests.run import kcli_as_set_up as command
+from tests.run import start
 
 COUNT = 400
 RATE = 100

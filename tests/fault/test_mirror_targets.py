@@ -18,7 +18,9 @@ from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
-from tests.fault.mirror_command import Done, arguments, command, mirrored, running, stored, until, values
+from tests.fault.mirror_command import arguments, mirrored, running, stored, until, values
+from tests.run import Done
+from tests.run import kcli_as_set_up as command
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 TOPICS = ("-t", "t", "-t", "u")

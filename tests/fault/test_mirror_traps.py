@@ -12,7 +12,8 @@ import pytest
 from kcli.core.types import TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
-from tests.fault.mirror_command import Done, Row, arguments, mirrored, running, until, values
+from tests.fault.mirror_command import Row, arguments, mirrored, running, until, values
+from tests.run import Done
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 ALL = (T0, T1, U0)

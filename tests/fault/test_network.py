@@ -29,7 +29,6 @@ from kcli.core.protocol.messages.api_versions import ApiVersion, ApiVersionsRequ
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import TopicPartition
-from tests.command import kcli, start
 from tests.fake import wire
 from tests.fake.cluster import FakeCluster
 from tests.fake.peers import PEERS, Conversation, Peer, drip
@@ -46,6 +45,7 @@ from tests.fault.producing import (
 from tests.fault.watching import Calls, Heard, closed_port, kcli_after, peak_memory, read, soon
 from tests.proxy.exchange import Fate
 from tests.proxy.proxy import Proxy
+from tests.run import kcli_process, start
 
 MIB = 1 << 20
 STARTUP = 8.0
@@ -132,7 +132,7 @@ def test_a_resolver_that_hangs_ends_at_the_timeout() -> None:
 def test_a_closed_port_is_reported_as_host_and_port_refused() -> None:
     """Exit 3."""
     with closed_port() as port:
-        done = kcli("topics", "list", "-b", f"127.0.0.1:{port}", "--timeout", "1s")
+        done = kcli_process("topics", "list", "-b", f"127.0.0.1:{port}", "--timeout", "1s")
     said = done.stderr.decode()
     assert done.returncode == 3
     assert f"cannot connect to 127.0.0.1:{port}\n  why: Connection refused" in said
@@ -185,7 +185,7 @@ def test_a_peer_that_accepts_and_never_answers_is_reported_as_such() -> None:
     """Exit 3 at the timeout."""
     with Peer(PEERS["silence"]) as peer:
         began = time.monotonic()
-        done = kcli("topics", "list", "-b", peer.address, "--timeout", "1s")
+        done = kcli_process("topics", "list", "-b", peer.address, "--timeout", "1s")
     assert 1 <= time.monotonic() - began < 1 + STARTUP
     assert done.returncode == 3
     said = done.stderr.decode()
@@ -289,7 +289,7 @@ def test_a_peer_that_is_not_kafka_is_recognised_by_its_first_bytes(peer: str, sa
 def test_commands_recognise_a_peer_that_is_not_kafka(peer: str) -> None:
     """Three lines, exit 3."""
     with Peer(PEERS[peer]) as stranger:
-        done = kcli("produce", "t", "-b", stranger.address, stdin=b"x\n")
+        done = kcli_process("produce", "t", "-b", stranger.address, stdin=b"x\n")
     lines = done.stderr.decode().splitlines()
     assert done.returncode == 3
     assert lines[-3].endswith(f"{stranger.address} does not speak Kafka on this port")
@@ -669,7 +669,9 @@ def test_an_answer_above_the_users_own_limit_names_it() -> None:
     with FakeCluster(1, topics={"t": 1}) as cluster:
         with quick(cluster) as producer:
             send(producer, "t", 0, b"x" * 5_000)
-        done = kcli("consume", "t", "-e", "-b", cluster.bootstrap, "-X", "receive.message.max.bytes=2000")
+        done = kcli_process(
+            "consume", "t", "-e", "-b", cluster.bootstrap, "-X", "receive.message.max.bytes=2000"
+        )
     said = done.stderr.decode()
     assert done.returncode == 5
     assert re.search(r"sent a frame of 5\d\d\d bytes\n  why: a response has 4 to 2000 bytes", said)
@@ -795,7 +797,7 @@ def test_an_advertised_address_that_cannot_be_reached_is_reported_with_the_setti
     """Loopback, by the command line; exit 3."""
     with FakeCluster(2, topics={"t": 2}) as cluster, closed_port() as port:
         advertise(cluster, 2, "127.0.0.1", port)
-        done = kcli("consume", "t", "-e", "-b", cluster.bootstrap, "--timeout", "1s")
+        done = kcli_process("consume", "t", "-e", "-b", cluster.bootstrap, "--timeout", "1s")
     said = done.stderr.decode()
     assert done.returncode == 3
     assert f"broker 2 advertises 127.0.0.1:{port}, unreachable from here" in said

@@ -15,7 +15,7 @@ from kcli.core.types import TopicSpec
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
-from tests.in_process import Done, kcli
+from tests.run import Done, kcli
 
 CREATE, GROW = "topics create new --partitions 3", "topics alter old --partitions 3 --yes"
 NAMES = {CREATE: "new", GROW: "old"}

@@ -15,12 +15,10 @@ import pytest
 from kcli.core import Consumer
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.types import TopicPartition
-from tests.command import kcli as kcli_process
-from tests.command import start
 from tests.fake.cluster import FakeCluster
 from tests.fault.mirror_command import until
 from tests.fault.perf_topics import SIZE, fill
-from tests.in_process import Done, kcli
+from tests.run import Done, kcli, kcli_process, start
 
 SOUND: dict[int, list[int | None]] = {0: [*range(20), *range(40, 60)], 1: [*range(20, 40), *range(60, 70)]}
 """What a producer leaves behind: 70 records, a partition after the other."""

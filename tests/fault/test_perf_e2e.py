@@ -19,13 +19,12 @@ from kcli.core import Consumer
 from kcli.core.admin.acls import AclOperation
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import start
 from tests.committing import commit
 from tests.fake.cluster import FakeCluster
 from tests.fault.consuming import options
 from tests.fault.mirror_command import until
 from tests.fault.perf_topics import fill
-from tests.in_process import Done, kcli
+from tests.run import Done, kcli, start
 
 REFUSED = 29
 """TOPIC_AUTHORIZATION_FAILED: not retried."""

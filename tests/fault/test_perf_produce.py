@@ -25,10 +25,11 @@ from kcli.core.records.passing import batch_of_rows
 from kcli.core.types import Codec
 from kcli.flows.stop import Stop
 from tests.cli.errors.typing_remedies import type_remedy
-from tests.command import environment
 from tests.fake.cluster import FakeCluster
-from tests.fault.mirror_command import Done, command, until
+from tests.fault.mirror_command import until
 from tests.fault.producing import PATIENCE
+from tests.run import Done, environment
+from tests.run import kcli_as_set_up as command
 from tests.warm_kcli import KCLI
 
 MESSAGE_TOO_LARGE = 10

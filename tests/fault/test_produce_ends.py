@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from kcli.core.protocol.messages.produce import ProduceRequest
-from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
+from tests.run import KCLI, environment
 from tests.warm_kcli import WarmPopen
 
 TRIES = 12

@@ -21,12 +21,12 @@ from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRespon
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kcli.core.types import OffsetAndMetadata
-from tests.command import start
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fake.script import FOREVER
 from tests.fault.consuming import PATIENCE, Member, fill, member, offsets, options, raised_by, tp, turns
 from tests.fault.producing import quick
+from tests.run import start
 
 pytestmark = pytest.mark.case("B8")
 

@@ -18,8 +18,9 @@ from kcli.core.types import ProducerRecord
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
-from tests.fault.mirror_command import arguments, command
+from tests.fault.mirror_command import arguments
 from tests.fault.producing import PATIENCE, quick, sent_batches, values
+from tests.run import kcli_as_set_up as command
 from tests.unit.core.producer.rows import each_row
 
 pa = pytest.importorskip("pyarrow")

@@ -48,11 +48,11 @@ def test_an_open_transaction_is_refused_and_its_producer_named(cluster: FakeClus
     with transaction(cluster) as producer:
         for flag in ("--dry-run", "--yes"):
             done = rewind("g", "--to", "3", flag, code=7)
-            assert "a transaction with the offsets of group g is open (t-0)" in done.stderr
-            assert "transactional id pay-1 (producer " in done.stderr
-            assert ", open for " in done.stderr
-            assert "--wait waits for its end" in done.stderr
-        assert "t-0" in done.stderr
+            assert "a transaction with the offsets of group g is open (t-0)" in done.err
+            assert "transactional id pay-1 (producer " in done.err
+            assert ", open for " in done.err
+            assert "--wait waits for its end" in done.err
+        assert "t-0" in done.err
         producer.abort_transaction()
     assert committed(cluster) == {T0: OffsetAndMetadata(20)}
     assert not rewind.journals()
@@ -62,16 +62,16 @@ def test_an_open_transaction_is_refused_and_its_producer_named(cluster: FakeClus
 def test_the_dry_run_shows_the_plan_all_the_same(cluster: FakeCluster, rewind: Kcli) -> None:
     with transaction(cluster) as producer:
         done = rewind("g", "--to", "3", "--dry-run", code=7)
-        where = re.search(r"--topic (\S+) -p (\d+)", done.stderr)
+        where = re.search(r"--topic (\S+) -p (\d+)", done.err)
         assert where is not None
         topic, number = where.groups()
         type_remedy(
             f"; `kcli txn describe --topic {topic} -p {number}` shows when it ends",
-            done.stderr,
+            done.err,
             cluster.bootstrap,
         )
         producer.abort_transaction()
-    assert "Rewind group g" in done.stdout
+    assert "Rewind group g" in done.out
 
 
 def test_wait_reports_the_members_it_waits_for(cluster: FakeCluster, rewind: Kcli) -> None:
@@ -93,7 +93,7 @@ def test_wait_ends_at_its_bound(cluster: FakeCluster, rewind: Kcli) -> None:
     with transaction(cluster) as producer:
         done = rewind("g", "--to", "3", "--wait=4s", "--yes", code=7)
         producer.abort_transaction()
-    assert "is open (t-0)" in done.stderr
+    assert "is open (t-0)" in done.err
     assert committed(cluster) == {T0: OffsetAndMetadata(20)}
 
 
@@ -102,7 +102,7 @@ def test_a_first_commit_that_is_still_in_a_transaction_counts_too(cluster: FakeC
     with transaction(cluster, T1) as producer:
         done = rewind("g", "--to", "3", "--topic", "t", "--yes", code=7)
         producer.abort_transaction()
-    assert "is open (t-1)" in done.stderr
+    assert "is open (t-1)" in done.err
 
 
 def test_a_short_transaction_is_waited_for_in_silence(cluster: FakeCluster, rewind: Kcli) -> None:
@@ -119,4 +119,4 @@ def test_where_the_producer_may_not_be_seen_the_rest_is_reported(cluster: FakeCl
     with transaction(cluster) as producer:
         done = rewind("g", "--to", "3", "--yes", code=7)
         producer.abort_transaction()
-    assert "its producer could not be found: " in done.stderr
+    assert "its producer could not be found: " in done.err

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import KCLI, environment
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.scram_store import Credential
 from tests.lines import NO_CLUSTER, PATHS
+from tests.run import KCLI, environment
 from tests.warm_kcli import WarmPopen
 
 NO_END = {"exporter", "top"}

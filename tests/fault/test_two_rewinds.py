@@ -67,7 +67,7 @@ def test_two_machines_are_never_both_sure(
     else:
         assert "another machine may have ended unseen" in err
         assert statuses == {"unknown"}
-    assert {item["status"] for item in json.loads(two.stdout)["items"]} == {"done"}
+    assert {item["status"] for item in json.loads(two.out)["items"]} == {"done"}
 
 
 @pytest.mark.parametrize(
@@ -161,10 +161,10 @@ def test_the_mark_of_a_rewind_is_no_metadata_of_the_application(cluster: FakeClu
     kcli("rewind", "g", "--to", "3", "--topic", "t:0", "--yes")
     (journal,) = (path.stem for path in kcli.journals())
     assert committed(cluster)[T0].metadata == f"kcli-rewind={journal}"
-    described = json.loads(kcli("describe", "g", "-o", "json").stdout)["items"]
+    described = json.loads(kcli("describe", "g", "-o", "json").out)["items"]
     (rows,) = [group["partitions"] for group in described]
     assert (rows[0]["metadata"], rows[0]["note"]) == (None, f"set by rewind {journal}")
-    exported = kcli("export", "g", "--format", "ndjson").stdout
+    exported = kcli("export", "g", "--format", "ndjson").out
     assert "kcli-rewind" not in exported
     kcli("copy", "g", "h", "--yes")
     assert committed(cluster, "h")[T0] == OffsetAndMetadata(3)

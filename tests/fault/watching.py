@@ -14,8 +14,8 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.hooks import Hooks
 from kcli.core.net.loop import Loop
 from kcli.core.types import TopicPartition
-from tests.command import environment
 from tests.fake.cluster import FakeCluster
+from tests.run import environment
 
 
 class Heard:

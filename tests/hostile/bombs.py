@@ -25,9 +25,9 @@ from kcli.core.codecs.compression import compress
 from kcli.core.kernels.active import crc32c
 from kcli.core.records.batch import CRC_START, HEADER, LENGTH_END
 from kcli.core.types import Codec
-from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
 from tests.parity.plain import record
+from tests.run import KCLI, environment
 
 MIB = 1 << 20
 SIZE = 1 << 30

@@ -20,9 +20,9 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.options import WHOLE_BATCHES
 from kcli.core.types import TopicPartition
 from kcli.sandbox.java import find_java
-from tests.command import kcli, ok
 from tests.integration.members import compiled
 from tests.kafka import Kafka
+from tests.run import kcli_process, ok
 
 PATIENCE = 60.0
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -69,7 +69,7 @@ class RawBatch(NamedTuple):
 
 def mirror(source: Kafka, target: Kafka, *arguments: str, code: int = 0) -> tuple[list[dict[str, Any]], str]:
     """Runs it to its end, which has to be ``code``; the rows of its report and its stderr."""
-    done = kcli(
+    done = kcli_process(
         "mirror", "--from", source.bootstrap, "--to", target.bootstrap, "--yes", "-o", "json", *arguments
     )
     out = ok(done, [code])

@@ -1,8 +1,5 @@
 """``kcli acls`` and ``kcli quotas`` on a real broker; confluent-kafka and Kafka's own script are the judges."""
 
-import json
-import os
-import subprocess
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,9 +13,9 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from tests.command import KCLI, run
 from tests.integration.kafka_script import configs
 from tests.kafka import TEST_PROPERTIES, Kafka, sandboxed
+from tests.run import Done, kcli_process
 
 pytestmark = pytest.mark.integration
 
@@ -36,18 +33,14 @@ def guarded() -> Iterator[Kafka]:
         yield found
 
 
-def kcli(kafka: Kafka, *words: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
-    done = run(
-        [*KCLI, *words, "-b", kafka.bootstrap],
-        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
-    )  # fmt: skip
-    assert done.returncode == code, done.stderr
+def kcli(kafka: Kafka, *words: str, code: int = 0) -> Done:
+    done = kcli_process(*words, bootstrap=kafka.bootstrap)
+    assert done.returncode == code, done.err
     return done
 
 
 def items(kafka: Kafka, *words: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(kcli(kafka, *words, "-o", "json").stdout)["items"]
-    return found
+    return kcli(kafka, *words, "-o", "json").items
 
 
 def judged(kafka: Kafka) -> set[tuple[str, ...]]:
@@ -99,10 +92,10 @@ def test_acls_are_created_listed_and_deleted_as_the_judge_sees_them(guarded: Kaf
 
 def test_without_an_authorizer_it_is_7(kafka: Kafka) -> None:
     done = kcli(kafka, "acls", "list", code=7)
-    assert "this cluster has no authorizer" in done.stderr
+    assert "this cluster has no authorizer" in done.err
     create = ("acls", "create", "--principal", "User:a", "--operation", "read", "--topic", "t", "--yes")
     done = kcli(kafka, *create, code=7)
-    assert "authorizer.class.name" in done.stderr
+    assert "authorizer.class.name" in done.err
 
 
 def test_quotas_are_those_that_kafkas_script_shows(kafka: Kafka) -> None:

@@ -18,7 +18,7 @@ from kcli.core.secret import Secret
 from kcli.sandbox.security.certificates import Authority
 from kcli.sandbox.security.names import CLIENT_FILES, HOSTS
 from kcli.sandbox.security.tokens import TokenSigner
-from tests.in_process import Done, kcli
+from tests.run import Done, kcli
 from tests.secure_kafka import SecureKafka, unused_name, write_file
 
 pytestmark = pytest.mark.integration

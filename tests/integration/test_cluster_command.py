@@ -1,26 +1,21 @@
 """``kcli cluster`` on a real cluster of three brokers; confluent-kafka's AdminClient is the judge."""
 
 import json
-import os
-import subprocess
 from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from tests.command import KCLI, run
 from tests.kafka import Kafka
+from tests.run import kcli_process
 
 pytestmark = pytest.mark.integration
 
 
 def described(kafka: Kafka, *flags: str) -> dict[str, Any]:
-    done = run(
-        [*KCLI, "cluster", "describe", "-b", kafka.bootstrap, "-o", "json", *flags],
-        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    (item,) = json.loads(done.stdout)["items"]
+    done = kcli_process("cluster", "describe", "-o", "json", *flags, bootstrap=kafka.bootstrap)
+    assert (done.returncode, done.err) == (0, "")
+    (item,) = json.loads(done.out)["items"]
     assert isinstance(item, dict)
     return item
 

@@ -1,32 +1,25 @@
 """``kcli configs`` on a real broker; confluent-kafka's AdminClient is the judge."""
 
-import json
-import os
-import subprocess
 from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin import ConfigResource as JudgeResource
 
-from tests.command import KCLI, run
 from tests.kafka import Kafka
+from tests.run import Done, kcli_process
 
 pytestmark = pytest.mark.integration
 
 
-def kcli(kafka: Kafka, line: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
-    done = run(
-        [*KCLI, "configs", *line.split(), "-b", kafka.bootstrap],
-        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
-    )  # fmt: skip
-    assert done.returncode == code, done.stderr
+def kcli(kafka: Kafka, line: str, code: int = 0) -> Done:
+    done = kcli_process("configs", *line.split(), bootstrap=kafka.bootstrap)
+    assert done.returncode == code, done.err
     return done
 
 
 def items(kafka: Kafka, line: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(kcli(kafka, f"{line} -o json").stdout)["items"]
-    return found
+    return kcli(kafka, f"{line} -o json").items
 
 
 def judged(kafka: Kafka, kind: Any, name: str) -> dict[str, tuple[str | None, bool, bool]]:
@@ -55,7 +48,7 @@ def test_a_topic_is_changed_and_changed_back(kafka: Kafka) -> None:
     found = judged(kafka, JudgeResource.Type.TOPIC, topic)
     assert (found["retention.ms"][0], found["cleanup.policy"][0]) == ("3600000", "delete,compact")
     done = kcli(kafka, f"alter topics {topic} --unset retention.ms --remove cleanup.policy=compact --yes")
-    assert "retention.ms: 3600000 (topic) → the default" in done.stderr
+    assert "retention.ms: 3600000 (topic) → the default" in done.err
     found = judged(kafka, JudgeResource.Type.TOPIC, topic)
     assert (found["retention.ms"][0], found["cleanup.policy"][0]) == ("604800000", "delete")
 
@@ -74,7 +67,7 @@ def test_one_broker_precedes_all_brokers_and_secrets_stay_hidden(kafka: Kafka) -
     kcli(kafka, "alter brokers 1 default --unset log.cleaner.threads --yes")
     assert "log.cleaner.threads" not in {row["key"] for row in items(kafka, "describe brokers 1 default")}
     done = kcli(kafka, "alter brokers 1 --set node.id=2 --yes", 7)
-    assert "read-only" in done.stderr
+    assert "read-only" in done.err
 
 
 def test_a_group_is_changed(kafka: Kafka) -> None:
@@ -87,6 +80,6 @@ def test_a_group_is_changed(kafka: Kafka) -> None:
 def test_values_that_the_broker_rejects(kafka: Kafka) -> None:
     topic = kafka.topic("configs")
     done = kcli(kafka, f"alter topics {topic} --set cleanup.policy=never --yes", 2)
-    assert "INVALID_CONFIG" in done.stderr
+    assert "INVALID_CONFIG" in done.err
     done = kcli(kafka, f"alter topics {topic} --set retention.mss=1 --yes", 2)
-    assert "did you mean retention.ms?" in done.stderr
+    assert "did you mean retention.ms?" in done.err

@@ -13,8 +13,8 @@ import pytest
 
 from kcli.core import Producer
 from kcli.core.types import ProducerRecord
-from tests.command import KCLI, environment, kcli, ok, shell, start
 from tests.kafka import Kafka
+from tests.run import KCLI, environment, kcli_process, ok, shell, start
 
 pytestmark = pytest.mark.integration
 
@@ -32,7 +32,7 @@ def numbers(kafka: Kafka) -> str:
 
 
 def consume(kafka: Kafka, *arguments: str) -> list[str]:
-    return ok(kcli("consume", *arguments, bootstrap=kafka.bootstrap)).decode().splitlines()
+    return ok(kcli_process("consume", *arguments, bootstrap=kafka.bootstrap)).decode().splitlines()
 
 
 @pytest.mark.case("S4-20", "S4-22", "S4-23", "S4-25")
@@ -74,7 +74,7 @@ def test_tail_is_in_order_of_time(kafka: Kafka, numbers: str) -> None:
 
 def test_several_topics(kafka: Kafka, numbers: str) -> None:
     other = kafka.topic("other")
-    ok(kcli("produce", other, bootstrap=kafka.bootstrap, stdin=b"x\n"))
+    ok(kcli_process("produce", other, bootstrap=kafka.bootstrap, stdin=b"x\n"))
     assert len(consume(kafka, numbers, "-t", other, "-e")) == 301
 
 
@@ -102,7 +102,7 @@ def test_ndjson_has_everything_of_a_record(kafka: Kafka) -> None:
 
 
 def test_json_is_one_document(kafka: Kafka, numbers: str) -> None:
-    out = ok(kcli("consume", numbers, "-e", "-o", "json", bootstrap=kafka.bootstrap))
+    out = ok(kcli_process("consume", numbers, "-e", "-o", "json", bootstrap=kafka.bootstrap))
     document = json.loads(out)
     assert (document["kind"], document["api"], len(document["items"])) == ("RecordList", "kcli/v1", 300)
 
@@ -134,7 +134,7 @@ def test_a_format_of_ones_own(kafka: Kafka, numbers: str) -> None:
 
 
 def test_an_unknown_verb_is_refused_before_any_network_use() -> None:
-    done = kcli("consume", "t", "-f", "%q", bootstrap="127.0.0.1:1")
+    done = kcli_process("consume", "t", "-f", "%q", bootstrap="127.0.0.1:1")
     assert done.returncode == 2
     assert b"%q" in done.stderr
 
@@ -143,7 +143,7 @@ def test_an_unknown_verb_is_refused_before_any_network_use() -> None:
 def test_a_reader_that_leaves_ends_it_by_sigpipe(kafka: Kafka) -> None:
     """`consume | head -1` is 141, silently."""
     topic = kafka.topic("pipe")
-    ok(kcli("produce", topic, bootstrap=kafka.bootstrap, stdin=b"line of some length\n" * 200_000))
+    ok(kcli_process("produce", topic, bootstrap=kafka.bootstrap, stdin=b"line of some length\n" * 200_000))
     done = shell(f"kcli consume {topic} | head -1; echo ${{PIPESTATUS[0]}}", bootstrap=kafka.bootstrap)
     assert done.stdout == b"line of some length\n141\n"
     assert done.stderr == b""
@@ -183,13 +183,13 @@ def test_new_records_appear_at_once(kafka: Kafka) -> None:
     topic = kafka.topic("follow")
     with start("consume", topic, "-n", "2", bootstrap=kafka.bootstrap) as process:
         time.sleep(1.5)
-        ok(kcli("produce", topic, bootstrap=kafka.bootstrap, stdin=b"a\nb\n"))
+        ok(kcli_process("produce", topic, bootstrap=kafka.bootstrap, stdin=b"a\nb\n"))
         out, _ = process.communicate(timeout=20)
     assert (process.returncode, out) == (0, b"a\nb\n")
 
 
 def test_an_unknown_topic_is_named_and_exits_1(kafka: Kafka, numbers: str) -> None:
-    done = kcli("consume", numbers + "x", bootstrap=kafka.bootstrap)
+    done = kcli_process("consume", numbers + "x", bootstrap=kafka.bootstrap)
     assert done.returncode == 1
     assert f"topic {numbers}x does not exist".encode() in done.stderr
     assert numbers.encode() in done.stderr.split(b"do:")[1]
@@ -197,7 +197,7 @@ def test_an_unknown_topic_is_named_and_exits_1(kafka: Kafka, numbers: str) -> No
 
 @pytest.mark.case("S4-23")
 def test_an_unknown_partition_is_named_and_exits_1(kafka: Kafka, numbers: str) -> None:
-    done = kcli("consume", numbers, "-p", "7", bootstrap=kafka.bootstrap)
+    done = kcli_process("consume", numbers, "-p", "7", bootstrap=kafka.bootstrap)
     assert done.returncode == 1
     assert b"has no partition 7" in done.stderr
 
@@ -205,7 +205,7 @@ def test_an_unknown_partition_is_named_and_exits_1(kafka: Kafka, numbers: str) -
 @pytest.mark.case("O5")
 @pytest.mark.parametrize("more", [[], ["-e"]], ids=["following", "to the end"])
 def test_a_start_beyond_the_end_is_out_of_range(kafka: Kafka, numbers: str, more: list[str]) -> None:
-    done = kcli("consume", numbers, "-p", "0", "--offset", "1000", *more, bootstrap=kafka.bootstrap)
+    done = kcli_process("consume", numbers, "-p", "0", "--offset", "1000", *more, bootstrap=kafka.bootstrap)
     assert done.returncode == 5
     assert b"offset 1000 is out of range" in done.stderr
     assert b"from 0 to 100" in done.stderr
@@ -213,20 +213,20 @@ def test_a_start_beyond_the_end_is_out_of_range(kafka: Kafka, numbers: str, more
 
 def test_a_wrong_port_is_3_within_seconds() -> None:
     began = time.monotonic()
-    done = kcli("consume", "t", bootstrap="127.0.0.1:1")
+    done = kcli_process("consume", "t", bootstrap="127.0.0.1:1")
     assert (done.returncode, time.monotonic() - began < 8) == (3, True)
     assert b"cannot connect to 127.0.0.1:1" in done.stderr
 
 
 def test_kcats_habit_is_explained() -> None:
-    done = kcli("consume", "t", "-o", "beginning", bootstrap="127.0.0.1:1")
+    done = kcli_process("consume", "t", "-o", "beginning", bootstrap="127.0.0.1:1")
     assert done.returncode == 2
     assert b"--from-beginning" in done.stderr
 
 
 def test_debug_proto_shows_pipelined_requests(kafka: Kafka, numbers: str) -> None:
     """The next fetch goes out before the answer to the last one is printed."""
-    done = kcli("consume", numbers, "-e", "--debug=proto", bootstrap=kafka.bootstrap)
+    done = kcli_process("consume", numbers, "-e", "--debug=proto", bootstrap=kafka.bootstrap)
     trace = [line.split()[1:5] for line in done.stderr.decode().splitlines() if "→" in line or "←" in line]
     assert ["→", "bootstrap@" + kafka.bootstrap, "#0", "ApiVersions"] in trace
     fetches = [line for line in trace if line[3] == "Fetch"]
@@ -263,13 +263,13 @@ def odd(kafka: Kafka) -> str:
 def test_kcats_json_is_byte_for_byte_kcats(kafka: Kafka, odd: str) -> None:
     theirs = judge(kafka, "-C", "-t", odd, "-J", "-e")
     for option in (["-J"], ["-o", "kcat"]):
-        assert ok(kcli("consume", odd, "-e", *option, bootstrap=kafka.bootstrap)) == theirs
+        assert ok(kcli_process("consume", odd, "-e", *option, bootstrap=kafka.bootstrap)) == theirs
 
 
 def test_kcats_verbs_mean_what_they_mean_there(kafka: Kafka, odd: str) -> None:
     text = "%t %p %o %k %s %S %K %T %h %R%s %%\\n"
     theirs = judge(kafka, "-C", "-t", odd, "-f", text, "-e")
-    assert ok(kcli("consume", odd, "-e", "-f", text, bootstrap=kafka.bootstrap)) == theirs
+    assert ok(kcli_process("consume", odd, "-e", "-f", text, bootstrap=kafka.bootstrap)) == theirs
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
@@ -362,7 +362,7 @@ def test_what_brokers_keep_in_their_own_topics_is_readable(kafka: Kafka, numbers
 
     name = kafka.unused_name("internal")
     ok(
-        kcli(
+        kcli_process(
             "produce",
             kafka.topic("internal"),
             "--transactional-id",

@@ -9,7 +9,7 @@ import pytest
 
 from kcli.flows.round_trip import generate_lines
 from kcli.flows.stop import Stop
-from tests.command import KCLI, environment, start
+from tests.run import KCLI, environment, start
 
 pytestmark = pytest.mark.integration
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.command import kcli
+from tests.run import kcli_process
 from tests.secure_kafka import SecureKafka, unused_name, write_file
 
 pytestmark = pytest.mark.integration
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.integration
 
 def examined(file: str, code: int, *arguments: str) -> dict[str, dict[str, Any]]:
     """The findings of the broker and of what is named, by check; of several the last."""
-    done = kcli("doctor", "-F", file, "-o", "json", *arguments, timeout=60)
+    done = kcli_process("doctor", "-F", file, "-o", "json", *arguments, timeout=60)
     assert done.returncode == code, done
     return {f"{item['target'].split()[0]} {item['check']}": item for item in json.loads(done.stdout)["items"]}
 

@@ -12,12 +12,12 @@ import pytest
 from kcli.core import Admin, OffsetAndMetadata, Producer, TopicPartition
 from kcli.core.types import ProducerRecord
 from kcli.exporter.exposition import CLASSIC, OPENMETRICS
-from tests.command import kcli, ok
 from tests.exporting import command, get, until
 from tests.integration.kafka_script import consumer_groups
 from tests.integration.members import Confluent, Manner, Member, wait_until
 from tests.integration.test_groups import leaving
 from tests.kafka import Kafka
+from tests.run import kcli_process, ok
 from tests.unit.exporter.pages import Found, labels, parsed
 
 pytestmark = pytest.mark.integration
@@ -109,9 +109,9 @@ def test_figures_are_those_of_kafkas_script_and_of_groups_lag(
         assert verdict(stopped) == ["stopped"]
         until(lambda: verdict(stalled) == ["stalled"], 30)
         assert verdict(reads) == ["ok"]
-        rows = json.loads(ok(kcli("groups", "lag", *groups, "-o", "json", bootstrap=kafka.bootstrap)))[
-            "items"
-        ]
+        rows = json.loads(
+            ok(kcli_process("groups", "lag", *groups, "-o", "json", bootstrap=kafka.bootstrap))
+        )["items"]
         found = page()
         for row in rows:
             at = labels(group=row["group"], topic=topic, partition=row["partition"])

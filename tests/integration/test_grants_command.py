@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kcli.profiles.properties import parse_properties
-from tests.in_process import kcli
+from tests.run import kcli
 from tests.secure_kafka import SecureKafka, unused_name
 
 pytestmark = [pytest.mark.integration, pytest.mark.case("S7")]

@@ -1,7 +1,6 @@
 """``groups export`` on a real broker, beside Kafka's own script."""
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
@@ -10,19 +9,16 @@ import pytest
 from benchmarks._kafka_tools import tool
 from kcli.core import Admin, Producer
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
-from tests.command import KCLI, run
 from tests.kafka import Kafka
+from tests.run import Done, kcli_process
 
 pytestmark = pytest.mark.integration
 
 SCRIPT = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 
-def export(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run(
-        [*KCLI, "groups", "export", *arguments, "-b", kafka.bootstrap],
-        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
-    )  # fmt: skip
+def export(kafka: Kafka, *arguments: str) -> Done:
+    return kcli_process("groups", "export", *arguments, bootstrap=kafka.bootstrap)
 
 
 def script(kafka: Kafka, *groups: str) -> list[str]:
@@ -36,7 +32,7 @@ def script(kafka: Kafka, *groups: str) -> list[str]:
          "--reset-offsets", "--to-current", "--all-topics", "--dry-run", "--export"],
         capture_output=True, text=True, timeout=120,
     )  # fmt: skip
-    return sorted(line for line in done.stdout.splitlines() if line.strip())
+    return sorted(line for line in done.out.splitlines() if line.strip())
 
 
 def commit(kafka: Kafka, group: str, offsets: dict[TopicPartition, int]) -> None:
@@ -51,9 +47,9 @@ def test_csv_equals_that_of_kafkas_script(kafka: Kafka) -> None:
     for group in groups:
         commit(kafka, group, {TopicPartition(short, n): n for n in range(3)} | {TopicPartition(long, 1): 4})
     one = export(kafka, groups[0])
-    assert one.returncode == 0, one.stderr
-    assert sorted(one.stdout.splitlines()) == script(kafka, groups[0])
-    assert sorted(export(kafka, *groups).stdout.splitlines()) == script(kafka, *groups)
+    assert one.returncode == 0, one.err
+    assert sorted(one.out.splitlines()) == script(kafka, groups[0])
+    assert sorted(export(kafka, *groups).out.splitlines()) == script(kafka, *groups)
 
 
 def test_times_of_the_first_unread_records(kafka: Kafka, tmp_path: Path) -> None:
@@ -64,7 +60,7 @@ def test_times_of_the_first_unread_records(kafka: Kafka, tmp_path: Path) -> None
     commit(kafka, group, {TopicPartition(topic, 0): 7, TopicPartition(topic, 1): 0})
     path = tmp_path / "offsets.ndjson"
     done = export(kafka, group, "--with-time", "--file", str(path))
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert (done.returncode, done.out) == (0, ""), done.err
     first, second = map(json.loads, path.read_text().splitlines())
     assert (first["offset"], first["timestamp"], first["drained"]) == (7, 7_000, False)
     assert (second["offset"], second["timestamp"], second["drained"]) == (0, None, True)
@@ -79,4 +75,4 @@ def test_groups_that_do_not_exist(kafka: Kafka) -> None:
     assert export(kafka, group).returncode == 1
     commit(kafka, group, {TopicPartition(kafka.topic(), 0): 0})
     assert export(kafka, group, "no-such-group").returncode == 6
-    assert group in export(kafka, "--all").stdout
+    assert group in export(kafka, "--all").out

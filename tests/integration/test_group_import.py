@@ -1,8 +1,6 @@
 """``groups import``, ``copy`` and ``create`` on a real broker: what was exported comes back, also into another topic."""
 
 import json
-import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,8 +8,8 @@ import pytest
 
 from kcli.core import Admin, Consumer, Producer
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
-from tests.command import KCLI, run
 from tests.kafka import Kafka
+from tests.run import kcli_process
 
 pytestmark = pytest.mark.integration
 
@@ -20,13 +18,9 @@ STAMP = 1_700_000_000_000
 
 def groups(kafka: Kafka, state: Path, *arguments: str, code: int = 0) -> str:
     """stdout when that has something, else stderr."""
-    done = run(
-        [*KCLI, "groups", *arguments, "-b", kafka.bootstrap],
-        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
-        env=os.environ | {"XDG_STATE_HOME": str(state)},
-    )  # fmt: skip
-    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
-    return done.stdout or done.stderr
+    done = kcli_process("groups", *arguments, bootstrap=kafka.bootstrap, XDG_STATE_HOME=str(state))
+    assert done.returncode == code, (done.returncode, done.out, done.err)
+    return done.out or done.err
 
 
 def committed(kafka: Kafka, group: str) -> dict[TopicPartition, OffsetAndMetadata]:

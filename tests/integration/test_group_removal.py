@@ -1,7 +1,5 @@
 """``groups delete``, ``delete-offsets`` and ``remove-members`` on a real broker."""
 
-import os
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,17 +8,14 @@ import pytest
 
 from kcli.core import Admin, Consumer
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from tests.command import KCLI, run
 from tests.kafka import Kafka
+from tests.run import KCLI, Done, kcli_process, run
 
 pytestmark = pytest.mark.integration
 
 
-def kcli(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run(
-        [*KCLI, "groups", *arguments, "-b", kafka.bootstrap],
-        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
-    )  # fmt: skip
+def kcli(kafka: Kafka, *arguments: str) -> Done:
+    return kcli_process("groups", *arguments, bootstrap=kafka.bootstrap)
 
 
 def committed(kafka: Kafka, group: str) -> dict[TopicPartition, int]:
@@ -54,8 +49,8 @@ def test_the_life_and_end_of_a_group(kafka: Kafka) -> None:
     topic = kafka.topic(partitions=3)
     group = idle_group(kafka, topic)
     asked = kcli(kafka, "delete", group)
-    assert (asked.returncode, asked.stdout) == (2, "")
-    assert "3 committed offsets" in asked.stderr
+    assert (asked.returncode, asked.out) == (2, "")
+    assert "3 committed offsets" in asked.err
     assert kcli(kafka, "delete", group, "--dry-run").returncode == 0
     assert len(committed(kafka, group)) == 3
 
@@ -65,9 +60,9 @@ def test_the_life_and_end_of_a_group(kafka: Kafka) -> None:
 
     done = kcli(kafka, "delete", group, "no-such-group", "--yes")
     assert done.returncode == 6
-    assert f"deleted group {group}" in done.stderr
+    assert f"deleted group {group}" in done.err
     assert committed(kafka, group) == {}
-    undo = done.stderr.split("Undo with: kcli undo ")[1].strip()
+    undo = done.err.split("Undo with: kcli undo ")[1].strip()
     assert run([*KCLI, "undo", undo, "--yes", "-b", kafka.bootstrap], timeout=60).returncode == 0
     assert committed(kafka, group) == {TopicPartition(topic, 1): 1}
     assert kcli(kafka, "delete", group, "--yes").returncode == 0
@@ -82,13 +77,13 @@ def test_a_live_group_keeps_its_offsets_until_its_member_is_removed(kafka: Kafka
     with member(kafka, group, topic):
         refused = kcli(kafka, "delete", group, "--yes")
         assert refused.returncode == 7
-        assert "it has 1 member: kcli at" in refused.stderr
+        assert "it has 1 member: kcli at" in refused.err
         done = kcli(kafka, "delete-offsets", group, "-t", topic, "-t", other, "--yes")
         assert done.returncode == 7
         assert committed(kafka, group).keys() == {TopicPartition(topic, 0)}
         assert kcli(kafka, "remove-members", group, "--dry-run").returncode == 0
         removed = kcli(kafka, "remove-members", group, "--yes")
-        assert removed.returncode == 0, removed.stderr
-        assert f"removed 1 member from group {group}" in removed.stderr
+        assert removed.returncode == 0, removed.err
+        assert f"removed 1 member from group {group}" in removed.err
     assert kcli(kafka, "remove-members", group, "--yes").returncode == 0
     assert kcli(kafka, "delete", group, "--yes").returncode == 0

@@ -16,8 +16,8 @@ from kcli.core import Admin
 from kcli.core.errors import ConnectError, OutcomeUnknownError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.transfer.zookeeper.session import Write, ZooKeeper, parse_hosts
-from tests.command import KCLI, run
 from tests.kafka import Kafka
+from tests.run import KCLI, run
 from tests.zookeeper import ZooKeeperServer, unused_port, zookeeper_server
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]

@@ -10,11 +10,11 @@ import pytest
 from kcli.core import Admin, OffsetAndMetadata, Producer, TopicPartition
 from kcli.core.clock import wall_ms
 from kcli.core.types import ProducerRecord
-from tests.command import kcli, ok
 from tests.integration.kafka_script import consumer_groups, sorted_lines
 from tests.integration.members import Confluent, Kcli, Member, wait_until
 from tests.integration.test_groups import leaving, needs
 from tests.kafka import Kafka
+from tests.run import kcli_process, ok
 
 pytestmark = pytest.mark.integration
 
@@ -41,7 +41,7 @@ def commit(admin: Admin, group: str, offsets: dict[TopicPartition, OffsetAndMeta
 
 
 def described(kafka: Kafka, *arguments: str) -> list[dict[str, Any]]:
-    done = kcli("groups", "describe", *arguments, "-o", "json", bootstrap=kafka.bootstrap)
+    done = kcli_process("groups", "describe", *arguments, "-o", "json", bootstrap=kafka.bootstrap)
     found: list[dict[str, Any]] = json.loads(ok(done))["items"]
     return found
 
@@ -77,7 +77,7 @@ def test_idle_groups_are_described_as_kafkas_script_describes_them(
 ) -> None:
     names = [word for group in idle for word in ("--group", group)]
     judge = consumer_groups(kafka, "--describe", *names, *view)
-    done = kcli("groups", "describe", *idle, *view, "-o", "kafka", bootstrap=kafka.bootstrap)
+    done = kcli_process("groups", "describe", *idle, *view, "-o", "kafka", bootstrap=kafka.bootstrap)
     assert "GROUP" in judge.stdout
     assert sorted_lines(ok(done).decode()) == sorted_lines(judge.stdout)
     said = [line for line in done.stderr.decode().splitlines() if "active members" in line]
@@ -97,7 +97,7 @@ def test_a_group_with_members_too(kafka: Kafka, protocol: str) -> None:
         wait_until(lambda: _committed(kafka, group) == [20] * 3, members, "committing")
         for view in ((), ("--members", "--verbose"), ("--state", "--verbose")):
             judge = consumer_groups(kafka, "--describe", "--group", group, *view)
-            done = kcli("groups", "describe", group, *view, "-o", "kafka", bootstrap=kafka.bootstrap)
+            done = kcli_process("groups", "describe", group, *view, "-o", "kafka", bootstrap=kafka.bootstrap)
             assert sorted_lines(ok(done).decode()) == sorted_lines(judge.stdout)
 
 
@@ -119,7 +119,7 @@ def test_members_and_what_they_have(kafka: Kafka, protocol: str) -> None:
         wait_until(lambda: _settled(kafka, group, 4), members, "being described as stable")
         (item,) = described(kafka, group)
         shares = {one.owned for one in members}
-        shown = kcli("groups", "describe", group, "-o", "table", bootstrap=kafka.bootstrap)
+        shown = kcli_process("groups", "describe", group, "-o", "table", bootstrap=kafka.bootstrap)
     assert (item["type"], item["state"], item["member_count"]) == (protocol, "Stable", 2)
     owned = {place["partition"]: place["member_id"] for place in item["partitions"]}
     for told in item["members"]:
@@ -152,11 +152,11 @@ def test_when_a_commit_was_made(kafka: Kafka, admin: Admin) -> None:
     for partition, offset in ((0, 3), (1, 4), (0, 3)):
         commit(admin, group, {TopicPartition(topic, partition): OffsetAndMetadata(offset)})
     ended = wall_ms()
-    done = kcli("groups", "describe", group, "-v", "-o", "json", bootstrap=kafka.bootstrap)
+    done = kcli_process("groups", "describe", group, "-v", "-o", "json", bootstrap=kafka.bootstrap)
     first, second = json.loads(ok(done))["items"][0]["partitions"]
     assert _text(began) <= second["commit_time"] <= first["commit_time"] <= _text(ended)
     assert described(kafka, group)[0]["partitions"][0]["commit_time"] is None
-    wide = kcli("groups", "describe", group, "-o", "wide", bootstrap=kafka.bootstrap)
+    wide = kcli_process("groups", "describe", group, "-o", "wide", bootstrap=kafka.bootstrap)
     assert first["commit_time"] in ok(wide).decode()
 
 

@@ -1,8 +1,5 @@
 """``kcli groups rewind`` on a real broker: by time, undone, redone; a live group is refused."""
 
-import json
-import os
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -11,26 +8,21 @@ import pytest
 
 from kcli.core import Admin, Consumer, Producer
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition, TopicSpec
-from tests.command import KCLI, run
 from tests.kafka import Kafka
+from tests.run import Done, kcli_process
 
 pytestmark = pytest.mark.integration
 
 MINUTE = 60_000
 
 
-def rewind(kafka: Kafka, state: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run(
-        [*KCLI, "groups", "rewind", *arguments, "-b", kafka.bootstrap],
-        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
-        env=os.environ | {"XDG_STATE_HOME": str(state)},
-    )  # fmt: skip
+def rewind(kafka: Kafka, state: Path, *arguments: str) -> Done:
+    return kcli_process("groups", "rewind", *arguments, bootstrap=kafka.bootstrap, XDG_STATE_HOME=str(state))
 
 
-def items(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
-    assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)["items"]
-    return found
+def items(done: Done) -> list[dict[str, Any]]:
+    assert done.returncode == 0, done.err
+    return done.items
 
 
 def test_by_time_undo_redo_and_a_live_group(kafka: Kafka, tmp_path: Path) -> None:
@@ -75,4 +67,4 @@ def test_by_time_undo_redo_and_a_live_group(kafka: Kafka, tmp_path: Path) -> Non
                 consumer.poll(0.5)
             refused = rewind(kafka, tmp_path, group, "--to", "earliest", "--yes")
         assert refused.returncode == 7
-        assert "reader at " in refused.stderr
+        assert "reader at " in refused.err

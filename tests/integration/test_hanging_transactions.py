@@ -11,8 +11,8 @@ from kcli.core.consumer import open_transactions
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.hooks import Hooks
-from tests.command import environment
 from tests.kafka import Kafka
+from tests.run import environment
 
 pytestmark = pytest.mark.integration
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from tests.command import kcli
 from tests.integration.mirroring import (
     CODECS,
     COMPACTED,
@@ -26,6 +25,7 @@ from tests.integration.mirroring import (
     write_to_be_compacted,
 )
 from tests.kafka import QUICK_JVM, Kafka, sandboxed, version_of
+from tests.run import kcli_process
 
 MODES = pytest.mark.parametrize("mode", [(), ("--exactly-once",)], ids=["at least once", "exactly once"])
 
@@ -333,7 +333,7 @@ def test_the_command_needs_a_confirmation_for_a_target_with_records(kafka: Kafka
     write(kafka, topic, numbered(3))
     copy = target.topic("filled")
     write(target, copy, numbered(3))
-    done = kcli(
+    done = kcli_process(
         *("mirror", "--from", kafka.bootstrap, "--to", target.bootstrap, "-t", topic, "--until-caught-up"),
         *("--map-topic", f"{topic}={copy}"),
     )

@@ -12,7 +12,6 @@ from confluent_kafka import Consumer as Judge
 from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka.admin import AdminClient
 
-from tests.command import kcli, ok
 from tests.integration.mirroring import (
     COMPACTED,
     PATIENCE,
@@ -28,6 +27,7 @@ from tests.integration.mirroring import (
     write_to_be_compacted,
 )
 from tests.kafka import Kafka
+from tests.run import kcli_process, ok
 
 PARTITIONS = 10
 GROUPS = 50
@@ -84,7 +84,7 @@ def committed(kafka: Kafka, group: str, topics: tuple[str, ...]) -> Offsets:
 
 def lags(kafka: Kafka, group: str, topics: tuple[str, ...]) -> list[int]:
     """As ``kcli groups lag`` reports them."""
-    out = ok(kcli("groups", "lag", group, "-o", "json", bootstrap=kafka.bootstrap))
+    out = ok(kcli_process("groups", "lag", group, "-o", "json", bootstrap=kafka.bootstrap))
     return [row["lag_records"] for row in json.loads(out)["items"] if row["topic"] in topics]
 
 

@@ -13,10 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.command import shell, start
-from tests.in_process import Done
-from tests.in_process import kcli as in_process
 from tests.kafka import Kafka
+from tests.run import Done, kcli, shell, start
 
 PAGE = Path(__file__).parents[2] / "docs" / "pipeline.md"
 TUTORIAL, REST = PAGE.read_text().split("## On a cluster\n", 1)
@@ -73,4 +71,4 @@ def typed(line: str, bootstrap: str) -> tuple[Done, int]:
     if "|" in command or "pipeline query" in command:
         ran = shell(command, bootstrap=bootstrap)
         return Done(ran.returncode, ran.stdout.decode(), ran.stderr.decode()), wanted
-    return in_process(*shlex.split(command)[1:], bootstrap=bootstrap), wanted
+    return kcli(*shlex.split(command)[1:], bootstrap=bootstrap), wanted

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import KCLI, environment, kcli, ok, shell, start
 from tests.kafka import Kafka
+from tests.run import KCLI, environment, kcli_process, ok, shell, start
 
 pytestmark = pytest.mark.integration
 
 
 def values(kafka: Kafka, topic: str, *more: str) -> bytes:
-    return ok(kcli("consume", topic, "-e", *more, bootstrap=kafka.bootstrap))
+    return ok(kcli_process("consume", topic, "-e", *more, bootstrap=kafka.bootstrap))
 
 
 @pytest.mark.case("S4-24", "C7")
@@ -26,7 +26,7 @@ def test_lines_come_back_as_they_were(kafka: Kafka) -> None:
     """Nothing is decoded on the way, NUL, CR and bytes that are no UTF-8 included."""
     topic = kafka.topic("lines")
     lines = b"plain\n\ncr\r\nnul\x00\n\xff\xfe\n  blanks \nlast without newline"
-    done = kcli("produce", topic, bootstrap=kafka.bootstrap, stdin=lines)
+    done = kcli_process("produce", topic, bootstrap=kafka.bootstrap, stdin=lines)
     ok(done)
     assert done.stdout == b""
     assert b"7 records confirmed" in done.stderr
@@ -38,7 +38,7 @@ def test_several_files_in_order_and_dash_is_stdin(kafka: Kafka, tmp_path: Path) 
     (tmp_path / "a").write_bytes(b"1\n2\n")
     (tmp_path / "b").write_bytes(b"4")
     ok(
-        kcli(
+        kcli_process(
             "produce", topic, str(tmp_path / "a"), "-", str(tmp_path / "b"),
             bootstrap=kafka.bootstrap, stdin=b"3\n",
         )
@@ -50,7 +50,7 @@ def test_several_files_in_order_and_dash_is_stdin(kafka: Kafka, tmp_path: Path) 
 def test_keys_headers_nulls_and_delimiters(kafka: Kafka) -> None:
     topic = kafka.topic("keys")
     ok(
-        kcli(
+        kcli_process(
             "produce", topic, "-K", "::", "-D", "\\0", "-H", "a=1", "-H", "a=", "-H", "n", "-Z",
             bootstrap=kafka.bootstrap, stdin=b"k::v::w\0no key\0k::\0::v",
         )
@@ -64,7 +64,7 @@ def test_keys_headers_nulls_and_delimiters(kafka: Kafka) -> None:
 
 def test_a_fixed_key_and_a_fixed_partition(kafka: Kafka) -> None:
     topic = kafka.topic("fixed", partitions=3)
-    ok(kcli("produce", topic, "-k", "key", "-p", "2", bootstrap=kafka.bootstrap, stdin=b"v\n"))
+    ok(kcli_process("produce", topic, "-k", "key", "-p", "2", bootstrap=kafka.bootstrap, stdin=b"v\n"))
     assert values(kafka, topic, "-f", "%p %k %v\\n") == b"2 key v\n"
 
 
@@ -72,14 +72,14 @@ def test_a_fixed_key_and_a_fixed_partition(kafka: Kafka) -> None:
 def test_codecs(kafka: Kafka, codec: str) -> None:
     topic = kafka.topic("codec")
     lines = b"".join(b"line %d\n" % i for i in range(20_000))
-    ok(kcli("produce", topic, "-z", codec, bootstrap=kafka.bootstrap, stdin=lines))
+    ok(kcli_process("produce", topic, "-z", codec, bootstrap=kafka.bootstrap, stdin=lines))
     assert values(kafka, topic) == lines
 
 
 @pytest.mark.case("C5")
 def test_an_empty_input_is_no_error(kafka: Kafka) -> None:
     """"""
-    done = kcli("produce", kafka.topic("empty"), bootstrap=kafka.bootstrap)
+    done = kcli_process("produce", kafka.topic("empty"), bootstrap=kafka.bootstrap)
     ok(done)
     assert b"0 records confirmed" in done.stderr
 
@@ -113,7 +113,7 @@ def test_a_directory_as_stdin_is_an_error(kafka: Kafka) -> None:
 def test_a_missing_file_stops_it_before_anything_is_sent(kafka: Kafka, tmp_path: Path) -> None:
     topic = kafka.topic("missing")
     (tmp_path / "a").write_bytes(b"1\n")
-    done = kcli("produce", topic, str(tmp_path / "a"), "nowhere.txt", bootstrap=kafka.bootstrap)
+    done = kcli_process("produce", topic, str(tmp_path / "a"), "nowhere.txt", bootstrap=kafka.bootstrap)
     assert done.returncode == 2
     assert b"cannot read nowhere.txt" in done.stderr
     assert values(kafka, topic) == b""
@@ -121,7 +121,7 @@ def test_a_missing_file_stops_it_before_anything_is_sent(kafka: Kafka, tmp_path:
 
 def test_an_unknown_topic_is_named_with_the_nearest(kafka: Kafka) -> None:
     topic = kafka.topic("orders")
-    done = kcli("produce", topic + "x", bootstrap=kafka.bootstrap, stdin=b"v\n")
+    done = kcli_process("produce", topic + "x", bootstrap=kafka.bootstrap, stdin=b"v\n")
     assert done.returncode == 1
     assert f"topic {topic}x does not exist".encode() in done.stderr
     assert topic.encode() + b"?" in done.stderr.replace(b",", b"?")
@@ -130,7 +130,7 @@ def test_an_unknown_topic_is_named_with_the_nearest(kafka: Kafka) -> None:
 
 def test_a_wrong_port_fails_within_seconds_with_one_clear_error() -> None:
     began = time.monotonic()
-    done = kcli("produce", "t", bootstrap="127.0.0.1:1", stdin=b"v\n")
+    done = kcli_process("produce", "t", bootstrap="127.0.0.1:1", stdin=b"v\n")
     assert time.monotonic() - began < 8
     assert done.returncode == 3
     lines = [line for line in done.stderr.decode().splitlines() if line.startswith("kcli:")]
@@ -142,7 +142,7 @@ def test_records_that_are_too_large_for_the_topic_are_counted_and_the_rest_is_st
     """Exit 6, both counts, the cause."""
     topic = kafka.topic("large", config={"max.message.bytes": "5000"})
     lines = b"".join(b"x" * (9_000 if i == 5 else 100) + b"\n" for i in range(10))
-    done = kcli("produce", topic, bootstrap=kafka.bootstrap, stdin=lines)
+    done = kcli_process("produce", topic, bootstrap=kafka.bootstrap, stdin=lines)
     assert done.returncode == 6
     assert b"9 records confirmed" in done.stderr
     assert b"1 of 10 records" in done.stderr
@@ -153,7 +153,9 @@ def test_records_that_are_too_large_for_the_topic_are_counted_and_the_rest_is_st
 @pytest.mark.case("C7")
 def test_a_line_above_the_limit_is_named_and_the_rest_are_stored(kafka: Kafka) -> None:
     topic = kafka.topic("limit")
-    done = kcli("produce", topic, bootstrap=kafka.bootstrap, stdin=b"ok\n" + b"x" * 2_000_000 + b"\nrest\n")
+    done = kcli_process(
+        "produce", topic, bootstrap=kafka.bootstrap, stdin=b"ok\n" + b"x" * 2_000_000 + b"\nrest\n"
+    )
     assert done.returncode == 6
     assert b"(the first is line 2 of stdin)" in done.stderr
     assert b"2 records confirmed" in done.stderr
@@ -164,14 +166,16 @@ def test_a_line_above_the_limit_is_named_and_the_rest_are_stored(kafka: Kafka) -
 @pytest.mark.case("P9")
 def test_acks_0_says_that_nothing_is_confirmed(kafka: Kafka) -> None:
     """"""
-    done = kcli("produce", kafka.topic("acks"), "--acks", "0", bootstrap=kafka.bootstrap, stdin=b"v\n")
+    done = kcli_process(
+        "produce", kafka.topic("acks"), "--acks", "0", bootstrap=kafka.bootstrap, stdin=b"v\n"
+    )
     ok(done)
     assert b"sent, not confirmed (acks=0)" in done.stderr
 
 
 def test_the_report_as_json(kafka: Kafka) -> None:
     topic = kafka.topic("report")
-    out = ok(kcli("produce", topic, "-o", "json", bootstrap=kafka.bootstrap, stdin=b"a\nb\n"))
+    out = ok(kcli_process("produce", topic, "-o", "json", bootstrap=kafka.bootstrap, stdin=b"a\nb\n"))
     document = json.loads(out)
     assert document["kind"] == "ProduceReport"
     assert document["items"][0]["confirmed"] == 2
@@ -240,7 +244,7 @@ def test_a_topic_that_is_deleted_meanwhile_ends_it_with_counts(kafka: Kafka) -> 
         deadline = time.monotonic() + 30
         while values(kafka, topic) != b"before\n" and time.monotonic() < deadline:
             time.sleep(0.2)
-        ok(kcli("topics", "delete", topic, "--yes", bootstrap=kafka.bootstrap))
+        ok(kcli_process("topics", "delete", topic, "--yes", bootstrap=kafka.bootstrap))
         process.stdin.write(b"after\n")
         _, err = process.communicate(timeout=60)
     assert process.returncode == 6
@@ -265,7 +269,7 @@ def test_slow_input_is_sent_as_it_comes(kafka: Kafka) -> None:
 
 def test_a_dry_run_sends_nothing(kafka: Kafka) -> None:
     topic = kafka.topic("dry")
-    done = kcli("produce", topic, "--dry-run", bootstrap=kafka.bootstrap, stdin=b"v\n")
+    done = kcli_process("produce", topic, "--dry-run", bootstrap=kafka.bootstrap, stdin=b"v\n")
     ok(done)
     assert values(kafka, topic) == b""
 

@@ -14,9 +14,9 @@ from confluent_kafka import Producer as JudgeProducer
 from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.admin import ConfigResource as JudgeResource
 
-from tests.command import KCLI, run
 from tests.integration.kafka_script import reassign_partitions
 from tests.kafka import Kafka
+from tests.run import KCLI, run
 from tests.warm_kcli import WarmPopen
 
 pytestmark = pytest.mark.timeout(120)

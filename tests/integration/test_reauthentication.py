@@ -11,7 +11,7 @@ from kcli.core import Consumer
 from kcli.core.connection.sasl.token import Token
 from kcli.core.errors import AuthError, KcliError
 from kcli.core.types import TopicPartition
-from tests.command import kcli, start
+from tests.run import kcli_process, start
 from tests.secure_kafka import SecureKafka, unused_name, write_file
 
 pytestmark = [pytest.mark.integration, pytest.mark.case("N15")]
@@ -79,7 +79,7 @@ def test_a_file_with_a_token_that_expires_ends_a_reading_with_4(
     given = write_file(tmp_path / "client.properties", options)
     failures = secure_kafka.failed_attempts()
     file.write_text(secure_kafka.signer.token("alice", lifetime=5).reveal())
-    done = kcli("consume", topic, "-F", given, timeout=60)
+    done = kcli_process("consume", topic, "-F", given, timeout=60)
     said = done.stderr.decode()
     assert (done.returncode, done.stdout) == (4, b"1\n"), said
     assert "the token expired" in said

@@ -13,8 +13,8 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from kcli.sandbox.security.names import CLIENT_FILES
-from tests.command import kcli
 from tests.integration.kafka_script import secure_configs
+from tests.run import kcli_process
 from tests.secure_kafka import SecureKafka, unused_name, write_file
 
 pytestmark = pytest.mark.integration
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.integration
 def run(
     kafka: SecureKafka, *arguments: str, way: str = "alice-certificate", code: int = 0, stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
-    done = kcli(*arguments, "-F", kafka.file(way), stdin=stdin, timeout=60)
+    done = kcli_process(*arguments, "-F", kafka.file(way), stdin=stdin, timeout=60)
     assert done.returncode == code, done.stderr.decode()
     return done
 
@@ -60,7 +60,9 @@ def test_a_client_certificate_that_the_broker_refuses(
         path.touch(0o600)
         path.write_bytes(data)
         options[f"ssl.{key}.location"] = str(path)
-    done = kcli("topics", "list", "-F", write_file(tmp_path / "client.properties", options), timeout=60)
+    done = kcli_process(
+        "topics", "list", "-F", write_file(tmp_path / "client.properties", options), timeout=60
+    )
     said = done.stderr.decode()
     # kcli sees by itself that its own certificate has expired, and sends nothing.
     assert done.returncode == (2 if wrong == "expired" else 4), said
@@ -165,9 +167,9 @@ def test_users_are_those_that_kafkas_script_and_librdkafka_know(
         file = secure_kafka.options(way)
         del file["sasl.password"], file["sasl.username"]
         files = write_file(tmp_path / mechanism, file)
-        assert kcli("topics", "list", "-F", files, *mine, timeout=60).returncode == 0
+        assert kcli_process("topics", "list", "-F", files, *mine, timeout=60).returncode == 0
     run(secure_kafka, "users", "delete", name, "--yes", way="admin-certificate")
-    assert kcli("topics", "list", "-F", files, *mine, timeout=60).returncode == 4
+    assert kcli_process("topics", "list", "-F", files, *mine, timeout=60).returncode == 4
     admin = secure_kafka.admin()  # has to live until the response is read
     with pytest.raises(KafkaException, match="RESOURCE_NOT_FOUND"):
         admin.describe_user_scram_credentials([name])[name].result(30)

@@ -6,15 +6,15 @@ import pytest
 
 from kcli.sandbox.security.names import OAUTHBEARER
 from tests.certificates import Authority
-from tests.command import kcli
 from tests.identity_provider import IdentityProvider
+from tests.run import kcli_process
 from tests.secure_kafka import SecureKafka, write_file
 
 pytestmark = pytest.mark.integration
 
 
 def test_the_token_of_a_file(secure_kafka: SecureKafka) -> None:
-    done = kcli(
+    done = kcli_process(
         "cluster",
         "describe",
         "-o",
@@ -44,6 +44,6 @@ def test_client_credentials_over_https(secure_kafka: SecureKafka, tmp_path: Path
             (4, secure_kafka.signer.token("admin", audience="others")),
         ):
             provider.grant = lambda token=token: {"access_token": token.reveal()}  # type: ignore[misc]
-            done = kcli("cluster", "describe", "-F", file, timeout=60)
+            done = kcli_process("cluster", "describe", "-F", file, timeout=60)
             assert done.returncode == expected, done.stderr.decode()
         assert "the broker refuses the token: 'invalid_token'" in done.stderr.decode()

@@ -13,10 +13,10 @@ from typing import Any
 import confluent_kafka
 import pytest
 
-from tests.command import environment, kcli, ok
 from tests.fault.watching import soon
 from tests.integration.kafka_script import consumer_groups
 from tests.kafka import Kafka
+from tests.run import environment, kcli_process, ok
 from tests.terminal import Terminal
 
 pytestmark = pytest.mark.integration
@@ -120,7 +120,7 @@ def number(text: str) -> int:
 
 
 def lag_by(kafka: Kafka, kind: str, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    done = kcli(
+    done = kcli_process(
         "groups",
         "lag",
         *names.values(),
@@ -139,7 +139,7 @@ def lag_by(kafka: Kafka, kind: str, names: Mapping[str, str]) -> list[dict[str, 
 def all_have_committed(kafka: Kafka, names: Mapping[str, str]) -> bool:
     """In all partitions."""
     words = [*names.values(), "--by", "partition", "--time", "off", "-o", "json"]
-    done = kcli("groups", "lag", *words, bootstrap=kafka.bootstrap)
+    done = kcli_process("groups", "lag", *words, bootstrap=kafka.bootstrap)
     return done.returncode == 0 and all(
         one["committed"] is not None for one in json.loads(done.stdout)["items"]
     )

@@ -1,8 +1,5 @@
 """``kcli topics`` on a real broker, from create to delete."""
 
-import json
-import os
-import subprocess
 from typing import Any
 
 import pytest
@@ -11,25 +8,21 @@ from confluent_kafka import TopicPartition as JudgePartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 from confluent_kafka.admin import ConfigResource as JudgeResource
 
-from tests.command import KCLI, run
 from tests.kafka import Kafka
+from tests.run import Done, kcli_process
 
 pytestmark = pytest.mark.integration
 
 DYNAMIC_TOPIC_CONFIG = 1
 
 
-def kcli(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run(
-        [*KCLI, "topics", *arguments, "-b", kafka.bootstrap],
-        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
-    )  # fmt: skip
+def kcli(kafka: Kafka, *arguments: str) -> Done:
+    return kcli_process("topics", *arguments, bootstrap=kafka.bootstrap)
 
 
-def items(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
-    assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)["items"]
-    return found
+def items(done: Done) -> list[dict[str, Any]]:
+    assert done.returncode == 0, done.err
+    return done.items
 
 
 @pytest.mark.case("S4-6")
@@ -37,7 +30,7 @@ def test_the_life_of_a_topic(kafka: Kafka) -> None:
     name = kafka.unused_name("life")
     create = ("create", name, "--partitions", "3", "--config", "retention.ms=3600000")
     assert kcli(kafka, *create, "--dry-run").returncode == 0
-    assert name not in kcli(kafka, "list", "-o", "name").stdout.split()
+    assert name not in kcli(kafka, "list", "-o", "name").out.split()
     assert kcli(kafka, *create).returncode == 0
     assert kcli(kafka, *create).returncode == 7
     assert kcli(kafka, *create, "--if-not-exists").returncode == 0
@@ -52,7 +45,7 @@ def test_the_life_of_a_topic(kafka: Kafka) -> None:
     ] == [None] * 3
 
     refused = kcli(kafka, "delete", name)
-    assert (refused.returncode, refused.stdout) == (2, "")
+    assert (refused.returncode, refused.out) == (2, "")
     assert kcli(kafka, "delete", name, "--dry-run").returncode == 0
     assert kcli(kafka, "delete", name, "--confirm", name).returncode == 0
     assert kcli(kafka, "describe", name).returncode == 1
@@ -61,14 +54,14 @@ def test_the_life_of_a_topic(kafka: Kafka) -> None:
 @pytest.mark.case("S4-6")
 def test_a_refusal_is_reported_with_the_brokers_message(kafka: Kafka) -> None:
     done = kcli(kafka, "create", kafka.unused_name("x"), "--config", "no.such.key=1")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "INVALID_CONFIG" in done.stderr
-    assert "no.such.key" in done.stderr
+    assert (done.returncode, done.out) == (2, "")
+    assert "INVALID_CONFIG" in done.err
+    assert "no.such.key" in done.err
 
 
 def test_debug_proto_is_a_line_per_request_and_answer(kafka: Kafka) -> None:
     done = kcli(kafka, "list", "--debug=proto")
-    lines = [line.split() for line in done.stderr.splitlines() if " → " in line or " ← " in line]
+    lines = [line.split() for line in done.err.splitlines() if " → " in line or " ← " in line]
     wire = [line for line in lines if line[1] in "→←"]
     assert {"ApiVersions", "Metadata"} <= {line[4] for line in wire}
     assert sum(line[1] == "→" for line in wire) == sum(line[1] == "←" for line in wire)
@@ -136,8 +129,8 @@ def test_a_topic_is_altered_as_the_judge_sees_it(kafka: Kafka) -> None:
         (("--append", "retention.ms=1"), 2, "is not a list"),
     ):
         done = kcli(kafka, "alter", name, *words, "--yes")
-        assert (done.returncode, done.stdout) == (code, ""), done.stderr
-        assert said in done.stderr
+        assert (done.returncode, done.out) == (code, ""), done.err
+        assert said in done.err
 
 
 def test_a_topic_is_trimmed_as_the_judge_sees_it(kafka: Kafka) -> None:
@@ -163,7 +156,7 @@ def test_a_topic_is_trimmed_as_the_judge_sees_it(kafka: Kafka) -> None:
     assert kcli(kafka, "trim", name, "--before", "-1", "-p", "1", "--confirm", name).returncode == 0
     assert log_starts(judge, name, 3) == [4, 9, 0]
     beyond = kcli(kafka, "trim", name, "--before", "99", "--yes")
-    assert (beyond.returncode, beyond.stdout) == (5, "")
+    assert (beyond.returncode, beyond.out) == (5, "")
     assert kcli(kafka, "trim", name, "--before", "10", "--yes").returncode == 6, "partition 2 is empty"
     assert kcli(kafka, "trim", name, "--before", "latest", "--yes").returncode == 0
     assert log_starts(judge, name, 3) == [10, 10, 0]
@@ -171,4 +164,4 @@ def test_a_topic_is_trimmed_as_the_judge_sees_it(kafka: Kafka) -> None:
     compacted = kafka.unused_name("compacted")
     assert kcli(kafka, "create", compacted, "--config", "cleanup.policy=compact").returncode == 0
     refused = kcli(kafka, "trim", compacted, "--before", "latest", "--yes")
-    assert (refused.returncode, "POLICY_VIOLATION" in refused.stderr) == (7, True)
+    assert (refused.returncode, "POLICY_VIOLATION" in refused.err) == (7, True)

@@ -4,9 +4,6 @@ confluent-kafka is the judge: its read_committed consumer gets past them. A tran
 that its coordinator does not have: brokers before 3.6 accept them, later ones with their check turned off.
 """
 
-import json
-import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,10 +16,10 @@ from confluent_kafka import TopicPartition as JudgePartition
 
 from kcli.core import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigOp, ConfigResource
-from tests.command import KCLI, run
 from tests.fake.raw_broker import RawBroker, ready, until
 from tests.fake.raw_client import RawClient
 from tests.kafka import Kafka, sandboxed, version_of
+from tests.run import Done, kcli_process
 
 pytestmark = pytest.mark.integration
 
@@ -40,29 +37,21 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Kafka]:
         yield kafka
 
 
-def kcli(kafka: Kafka, line: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
-    done = run(
-        [*KCLI, "txn", *line.split(), "-b", kafka.bootstrap],
-        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
-    )  # fmt: skip
+def kcli(kafka: Kafka, line: str, code: int = 0) -> Done:
+    done = kcli_process("txn", *line.split(), bootstrap=kafka.bootstrap)
     assert done.returncode == code, done
     return done
 
 
 def doctor(kafka: Kafka, topic: str, code: int) -> list[dict[str, Any]]:
     """What ``kcli doctor`` finds."""
-    done = run(
-        [*KCLI, "doctor", "--topic", topic, "-o", "json", "-b", kafka.bootstrap],
-        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
-    )  # fmt: skip
+    done = kcli_process("doctor", "--topic", topic, "-o", "json", bootstrap=kafka.bootstrap)
     assert done.returncode == code, done
-    found: list[dict[str, Any]] = json.loads(done.stdout)["items"]
-    return found
+    return done.items
 
 
 def items(kafka: Kafka, line: str, code: int = 0) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(kcli(kafka, f"{line} -o json", code).stdout)["items"]
-    return found
+    return kcli(kafka, f"{line} -o json", code).items
 
 
 @contextmanager
@@ -122,7 +111,7 @@ def test_a_hanging_transaction_is_found_and_aborted(broker: Kafka) -> None:
     (found,) = items(broker, f"describe --topic {topic} -p 0")
     assert (found["state"], found["start_offset"], found["last_stable"], found["end"]) == ("hanging", 1, 1, 3)
     assert (found["waiting"], found["ends_at"]) == (2, None)
-    assert "no coordinator ends the transaction" in kcli(broker, f"describe --topic {topic}").stderr
+    assert "no coordinator ends the transaction" in kcli(broker, f"describe --topic {topic}").err
 
     examined = doctor(broker, topic, 1)
     assert [(item["check"], item["status"]) for item in examined if item["status"] != "ok"] == [
@@ -130,7 +119,7 @@ def test_a_hanging_transaction_is_found_and_aborted(broker: Kafka) -> None:
     ]
     assert f"kcli txn abort --topic {topic} -p 0" in examined[-1]["do"]
 
-    assert "marker" in kcli(broker, f"abort --topic {topic} -p 0 --dry-run").stdout
+    assert "marker" in kcli(broker, f"abort --topic {topic} -p 0 --dry-run").out
     kcli(broker, f"abort --topic {topic} -p 0", 2)
     assert judged(broker, topic, 2) == [b"before"], "nothing was done without a confirmation"
     (done,) = items(broker, f"abort --topic {topic} -p 0 --confirm {topic}")
@@ -163,7 +152,7 @@ def test_the_transaction_of_a_live_producer_is_aborted_by_fencing_it(broker: Kaf
     with pytest.raises(KafkaException):
         producer.commit_transaction(30)
     assert judged(broker, topic, 1) == [b"behind"]
-    assert "has no open transaction" in kcli(broker, f"abort {topic} --yes").stderr
+    assert "has no open transaction" in kcli(broker, f"abort {topic} --yes").err
 
 
 def test_a_transaction_with_offsets_of_a_group_is_found_in_their_partition(broker: Kafka) -> None:

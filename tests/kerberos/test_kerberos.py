@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from kcli.sandbox.ports import ANY, choose_ports, is_port_free
-from tests.command import KCLI, environment
 from tests.kafka import QUICK_JVM, TEST_PROPERTIES, sandboxed
 from tests.kerberos.kdc import REALM, Kdc, why_not
+from tests.run import KCLI, environment
 
 pytestmark = pytest.mark.kerberos
 

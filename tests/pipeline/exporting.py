@@ -10,7 +10,8 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.producer.producer import Producer
 from kcli.core.types import Header, ProducerRecord, TopicPartition
 from tests.fake.cluster import FakeCluster
-from tests.fault.mirror_command import Done, command
+from tests.run import Done
+from tests.run import kcli_as_set_up as command
 
 Row = tuple[bytes | None, bytes | None, tuple[Header, ...], int]
 """Key, value, headers, timestamp."""

@@ -12,9 +12,9 @@ from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
-from tests.command import kcli, ok, start
 from tests.kafka import Kafka
 from tests.proxy.proxy import Proxy
+from tests.run import kcli_process, ok, start
 
 
 class Step(NamedTuple):
@@ -50,7 +50,7 @@ def copied(
 ) -> dict[str, list[int]]:
     """Runs it to its end; the records of each partition."""
     found: dict[str, list[int]] = {}
-    done = kcli(*arguments(kafka, job, *more, topics=topics), timeout=timeout)
+    done = kcli_process(*arguments(kafka, job, *more, topics=topics), timeout=timeout)
     for item in json.loads(ok(done))["items"]:
         found.setdefault(item["topic"], []).append(item["records"])
     return found

@@ -23,8 +23,10 @@ from kcli.pipeline.plan import Slice
 from kcli.pipeline.runners.processes import ProcessesRunner
 from kcli.pipeline.runners.runner import Runner
 from tests.fake.cluster import FakeCluster
-from tests.fault.mirror_command import Done, Running, command
+from tests.fault.mirror_command import Running
 from tests.fault.producing import PATIENCE
+from tests.run import Done
+from tests.run import kcli_as_set_up as command
 
 JOB = "j"
 

@@ -19,8 +19,8 @@ from kcli.pipeline.spark.runner import SparkRunner
 from kcli.pipeline.spark.session_examination import examine_tasks
 from kcli.pipeline.spark.subject import Subject
 from kcli.profiles.secret_keys import FILE, SecretSource
-from tests.command import ROOT, kcli
 from tests.fake.cluster import FakeCluster
+from tests.run import ROOT, kcli_process
 
 HOST = socket.gethostname()
 
@@ -94,7 +94,7 @@ def test_tasks_on_spark_examine_their_environment_and_the_cluster(
     ],
 )
 def test_a_step_that_fails_ends_it(flags: list[str], code: int, step: str, said: str) -> None:
-    done = kcli("pipeline", "doctor", "-b", "127.0.0.1:1", "-o", "json", *flags)
+    done = kcli_process("pipeline", "doctor", "-b", "127.0.0.1:1", "-o", "json", *flags)
     document = json.loads(done.stdout)
     assert done.returncode == code
     assert (document["kind"], document["exit_code"]) == ("DoctorReport", code)
@@ -107,7 +107,7 @@ def test_a_step_that_fails_ends_it(flags: list[str], code: int, step: str, said:
     "flags", [["--local", "2", "--master", "local"], ["--spark-conf", "x"], ["--local", "0"]]
 )
 def test_flags_that_contradict_each_other_are_refused(flags: list[str]) -> None:
-    done = kcli("pipeline", "doctor", *flags)
+    done = kcli_process("pipeline", "doctor", *flags)
     assert done.returncode == 2
     assert done.stdout == b""
 

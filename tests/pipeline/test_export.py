@@ -25,8 +25,8 @@ from kcli.pipeline.parquet_files import SCHEMA
 from kcli.pipeline.spark.runner import SparkRunner
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
-from tests.fault.mirror_command import command
 from tests.pipeline.exporting import ROWS, Row, contents, export, files, fill, import_, manifest
+from tests.run import kcli_as_set_up as command
 
 FIRST = "topic=t/partition=0/00000000000000000000-00000000000000000005"
 FORMATS = ("parquet", "ndjson", "csv", "raw")

@@ -16,7 +16,6 @@ import pytest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.pipeline.new_file import digest_of
-from tests.command import environment, kcli, ok, start
 from tests.integration.mirroring import check_equal, numbered, write
 from tests.kafka import QUICK_JVM, Kafka, sandboxed, version_of
 from tests.pipeline.dying_driver import STEPS
@@ -24,6 +23,7 @@ from tests.pipeline.exporting import files, manifest
 from tests.pipeline.standalone import Killer, Standalone, on_spark
 from tests.proxy.proxy import Proxy
 from tests.proxy.rules import Hold
+from tests.run import environment, kcli_process, ok, start
 
 pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(1_800)]
 
@@ -71,7 +71,7 @@ def test_killed_workers_daemons_executors_and_drivers_leave_the_files_of_a_run_w
     for partition in range(PARTITIONS):
         write(kafka, topic, numbered(COUNT), partition=partition, batch=BATCH)
     whole = tmp_path / "whole"
-    ok(kcli("-b", kafka.bootstrap, "pipeline", "export", topic, str(whole), "--runner", "inline"))
+    ok(kcli_process("-b", kafka.bootstrap, "pipeline", "export", topic, str(whole), "--runner", "inline"))
     expected = tables(whole)
     assert sum(table.num_rows for table in expected.values()) == PARTITIONS * COUNT
     driven = tmp_path / "driven"
@@ -107,7 +107,7 @@ def test_killed_workers_daemons_executors_and_drivers_leave_the_files_of_a_run_w
             assert died.returncode == -9, (step, died.stderr.decode()[-2_000:])
             assert (driven / "_kcli_plan.json").exists(), step
             assert (driven / "_kcli_manifest.json").exists() == (step == [*STEPS][-1]), step
-        ok(kcli(*command(driven), timeout=PATIENCE))
+        ok(kcli_process(*command(driven), timeout=PATIENCE))
         while len(killed) < KILLS:
             runs.append(tmp_path / f"{len(runs)}")
             with start(*command(runs[-1]), stdin=subprocess.DEVNULL) as process:
@@ -123,7 +123,7 @@ def test_killed_workers_daemons_executors_and_drivers_leave_the_files_of_a_run_w
         for folder in runs:
             assert committed(folder) == committed(whole)
             assert tables(folder) == expected
-            assert json.loads(ok(kcli(*command(folder), timeout=PATIENCE)))["totals"]["tasks"] == 0
+            assert json.loads(ok(kcli_process(*command(folder), timeout=PATIENCE)))["totals"]["tasks"] == 0
     print(f"killed: {killed}, and {len(STEPS)} drivers, in {len(runs)} exports")
 
 
@@ -166,7 +166,7 @@ def test_a_broker_that_is_killed_and_started_again_changes_no_result(
         run("mirror", *there, hold=proxy.hold(ProduceRequest, "response"))
         check_equal(own, topic, own, "copy", [COUNT] * 4)
         folder = tmp_path / "whole"
-        ok(kcli("-b", own.bootstrap, "pipeline", "export", topic, str(folder), "--runner", "inline"))
+        ok(kcli_process("-b", own.bootstrap, "pipeline", "export", topic, str(folder), "--runner", "inline"))
         whole, folder = tables(folder), tmp_path / "restarted"
         records = proxy.hold(FetchRequest, "response")
         run("export", topic, str(folder), "-b", proxy.bootstrap, hold=records)

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from tests.command import kcli, ok
-from tests.fault.mirror_command import command
 from tests.integration.mirroring import (
     CODECS,
     COMPACTED,
@@ -23,6 +21,8 @@ from tests.integration.mirroring import (
     write_to_be_compacted,
 )
 from tests.kafka import QUICK_JVM, Kafka, sandboxed, version_of
+from tests.run import kcli_as_set_up as command
+from tests.run import kcli_process, ok
 
 _COUNT = 200
 
@@ -107,7 +107,7 @@ def test_another_cluster_has_every_attribute_of_every_record_after_an_import(
             path.read_bytes() for path in sorted(Path(folder, f"topic={mixed}").rglob("*.ndjson"))
         )
         flags = ("-i", "ndjson", "--partitioner", "manual", "-q")
-        ok(kcli("produce", again, *flags, bootstrap=target.bootstrap, stdin=lines))
+        ok(kcli_process("produce", again, *flags, bootstrap=target.bootstrap, stdin=lines))
         check_equal(kafka, mixed, target, again, counts)
 
 

@@ -17,9 +17,10 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import RawClient, batch
 from tests.fake.raw_transaction import RawTransaction
-from tests.fault.mirror_command import command, stored, until, values
+from tests.fault.mirror_command import stored, until, values
 from tests.fault.mirror_records import compacted
 from tests.pipeline.mirroring import JOB, arguments, following, mirror, position
+from tests.run import kcli_as_set_up as command
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 VALUES = [b"%d" % number for number in range(10)]

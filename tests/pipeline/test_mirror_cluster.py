@@ -24,12 +24,12 @@ from kcli.pipeline.spark.runner import open_runner
 from tests.chaos.mirror_audit import CommittedReader, assert_equal, assert_judged
 from tests.chaos.transactional_source import TransactionalSource
 from tests.chaos.workload import SEED
-from tests.command import start
 from tests.integration.mirroring import check_equal, numbered, write
 from tests.kafka import Kafka
 from tests.pipeline.mirror_driver import STEPS, arguments, copied, kill_at
 from tests.pipeline.standalone import CONF, Killer, Standalone, on_spark
 from tests.proxy.proxy import Proxy
+from tests.run import start
 
 pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(1_800)]
 

@@ -13,7 +13,8 @@ from kcli.pipeline.job import TaskContext
 from kcli.pipeline.kernels.load import LoadSettings, LoadTask
 from kcli.pipeline.kernels.load import run as load
 from tests.fake.cluster import FakeCluster
-from tests.fault.mirror_command import Done, command
+from tests.run import Done
+from tests.run import kcli_as_set_up as command
 
 _TOPIC_AUTHORIZATION_FAILED = 29
 

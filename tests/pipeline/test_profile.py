@@ -12,7 +12,7 @@ import pytest
 from kcli.core.producer.producer import Producer
 from kcli.core.types import ProducerRecord
 from tests.fake.cluster import FakeCluster
-from tests.fault.mirror_command import command
+from tests.run import kcli_as_set_up as command
 
 START = 1_700_000_000_000
 

@@ -11,8 +11,8 @@ import pytest
 from kcli.core import Producer
 from kcli.core.types import ProducerRecord
 from kcli.pipeline.plan import Slice
-from tests.in_process import Done, kcli
 from tests.kafka import Kafka
+from tests.run import Done, kcli
 
 if TYPE_CHECKING:
     from kcli.pipeline.spark.runner import SparkRunner

@@ -10,8 +10,8 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.types import ProducerRecord, Record, TopicPartition
 from kcli.pipeline.job import TaskContext
 from kcli.pipeline.kernels import replay as kernel
-from tests.in_process import Done, kcli
 from tests.kafka import Kafka
+from tests.run import Done, kcli
 
 START = 1_700_000_000_000
 

@@ -19,10 +19,10 @@ from kcli.pipeline.spark.errors import SparkError
 from kcli.pipeline.spark.probe import differences, probe
 from kcli.pipeline.spark.runner import SparkRunner, open_runner
 from kcli.pipeline.spark.session import Session
-from tests.command import kcli
 from tests.fake.cluster import FakeCluster
 from tests.pipeline.kernel_of_the_cluster import NAME
 from tests.pipeline.standalone import Standalone
+from tests.run import kcli_process
 
 pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(900)]
 
@@ -32,7 +32,7 @@ TASKS = tuple(range(24))
 
 def test_the_examination_sees_the_brokers_from_the_executors(spark_cluster: Standalone) -> None:
     with FakeCluster(1, topics={"t": 1}) as kafka:
-        done = kcli(
+        done = kcli_process(
             "pipeline", "doctor", "--master", spark_cluster.url, "-b", kafka.bootstrap, "-o", "json",
             "--spark-conf", "spark.cores.max=1",
             timeout=300,

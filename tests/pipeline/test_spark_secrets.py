@@ -13,10 +13,10 @@ import psutil
 import pytest
 
 from kcli.core.protocol.messages.fetch import FetchRequest
-from tests.command import environment
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fake.sasl import Sasl
+from tests.run import environment
 from tests.warm_kcli import KCLI
 
 pytestmark = [pytest.mark.spark_cluster, pytest.mark.timeout(600)]

@@ -15,7 +15,7 @@ from kcli.pipeline.spark.probe import differences
 from kcli.pipeline.spark.probe_task import probe_task
 from kcli.pipeline.spark.ship import PackError, archives, cached_pack, pack_name, write_pack
 from tests.cli.errors.typing_remedies import type_remedy
-from tests.in_process import kcli as command
+from tests.run import kcli as command
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,8 @@ from kcli.core.producer.producer import Producer
 from kcli.core.types import ProducerRecord, Record, TopicPartition
 from kcli.pipeline.kernels import compare as kernel
 from tests.fake.cluster import FakeCluster
-from tests.fault.mirror_command import Done, command
+from tests.run import Done
+from tests.run import kcli_as_set_up as command
 
 Rows = list[tuple[bytes | None, bytes | None]]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.command import ROOT, environment
+from tests.run import ROOT, environment
 from tests.stories.clusters import Clusters, write_profiles
 from tests.stories.masks import alike
 from tests.stories.page import Command, Page, Setup

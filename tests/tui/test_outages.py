@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import environment
 from tests.fake.cluster import FakeCluster
 from tests.fake.many_groups import ManyGroups
 from tests.fake.sasl import Sasl
+from tests.run import environment
 from tests.terminal import Terminal
 
 CANARY = "canary-8d17e2"

@@ -16,7 +16,7 @@ from tests.batches import batch_of
 from tests.committing import STAMP, commit
 from tests.fake.cluster import FakeCluster
 from tests.fake.sasl import Sasl
-from tests.in_process import kcli
+from tests.run import kcli
 from tests.tui.driving import Driver, drive
 
 TP = TopicPartition("t", 0)

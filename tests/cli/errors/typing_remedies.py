@@ -3,15 +3,18 @@
 What changes something is typed with ``--dry-run``, unless it is to mend; what never ends is given its end.
 """
 
+import os
 import re
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
-from tests.command import KCLI, environment
 from tests.command_lines import invocations, parsed
+from tests.run import KCLI, environment, kcli_as_set_up
 from tests.warm_kcli import WarmPopen
 
 COMMAND = re.compile(r"`((?:[^`]*\| )?kcli [^`]+)`")
@@ -40,6 +43,7 @@ READERS_WORDS = {
     "ID": "import-1",
     "STATE": "stable",
     "SPEC": "earliest",
+    "OFFSET": "0",
     "FORMAT": "'%k %v'",
     "PATTERN": "'%v'",
     "SERDE": "value=str",
@@ -65,6 +69,7 @@ READERS_WORDS = {
 """What somebody writes for the placeholders and examples, in the world of ``error_world``; the first that fits."""
 
 _PLACEHOLDER = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, READERS_WORDS))})(?![\w.-])")
+_JOBS = {"export", "import", "mirror", "profile", "replay", "verify"}
 _ENDS = {"-e", "--exit", "--tail", "--idle-timeout"}
 
 
@@ -129,6 +134,8 @@ def _end(given: list[str]) -> list[str]:
     """What a reader of files adds, or answers at the terminal."""
     if given[0] == "consume" and not _ENDS & set(given):
         return ["-e"]
+    if given[0] == "pipeline" and given[1] in _JOBS and "--runner" not in given:
+        return ["--runner", "inline"]  # a start of Spark is too expensive here
     if given[:2] == ["users", "set"] and "--password-file" not in given:
         return ["--password-file", "/dev/stdin", "--allow-plaintext-secrets"]
     return []
@@ -136,17 +143,21 @@ def _end(given: list[str]) -> list[str]:
 
 def run_to_end(given: list[str], variables: Mapping[str, str], folder: Path) -> tuple[int, str]:
     """Exit status and stderr; what watches is interrupted once it has shown something, which is its success."""
+    if "--watch" not in given:
+        stdin = (folder / "typed-in").read_bytes()
+        with patch.dict(os.environ, variables, clear=True), chdir(folder):
+            done = kcli_as_set_up(*given, stdin=stdin)
+        (folder / "typed-out").write_bytes(done.stdout)
+        return done.code, done.err
     files = [(folder / name) for name in ("typed-in", "typed-out", "typed-err")]
-    with files[0].open("rb") as stdin, files[1].open("wb") as out, files[2].open("wb") as err:
+    with files[0].open("rb") as given_in, files[1].open("wb") as out, files[2].open("wb") as err:
         process = WarmPopen(
-            [*KCLI, *given], env=dict(variables), stdin=stdin, stdout=out, stderr=err, cwd=folder
+            [*KCLI, *given], env=dict(variables), stdin=given_in, stdout=out, stderr=err, cwd=folder
         )
-        if "--watch" in given:
-            _wait(lambda: files[1].stat().st_size or process.poll() is not None)
-            process.send_signal(signal.SIGINT)
+        _wait(lambda: files[1].stat().st_size or process.poll() is not None)
+        process.send_signal(signal.SIGINT)
         code = process.wait(60)
-    watched = "--watch" in given and code == 128 + signal.SIGINT
-    return 0 if watched else code, files[2].read_text()
+    return 0 if code == 128 + signal.SIGINT else code, files[2].read_text()
 
 
 def _wait(ready: Callable[[], object]) -> None:

@@ -16,7 +16,7 @@ from kcli.profiles.profile import Profile, raise_error
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
 from kcli.profiles.secret_keys import SecretSource
 from kcli.profiles.sources import Sources, is_sandbox
-from tests.command import ROOT
+from tests.run import ROOT
 
 USER = """current = "prod"
 [defaults]

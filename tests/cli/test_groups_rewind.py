@@ -676,7 +676,7 @@ def test_all_groups_are_those_that_have_committed_something_there(cluster: FakeC
     assert committed(cluster, "elsewhere")[TopicPartition("u", 0)].offset == 3
     none = rewind("--all-groups", "--to-earliest", "--topic", "unread", "--execute")
     assert (none.returncode, none.out) == (0, "")
-    assert "nothing to rewind" in none.stderr
+    assert "nothing to rewind" in none.err
 
 
 @pytest.mark.parametrize("more", [("g",), ("--undo",), ("--live",), ("--wait",)])

@@ -32,7 +32,7 @@ def script(kafka: Kafka, *groups: str) -> list[str]:
          "--reset-offsets", "--to-current", "--all-topics", "--dry-run", "--export"],
         capture_output=True, text=True, timeout=120,
     )  # fmt: skip
-    return sorted(line for line in done.out.splitlines() if line.strip())
+    return sorted(line for line in done.stdout.splitlines() if line.strip())
 
 
 def commit(kafka: Kafka, group: str, offsets: dict[TopicPartition, int]) -> None:

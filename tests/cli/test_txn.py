@@ -196,6 +196,17 @@ def test_nothing_is_said_to_hang_if_transactional_ids_may_be_hidden(world: World
     assert world.sent(WriteTxnMarkersRequest) == 0
 
 
+def test_an_id_that_nobody_uses_is_not_what_could_not_be_read(world: World) -> None:
+    """It is described only to see whether ids are hidden."""
+    world.hang("ghost")
+    world.cluster.forget_transaction("ghost")
+    world.cluster.fail(DescribeTransactionsRequest, Code.COORDINATOR_NOT_AVAILABLE, times=FOREVER)
+    done = world("list --topic t -o json --timeout 1s", 6)
+    assert [part["what"] for part in json.loads(done.out)["missing"]] == ["transactional ids"]
+    assert "whether transactions hang is unknown" in done.err
+    assert "kcli-" not in done.err
+
+
 # --- describe -----------------------------------------------------------------------------------------------------
 
 

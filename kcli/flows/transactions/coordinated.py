@@ -94,6 +94,8 @@ def _hidden(admin: Admin) -> list[KcliError]:
     if isinstance(outcome, NotFoundError) or not isinstance(outcome, KcliError):
         return []
     if outcome.exit_code != ExitCode.DENIED:
+        outcome.why = outcome.why.replace(f"transactional id {name}", "a transactional id")
+        outcome.what, outcome.part = "whether transactions hang is unknown", "transactional ids"
         return [outcome]
     return [
         AuthError(

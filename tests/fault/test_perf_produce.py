@@ -402,7 +402,7 @@ def test_a_signal_to_the_group_ends_all_processes_and_prints_the_result(
         until(lambda: len(values(cluster)) >= 20)
         os.killpg(process.pid, number)
         out, err = process.communicate(timeout=PATIENCE)
-    done = Done(process.returncode, out.decode(), err.decode())
+    done = Done((), process.returncode, out, err)
     assert done.code == code, done.err
     assert item(done)["records"] == len(values(cluster)) >= 20
     assert "Traceback" not in done.err

@@ -67,8 +67,8 @@ def typed(line: str, bootstrap: str) -> tuple[Done, int]:
             time.sleep(5)
             running.send_signal(signal.SIGINT)
             out, err = running.communicate(timeout=60)
-        return Done(running.returncode, out.decode(), err.decode()), 130
+        return Done(line, running.returncode, out, err), 130
     if "|" in command or "pipeline query" in command:
         ran = shell(command, bootstrap=bootstrap)
-        return Done(ran.returncode, ran.stdout.decode(), ran.stderr.decode()), wanted
+        return Done(line, ran.returncode, ran.stdout, ran.stderr), wanted
     return kcli(*shlex.split(command)[1:], bootstrap=bootstrap), wanted

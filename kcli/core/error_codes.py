@@ -293,7 +293,10 @@ TRANSACTION_ABORTABLE = 120
 
 
 RAISE_FILE_LIMIT = "raise the limit of open files: `ulimit -n` shows it, `ulimit -n 1024` sets it"
-_COORDINATOR = "try again in a moment; if it lasts, check that the brokers that host __consumer_offsets (of transactions: __transaction_state) are running"
+_COORDINATOR = (
+    "try again in a moment; if it lasts, check that the brokers that host __consumer_offsets (of transactions: "
+    "__transaction_state) are running"
+)
 _REPLICAS = (
     "bring brokers back, or lower min.insync.replicas, with which acknowledged records can be lost; "
     "`kcli topics describe TOPIC` shows which replicas are in sync"

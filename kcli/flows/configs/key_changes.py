@@ -63,7 +63,6 @@ class PlannedChange(NamedTuple):
 
 
 Plans = Mapping[ConfigResource, Sequence[PlannedChange]]
-Entries = Mapping[ConfigResource, Sequence[ConfigEntry]]
 Outcomes = dict[ConfigResource, KcliError | None]
 
 

@@ -46,7 +46,7 @@ class LagColumns(Collection[PartitionLag]):
     committed: Sequence[int]
     lag: list[int]
     description: GroupDescription | None
-    _owners: Mapping[TopicPartition, MemberDescription] | None = None
+    _members: list[MemberDescription | None] | None = None
     margin = None
     lost = 0
     note = ""
@@ -82,9 +82,10 @@ class LagColumns(Collection[PartitionLag]):
         """The member of each partition. Most groups of a cluster are never asked for them."""
         if self.description is None:
             return None
-        if self._owners is None:
-            self._owners = assigned(self.description)
-        return [self._owners.get(tp) for tp in self.logs.partitions] if self._owners else None
+        if self._members is None:
+            owners = assigned(self.description)
+            self._members = [owners.get(tp) for tp in self.logs.partitions] if owners else []
+        return self._members or None
 
     @property
     def seconds(self) -> list[float | None] | float | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 
 MARK_SIZE = 29
-MAX_PRODUCERS = 1 << 12
 MAGIC = b"kperf"
 """What every mark begins with, of any run."""
 _RUN, _PRODUCER, _SEQUENCE = 8, 3, 12

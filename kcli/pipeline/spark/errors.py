@@ -14,10 +14,6 @@ from kcli.pipeline.job import TaskError, task_error
 
 _MARK = "kcli-error:"
 _OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH.*?(\d+\.\d+).*?(\d+\.\d+)", re.DOTALL)
-_ABORTED = re.compile(
-    r"Job aborted due to stage failure: .*?(?:most recent failure: |: )?(Lost task \S+ in stage \S+ .*?: )?",
-    re.DOTALL,
-)
 _CONDITION = re.compile(r"^\[[A-Z_.0-9]+\] ?")
 _JAVA_CLASS = re.compile(r"^(?:[a-z_]\w*\.)+([A-Z][\w$]*): ?")
 _INTERNAL = 8  # lines of a cause that are worth showing

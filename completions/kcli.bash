@@ -272,6 +272,21 @@ _kcli_command() {
         "kcli mirror")
             names="--from --to -t --topic --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --until-caught-up --verify --verify-only --job --checkpoint --on-gap --on-recreate -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--from --to -t --topic --map-topic --partitions --offset --rate --sync-groups --job --checkpoint --on-gap --on-recreate -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="run status verify"
+            aliases="" ;;
+        "kcli mirror run")
+            names="--from --to -t --topic --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --until-caught-up --verify --verify-only --job --checkpoint --on-gap --on-recreate -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --map-topic --partitions --offset --rate --sync-groups --job --checkpoint --on-gap --on-recreate -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli mirror status")
+            names="--to --job -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--to --job -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli mirror verify")
+            names="--from --to -t --topic --map-topic --job --checkpoint -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --map-topic --job --checkpoint -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli perf")
@@ -494,6 +509,11 @@ _kcli_command() {
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="list set delete"
             aliases="" ;;
+        "kcli man mirror")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="run status verify"
+            aliases="" ;;
         "kcli man perf")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
@@ -568,6 +588,11 @@ _kcli_command() {
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children="list set delete"
+            aliases="" ;;
+        "kcli help mirror")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="run status verify"
             aliases="" ;;
         "kcli help perf")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -999,9 +1024,38 @@ _kcli_value() {
         "kcli mirror -F" | "kcli mirror --command-config") files=1 ;;
         "kcli mirror -X" | "kcli mirror --command-property") keys="$_kcli_keys" ;;
         "kcli mirror --profile") asked=profiles ;;
-        "kcli mirror -o" | "kcli mirror --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli mirror -o" | "kcli mirror --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli mirror --color") reply="auto always never" ;;
         "kcli mirror --progress") reply="auto none bar json" ;;
+        "kcli mirror run --from") asked=profiles ;;
+        "kcli mirror run --to") asked=profiles ;;
+        "kcli mirror run --partitions") reply="keep by-key" ;;
+        "kcli mirror run --offset") reply="earliest latest stored" ;;
+        "kcli mirror run --checkpoint") files=1 ;;
+        "kcli mirror run --on-gap") reply="fail record" ;;
+        "kcli mirror run --on-recreate") reply="fail restart" ;;
+        "kcli mirror run -F" | "kcli mirror run --command-config") files=1 ;;
+        "kcli mirror run -X" | "kcli mirror run --command-property") keys="$_kcli_keys" ;;
+        "kcli mirror run --profile") asked=profiles ;;
+        "kcli mirror run -o" | "kcli mirror run --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli mirror run --color") reply="auto always never" ;;
+        "kcli mirror run --progress") reply="auto none bar json" ;;
+        "kcli mirror status --to") asked=profiles ;;
+        "kcli mirror status -F" | "kcli mirror status --command-config") files=1 ;;
+        "kcli mirror status -X" | "kcli mirror status --command-property") keys="$_kcli_keys" ;;
+        "kcli mirror status --profile") asked=profiles ;;
+        "kcli mirror status -o" | "kcli mirror status --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli mirror status --color") reply="auto always never" ;;
+        "kcli mirror status --progress") reply="auto none bar json" ;;
+        "kcli mirror verify --from") asked=profiles ;;
+        "kcli mirror verify --to") asked=profiles ;;
+        "kcli mirror verify --checkpoint") files=1 ;;
+        "kcli mirror verify -F" | "kcli mirror verify --command-config") files=1 ;;
+        "kcli mirror verify -X" | "kcli mirror verify --command-property") keys="$_kcli_keys" ;;
+        "kcli mirror verify --profile") asked=profiles ;;
+        "kcli mirror verify -o" | "kcli mirror verify --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli mirror verify --color") reply="auto always never" ;;
+        "kcli mirror verify --progress") reply="auto none bar json" ;;
         "kcli perf -F" | "kcli perf --command-config") files=1 ;;
         "kcli perf -X" | "kcli perf --command-property") keys="$_kcli_keys" ;;
         "kcli perf --profile") asked=profiles ;;
@@ -1304,6 +1358,11 @@ _kcli_value() {
         "kcli man users --profile") asked=profiles ;;
         "kcli man users --color") reply="auto always never" ;;
         "kcli man users --progress") reply="auto none bar json" ;;
+        "kcli man mirror -F" | "kcli man mirror --command-config") files=1 ;;
+        "kcli man mirror -X" | "kcli man mirror --command-property") keys="$_kcli_keys" ;;
+        "kcli man mirror --profile") asked=profiles ;;
+        "kcli man mirror --color") reply="auto always never" ;;
+        "kcli man mirror --progress") reply="auto none bar json" ;;
         "kcli man perf -F" | "kcli man perf --command-config") files=1 ;;
         "kcli man perf -X" | "kcli man perf --command-property") keys="$_kcli_keys" ;;
         "kcli man perf --profile") asked=profiles ;;
@@ -1389,6 +1448,12 @@ _kcli_value() {
         "kcli help users -o" | "kcli help users --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help users --color") reply="auto always never" ;;
         "kcli help users --progress") reply="auto none bar json" ;;
+        "kcli help mirror -F" | "kcli help mirror --command-config") files=1 ;;
+        "kcli help mirror -X" | "kcli help mirror --command-property") keys="$_kcli_keys" ;;
+        "kcli help mirror --profile") asked=profiles ;;
+        "kcli help mirror -o" | "kcli help mirror --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli help mirror --color") reply="auto always never" ;;
+        "kcli help mirror --progress") reply="auto none bar json" ;;
         "kcli help perf -F" | "kcli help perf --command-config") files=1 ;;
         "kcli help perf -X" | "kcli help perf --command-property") keys="$_kcli_keys" ;;
         "kcli help perf --profile") asked=profiles ;;

@@ -13,7 +13,15 @@ HELPERS = ("help", "man")
 def completed(docs: Sequence[CommandDoc]) -> list[CommandDoc]:
     """The docs for the scripts, the root first."""
     choices = tuple(f"{key}=" for key in sorted(_client_keys()))
-    return [_with_keys(doc, choices) for doc in _with_help(docs)]
+    return [_with_keys(doc, choices) for doc in _with_help([*_with_defaults(docs)])]
+
+
+def _with_defaults(docs: Sequence[CommandDoc]) -> Iterator[CommandDoc]:
+    """``kcli mirror --from A`` is ``kcli mirror run --from A``: a noun accepts the options of its default verb."""
+    options = {doc.path: doc.own_options for doc in docs}
+    for doc in docs:
+        own = options[(*doc.path, doc.default)] if doc.default else ()
+        yield doc._replace(options=(*own, *doc.options))
 
 
 def _with_help(docs: Sequence[CommandDoc]) -> Iterator[CommandDoc]:

@@ -71,8 +71,8 @@ class ArgumentDoc(NamedTuple):
 class CommandDoc(NamedTuple):
     """One command. ``children`` are (name, summary) of visible subcommands, ``aliases`` (other word, name) for them.
 
-    ``environment`` and ``exit_codes`` are (name, meaning) of what it reads and returns, ``concepts`` the words of ``kcli
-    help`` that explain its options.
+    ``default``: the one that runs where none of them is named. ``environment`` and ``exit_codes`` are (name, meaning) of
+    what it reads and returns, ``concepts`` the words of ``kcli help`` that explain its options.
     """
 
     path: tuple[str, ...]
@@ -87,6 +87,7 @@ class CommandDoc(NamedTuple):
     environment: tuple[tuple[str, str], ...] = ()
     exit_codes: tuple[tuple[str, str], ...] = ()
     concepts: tuple[str, ...] = ()
+    default: str = ""
 
     @property
     def own_options(self) -> tuple[OptionDoc, ...]:
@@ -111,7 +112,8 @@ class CommandDoc(NamedTuple):
     @property
     def usage(self) -> str:
         """``kcli topics create [options] TOPIC…``"""
-        parts = [*self.path, *(["COMMAND"] if self.is_group else []), "[options]"]
+        word = "[COMMAND]" if self.default else "COMMAND"
+        parts = [*self.path, *([word] if self.is_group else []), "[options]"]
         return " ".join((*parts, *(argument.shown for argument in self.arguments)))
 
 
@@ -135,6 +137,7 @@ def describe(command: click.Command, path: tuple[str, ...], ctx: click.Context |
         environment=variables(getattr(command, "reads", ()), cluster=cluster),
         exit_codes=exit_codes(getattr(command, "exits", {}), cluster=cluster),
         concepts=_concepts(command, params, cluster=cluster),
+        default=getattr(command, "default", ""),
     )
 
 

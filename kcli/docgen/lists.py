@@ -128,14 +128,14 @@ LISTS = {
             Items("RewindJournal", "A rewind of a group.", "commands.groups.rewind.journal:JOURNALS+OFFSETS"),
         ),
         _list(
-            "mirror",
+            "mirror run, mirror verify",
             "What was copied.",
             Items("MirrorPartition", "A partition.", "commands.mirror.report:COLUMNS"),
             kind="MirrorReport",
             head="commands.mirror.report:HEAD",
         ),
         _list(
-            "mirror --dry-run, pipeline mirror --dry-run",
+            "mirror run --dry-run, pipeline mirror --dry-run",
             "What would be copied, or compared.",
             Items("MirrorPlanItem", "A partition.", "commands.shared.copy_plan:COLUMNS"),
             kind="MirrorPlan",

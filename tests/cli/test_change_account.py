@@ -26,7 +26,7 @@ FEW = 1 << AclOperation.DESCRIBE | 1 << AclOperation.DESCRIBE_CONFIGS
 
 
 NOT_DENIED = {
-    "mirror": "two clusters: tests/cli/test_mirror_runs.py",
+    "mirror run": "two clusters: tests/cli/test_mirror_runs.py",
     "pipeline import": "tests/pipeline",
     "pipeline mirror": "tests/pipeline",
     "pipeline perf": "tests/pipeline",

@@ -28,7 +28,9 @@ from tests.run import Done
 
 BETWEEN = "--from {broker} --to {broker} -t t --map-topic t=copy"
 OWN_LINES = LINES | {
-    "mirror": f"mirror {BETWEEN} --sync-groups g --exactly-once --until-caught-up",
+    "mirror run": f"mirror run {BETWEEN} --sync-groups g --exactly-once --until-caught-up",
+    "mirror status": "mirror status --to {broker}",
+    "mirror verify": "mirror verify --from {broker} --to {broker} -t t --map-topic t=other",
     "perf consume": "perf consume -t t -g readers",
     "pipeline export": "pipeline export t {dir}/files --format ndjson --runner inline",
     "pipeline import": "pipeline import {dir}/exported --map-topic t=copy --runner inline",

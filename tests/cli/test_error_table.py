@@ -128,9 +128,9 @@ NOT_OURS = [
     Row(
         "mirror a b",
         2,
-        "unexpected argument 'b'",
-        "named by options",
-        "`kcli mirror --from HOST:PORT --to HOST:PORT -t TOPIC`",
+        "there is no command 'a'",
+        "nothing was run",
+        "`kcli mirror --help` lists the commands",
     ),
     Row(
         "schema Grup",

@@ -13,10 +13,10 @@ CLUSTERS = ["--from", "127.0.0.1:1", "--to", "127.0.0.1:2"]
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["a", "b"], "unexpected argument 'b'"),
-        (["--from", "127.0.0.1:1", "-t", "t"], "--to is missing"),
-        (["--to", "127.0.0.1:1", "-t", "t"], "--from is missing"),
-        (CLUSTERS, "no topic is named"),
+        (["a", "b"], "mirror: there is no command 'a'"),
+        (["--from", "127.0.0.1:1", "-t", "t"], "mirror run: missing option --to"),
+        (["--to", "127.0.0.1:1", "-t", "t"], "mirror run: missing option --from"),
+        (CLUSTERS, "mirror run: missing option --topic"),
         ([*CLUSTERS, "-t", "t", "-b", "127.0.0.1:3"], "-b names a third cluster"),
         (["--from", "prod", "--to", "127.0.0.1:2", "-t", "t"], "there is no profile 'prod' (from --from)"),
         ([*CLUSTERS, "-t", "t", "--verify", "--verify-only"], "--verify with --verify-only"),
@@ -24,10 +24,13 @@ CLUSTERS = ["--from", "127.0.0.1:1", "--to", "127.0.0.1:2"]
         ([*CLUSTERS, "-t", "t", "--headers", "--verify-only"], "--verify with --headers"),
         ([*CLUSTERS, "-t", "t", "--verify", "--partitions", "by-key"], "--verify with --partitions by-key"),
         ([*CLUSTERS, "-t", "t", "--exactly-once", "--checkpoint", "f"], "--exactly-once with --checkpoint"),
-        (["status", "--to", "127.0.0.1:2", "-t", "t"], "status: --topic belongs to a run"),
-        (["status", "--to", "127.0.0.1:2", "--verify"], "status: --verify belongs to a run"),
-        (["status", "--to", "127.0.0.1:2", "--partitions", "keep"], "status: --partitions belongs to a run"),
-        (["status", *CLUSTERS], "status: --from belongs to a run"),
+        (["status", "--to", "127.0.0.1:2", "-t", "t"], "mirror status: there is no option -t"),
+        (["status", "--to", "127.0.0.1:2", "--verify"], "mirror status: there is no option --verify"),
+        (
+            ["status", "--to", "127.0.0.1:2", "--partitions", "keep"],
+            "mirror status: there is no option --partitions",
+        ),
+        (["status", *CLUSTERS], "mirror status: there is no option --from"),
         ([*CLUSTERS, "-t", "t", "-X", "acks=1"], "acks"),
         (
             [*CLUSTERS, "-t", "t", "-X", "bootstrap.servers=c:9092"],

@@ -17,7 +17,7 @@ from tests.lines import NO_CLUSTER, PATHS
 from tests.run import Done, kcli
 from tests.walked import fill, write_files
 
-OF_TWO = "mirror"
+OF_TWO = "mirror run"
 OTHERS = {
     "produce": "t {dir}/lines.txt",
     "consume": "t -e",
@@ -70,7 +70,7 @@ def run(folder: Path, line: str, *more: str, profile: str = "locked") -> Done:
 def test_every_command_says_whether_it_changes_the_cluster() -> None:
     assert {path for path, command in COMMANDS.items() if command.changes is True} == CHANGING
     assert {path for path, command in COMMANDS.items() if callable(command.changes)} == SOMETIMES
-    assert {"groups rewind", "mirror", "pipeline verify", "undo"} == SOMETIMES
+    assert {"groups rewind", "mirror run", "pipeline verify", "undo"} == SOMETIMES
     assert {"produce", "topics delete", "acls create", "groups import", "configs alter"} <= CHANGING
     assert not CHANGING & NO_CLUSTER
 
@@ -130,7 +130,7 @@ def test_the_source_of_a_mirror_may_be_read_only_and_its_target_not(folder: Path
     back = run(
         folder, "mirror --from open --to locked -t t --map-topic t=copy --until-caught-up --yes", profile=""
     )
-    assert (back.code, "`kcli mirror` is refused: profile locked" in back.err) == (7, True)
+    assert (back.code, "`kcli mirror run` is refused: profile locked" in back.err) == (7, True)
     both = run(folder, "mirror --from locked --to open -t t --dry-run --profile open", profile="")
     assert "--profile names a third cluster" in both.err
     assert run(folder, "mirror status --to locked", profile="").code == 0

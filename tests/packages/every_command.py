@@ -48,7 +48,7 @@ WITH_SPARK = {"pipeline import", "pipeline pack", "pipeline profile", "pipeline 
 WITH_JAVA = {"sandbox up"}
 """2 where there is none; that a package brings one is seen by its demo."""
 
-NAME_CLUSTERS = {"mirror", "pipeline mirror", "pipeline verify"}
+NAME_CLUSTERS = {"mirror run", "mirror status", "mirror verify", "pipeline mirror", "pipeline verify"}
 """By --from and --to."""
 
 SEEDS = (

@@ -1,24 +1,168 @@
-"""What ``kcli mirror`` does with two clusters: runs the driver, shows it, and reports."""
+"""``kcli mirror run``: its options, and what contradicts what. The run itself is in ``copying.py``."""
 
-from kcli.commands.mirror.report import report
-from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.copy_plan import CopyShown, names_of
-from kcli.commands.shared.sides import Side
-from kcli.flows.mirror.run import Mirror
-from kcli.flows.mirror.settings import MirrorSettings
-from kcli.flows.stop import Stop
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from kcli.commands.shared.command import command, options
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import Rate, checkpoint_option, on_recreate_option, rate_option
+from kcli.commands.shared.two_clusters import (
+    begin_option,
+    from_option,
+    job_option,
+    map_topic_option,
+    partitions_kept_option,
+    to_option,
+    topics_option,
+)
+from kcli.commands.shared.usage import usage
+from kcli.core.names import own_group_note
+from kcli.flows.mirror.settings import MirrorSettings, Pace
 
 
-def run(inv: Invocation, source: str, target: str, settings: MirrorSettings) -> int:
-    """Runs the mirror; returns the exit status."""
-    here = Side(inv, "--from", source, changes=False)
-    there = Side(inv, "--to", target, changes=not settings.verify_only)
-    shown = CopyShown(inv, names_of(here, there))
-    with Mirror(settings, here, there, shown, hooks=inv.hooks, timeout=inv.timeout) as mirror:
-        if not mirror.prepare():
-            return shown.end()
-        if not settings.verify_only:
-            mirror.create()
-        with Stop() as stop:
-            result = mirror.compare(stop) if settings.verify_only else mirror.copy(stop)
-        return report(inv, result, stop)
+def _changes(params: Mapping[str, Any]) -> bool:
+    """Whether the target is written."""
+    return not params["verify_only"]
+
+
+@command(
+    "run",
+    changes=_changes,
+    exits={
+        5: "records were removed before they were copied, a batch is damaged, or a topic was created anew",
+        6: "a partition has ended with an error, or there are gaps (--on-gap record)",
+        8: "the clusters differ: --verify, --verify-only",
+    },
+    reads=("KCLI_IMPL",),
+    outputs=("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml"),
+    examples=(
+        ("kcli mirror --from a:9092 --to b:9092 -t orders --until-caught-up", "copy a topic as it is now"),
+        (
+            "kcli mirror --from a:9092 --to b:9092 -t '^orders-.*' --exactly-once",
+            "follow topics, nothing twice",
+        ),
+        (r"kcli mirror --from a:9092 --to b:9092 -t '*' --map-topic '^(.*)$=eu.\1'", "all topics, renamed"),
+        ("kcli mirror --from a:9092 --to b:9092 -t orders --until-caught-up --verify", "copy, then compare"),
+        (
+            "kcli mirror --from a:9092 --to b:9092 -t orders --sync-groups billing",
+            "with the offsets of a group",
+        ),
+        (
+            "kcli mirror --from a:9092 --to a:9092 -t orders --map-topic orders=copy --offset 0:1000 --until-caught-up",
+            "some offsets, within a cluster",
+        ),
+    ),
+)
+@options(
+    "What to copy",
+    from_option("copied", required=True),
+    to_option("written", required=True),
+    topics_option("copy", required=True),
+    map_topic_option("copy topic A to B"),
+    partitions_kept_option("copy"),
+    begin_option(),
+)
+@options(
+    "How to copy",
+    click.option(
+        "--exactly-once", is_flag=True, help="copy in transactions of the target: nothing is stored twice"
+    ),
+    rate_option("limit: records per second, or 10MB/s"),
+    click.option(
+        "--headers", is_flag=True, help="add headers with the record's origin; it re-encodes all batches"
+    ),
+    click.option(
+        "--sync-groups",
+        "groups",
+        multiple=True,
+        metavar="GROUP",
+        help="also commit the group's offsets on the target, translated; repeatable",
+    ),
+)
+@options(
+    "When to end, and proof",
+    click.option(
+        "--until-caught-up", is_flag=True, help="end when everything is copied that was there at the start"
+    ),
+    click.option(
+        "--verify", is_flag=True, help="compare all copied records at the end; implies --until-caught-up"
+    ),
+    click.option("--verify-only", is_flag=True, help="compare, and copy nothing"),
+)
+@options(
+    "Position and failures",
+    job_option(),
+    checkpoint_option("keep the position in FILE instead of a topic of the target; not with --exactly-once"),
+    click.option(
+        "--on-gap",
+        type=click.Choice(["fail", "record"]),
+        default="fail",
+        help="when the source has removed records that are not copied yet, or a batch is damaged: end that partition, or "
+        "record the gap and continue (default: fail)",
+    ),
+    on_recreate_option(
+        "when a topic of the source is deleted and created again: end it, or copy the new one (default: fail)"
+    ),
+)
+@pass_invocation
+def run(
+    inv: Invocation,
+    /,
+    source: str,
+    target: str,
+    partitions: str,
+    rate: Rate | None,
+    **given: Any,
+) -> int:
+    """Copy topics from one cluster to another, batch by batch, and prove that they are equal.
+
+    Topics that the target lacks are created with the partitions and the configuration of the source. A batch is sent on
+    as the bytes in which it was stored, where brokers accept that: keys, values, headers, timestamps, order and
+    compression are kept. Transactions that were aborted are not copied.
+
+    A job that is started again continues where it ended. At least once is the default: after a kill, the records of
+    about the last second may be stored twice. With --exactly-once they are not.
+    """
+    settings = MirrorSettings(by_key=partitions == "by-key", pace=_pace(rate), **given)
+    _check(settings)
+    from kcli.commands.mirror.copying import copy_or_compare  # not for --help
+
+    return copy_or_compare(inv, source, target, settings)
+
+
+def _pace(rate: Rate | None) -> Pace:
+    return Pace() if rate is None else Pace(records_per_second=rate.records, bytes_per_second=rate.bytes)
+
+
+def _check(settings: MirrorSettings) -> None:
+    """Usage errors for options that contradict each other."""
+    compares = settings.verify or settings.verify_only
+    if settings.verify and settings.verify_only:
+        raise usage(
+            "kcli mirror run: --verify with --verify-only",
+            why="--verify copies first",
+            do="leave one of them out",
+        )
+    if settings.by_key and compares:
+        raise usage(
+            "kcli mirror run: --verify with --partitions by-key",
+            why="the records of one partition are then in several, which cannot be compared one by one",
+            do="leave one of them out",
+        )
+    if settings.headers and compares:
+        raise usage(
+            "kcli mirror run: --verify with --headers",
+            why="the records of the copy have one header more than those of the source",
+            do="leave one of them out",
+        )
+    for group in settings.groups:
+        if note := own_group_note(group):
+            raise usage(f"kcli mirror run: --sync-groups {group}", why=f"it is {note}", do="leave it out")
+    if settings.exactly_once and settings.checkpoint:
+        raise usage(
+            "kcli mirror run: --exactly-once with --checkpoint",
+            why="the position has to be in the same transaction as the records, on the target",
+            do="leave --checkpoint out",
+        )

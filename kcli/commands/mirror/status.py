@@ -1,8 +1,12 @@
 """``kcli mirror status``: the jobs that write to a cluster, and how far each partition is."""
 
-from kcli.commands.shared.context import Invocation
+import click
+
+from kcli.commands.shared.command import command, options
+from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sides import Side
+from kcli.commands.shared.two_clusters import to_option
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.errors import NotFoundError
@@ -35,8 +39,25 @@ COLUMNS = (
 )
 
 
-def status(inv: Invocation, target: str, job: str | None) -> int:
-    """Lists all jobs, or one; returns the exit status. NotFoundError for a job that does not exist."""
+@command(
+    "status",
+    outputs=("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml"),
+    examples=(
+        ("kcli mirror status --to b:9092", "the jobs that write to a cluster"),
+        ("kcli mirror status --to b:9092 --job nightly -o json", "one of them"),
+    ),
+)
+@options(
+    "Jobs",
+    to_option("written", required=True),
+    click.option("--job", metavar="NAME", help="list this job only"),
+)
+@pass_invocation
+def status(inv: Invocation, /, target: str, job: str | None) -> int:
+    """List the mirror jobs that write to a cluster, and how far each partition is.
+
+    The jobs keep their positions on the target, so the source is not contacted.
+    """
     side = Side(inv, "--to", target, changes=False)
     with Admin(side.options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
         with inv.first_contact(target):

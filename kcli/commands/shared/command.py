@@ -133,7 +133,8 @@ class Command(WithGlobals):
 
 class Group(WithGlobals, click.Group):
     """A noun, whose verbs are the registry's rows: a verb's module is imported when it is called. Without a verb it shows
-    its help. ``noun`` is its path in the registry, empty for the root.
+    its help. ``noun`` is its path in the registry, empty for the root. ``default`` is the verb of a line that begins with
+    options of it: ``kcli mirror --from A`` is ``kcli mirror run --from A``.
     """
 
     command_class = Command
@@ -144,6 +145,7 @@ class Group(WithGlobals, click.Group):
         noun: str | None = None,
         examples: Examples = (),
         aliases: dict[str, str] | None = None,
+        default: str = "",
         **settings: Any,
     ) -> None:
         settings["add_help_option"] = False
@@ -152,8 +154,19 @@ class Group(WithGlobals, click.Group):
         super().__init__(*args, **settings)
         self.examples = tuple(examples)
         self.aliases = aliases or {}
+        self.default = default
         self.rows = below(self.name or "" if noun is None else noun)
         self.summaries = {name: summary for name, (_place, _effect, summary) in self.rows.items()}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Inserts the default verb before a line whose options are not those of all commands."""
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption:
+            if not self.default:
+                raise
+            return super().parse_args(ctx, [self.default, *words])
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """In the order of the registry."""

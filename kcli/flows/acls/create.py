@@ -11,7 +11,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.acls.rows import AclChange, AclItem, plan_lines
-from kcli.flows.acls.selection import SEE, in_order, matching
+from kcli.flows.acls.selection import SEE, existing, in_order
 from kcli.flows.journal import AclEntry, Journal
 from kcli.flows.permitted import denied_on_cluster
 from kcli.flows.read_back import lost_answers, wait_until_empty
@@ -38,13 +38,13 @@ class AclCreation(AclChange):
 
     def decide(self, admin: Admin) -> list[AclItem]:
         """Those that exist are unchanged."""
-        existing = matching(admin, [binding.filter for binding in self.wanted])
-        missing = any(binding not in existing for binding in self.wanted)
+        present = existing(admin, self.wanted)
+        missing = any(binding not in present for binding in self.wanted)
         denied = denied_on_cluster(admin, "ALTER", "creating ACLs") if missing else None
         planned = Outcome.PLANNED if denied is None else Outcome.REFUSED
         return [
             Item(binding, None, Outcome.UNCHANGED)
-            if binding in existing
+            if binding in present
             else Item(binding, None, planned, denied)
             for binding in self.wanted
         ]
@@ -76,7 +76,7 @@ class AclCreation(AclChange):
         made = [item.key for item in items]
         absent = wait_until_empty(
             admin,
-            lambda: set(made) - matching(admin, [binding.filter for binding in made]),
+            lambda: set(made) - existing(admin, made),
             f"{counted(len(made), 'ACL')} created",
             see=SEE,
         )

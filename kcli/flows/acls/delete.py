@@ -43,13 +43,17 @@ class AclDeletion(AclChange):
     def decide(self, admin: Admin) -> list[AclItem]:
         """All that are selected."""
         self._cluster = admin.cluster_id()
-        found = selected_acls(admin, self.selected)
+        found = self.found(admin)
         if not found:
             self.nothing = nothing_selected(admin, self.selected)
             return []
         denied = denied_on_cluster(admin, "ALTER", "deleting ACLs")
         outcome = Outcome.PLANNED if denied is None else Outcome.REFUSED
         return [Item(binding, None, outcome, denied) for binding in found]
+
+    def found(self, admin: Admin) -> list[AclBinding]:
+        """Those that are selected now."""
+        return selected_acls(admin, self.selected)
 
     def text(self, plan: Sequence[AclItem]) -> str:
         """The exact ACLs."""
@@ -102,7 +106,7 @@ class AclDeletion(AclChange):
         away = {item.key for item in items}
 
         def left() -> set[AclBinding]:
-            self._left = set(selected_acls(admin, self.selected))
+            self._left = set(self.found(admin))
             return away & self._left
 
         again = wait_until_empty(admin, left, f"{counted(len(away), 'ACL')} deleted", see=SEE)

@@ -194,8 +194,8 @@ def _is_of_job(acl: AclBinding, copies: Collection[str], scope: Scope) -> bool:
     if acl.resource == AclResource.GROUP:
         return acl.pattern == AclPattern.LITERAL and acl.name in scope.groups
     if acl.pattern == AclPattern.PREFIXED:
-        return acl.name in scope.whole
-    return acl.pattern == AclPattern.LITERAL and acl.name in copies
+        return acl.resource == AclResource.TOPIC and acl.name in scope.whole
+    return acl.resource == AclResource.TOPIC and acl.pattern == AclPattern.LITERAL and acl.name in copies
 
 
 def _is_unknown(acl: AclBinding) -> bool:
@@ -204,9 +204,11 @@ def _is_unknown(acl: AclBinding) -> bool:
 
 def _resources(acl: AclBinding, scope: Scope) -> Iterator[tuple[AclPattern, str]]:
     """Pattern and name of what the ACL applies to on the target."""
-    names: Mapping[str, str] = (
-        scope.topics if acl.resource == AclResource.TOPIC else {name: name for name in scope.groups}
-    )
+    names: Mapping[str, str] = {}
+    if acl.resource == AclResource.TOPIC:
+        names = scope.topics
+    elif acl.resource == AclResource.GROUP:
+        names = {name: name for name in scope.groups}
     if acl.pattern == AclPattern.PREFIXED:
         if acl.resource == AclResource.TOPIC and acl.name in scope.whole:
             yield AclPattern.PREFIXED, acl.name

@@ -10,7 +10,7 @@ from kcli.core.admin.acls import AclBinding, AclPermission
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.flows.acls.rows import AclChange, AclItem, plan_lines
+from kcli.flows.acls.rows import AclChange, AclItem, plan_lines, refused
 from kcli.flows.acls.selection import SEE, existing, in_order
 from kcli.flows.journal import AclEntry, Journal
 from kcli.flows.permitted import denied_on_cluster
@@ -33,6 +33,7 @@ class AclCreation(AclChange):
 
     def __init__(self, wanted: Iterable[AclBinding]) -> None:
         self.wanted = in_order(wanted)
+        self._refused: set[AclBinding] = set()
         exist = "the ACL exists" if len(self.wanted) == 1 else f"all {len(self.wanted)} ACLs exist"
         self.nothing = f"nothing is to be created: {exist} already"
 
@@ -69,11 +70,13 @@ class AclCreation(AclChange):
         """Creates the ACLs."""
         unsure: set[AclBinding] = set()
         answers = admin.create_acls([item.key for item in todo], unsure=unsure)
-        return lost_answers(answers, unsure, what="ACL", see=SEE)
+        answers = lost_answers(answers, unsure, what="ACL", see=SEE)
+        self._refused |= refused(answers)
+        return answers
 
     def read_back(self, admin: Admin, items: Sequence[AclItem]) -> dict[AclBinding, Found[None] | KcliError]:
-        """Which of the ACLs exist."""
-        made = [item.key for item in items]
+        """Which of the ACLs exist; nobody waits for those that were refused."""
+        made = [item.key for item in items if item.key not in self._refused]
         absent = wait_until_empty(
             admin,
             lambda: set(made) - existing(admin, made),

@@ -10,7 +10,7 @@ from kcli.core.admin.acls import AclBinding, AclFilter, AclPermission
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.flows.acls.rows import AclChange, AclItem, plan_lines
+from kcli.flows.acls.rows import AclChange, AclItem, plan_lines, refused
 from kcli.flows.acls.selection import SEE, Selection, in_order, nothing_selected, selected_acls
 from kcli.flows.journal import AclEntry, Draft
 from kcli.flows.permitted import denied_on_cluster
@@ -38,6 +38,7 @@ class AclDeletion(AclChange):
         self.selected = selected
         self._cluster = ""
         self._gone: set[AclBinding] = set()
+        self._refused: set[AclBinding] = set()
         self._left: set[AclBinding] = set()
 
     def decide(self, admin: Admin) -> list[AclItem]:
@@ -97,13 +98,15 @@ class AclDeletion(AclChange):
         found = admin.delete_acls([item.key.filter for item in todo], unsure=unsure)
         answers = {item.key: found[item.key.filter] for item in todo}
         lost = {key for key in answers if key.filter in unsure}
-        self._gone = {key for key, deleted in answers.items() if deleted == [] and key not in lost}
+        self._gone |= {key for key, deleted in answers.items() if deleted == [] and key not in lost}
         errors = {key: one if isinstance(one, KcliError) else None for key, one in answers.items()}
-        return lost_answers(errors, lost, what="ACL", see=SEE)
+        errors = lost_answers(errors, lost, what="ACL", see=SEE)
+        self._refused |= refused(errors)
+        return errors
 
     def read_back(self, admin: Admin, items: Sequence[AclItem]) -> dict[AclBinding, Found[None] | KcliError]:
-        """Which of the ACLs are left."""
-        away = {item.key for item in items}
+        """Which of the ACLs are left; nobody waits for those whose deletion was refused."""
+        away = {item.key for item in items} - self._refused
 
         def left() -> set[AclBinding]:
             self._left = set(self.found(admin))

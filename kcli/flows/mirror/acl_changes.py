@@ -145,9 +145,10 @@ class SyncedAcls(AclCreation):
             lacking -= existing(admin, lacking)
         self._unsafe |= {key.principal for key in lacking}
         allowing = [item for item in todo if item.key.permission != AclPermission.DENY]
-        blocked = {item.key: item for item in allowing if _is_exposed(item.key, self._unsafe)}
+        blocked = {item.key for item in allowing if _is_exposed(item.key, self._unsafe)}
         if rest := [item for item in allowing if item.key not in blocked]:
             answers |= super().apply(admin, rest)
+        self._refused |= blocked
         return answers | {key: _exposed(key) for key in blocked}
 
 
@@ -174,13 +175,12 @@ class PrunedAcls(AclDeletion):
         allowing = [item for item in todo if item.key.permission != AclPermission.DENY]
         denials = [item for item in todo if item.key.permission == AclPermission.DENY]
         answers = super().apply(admin, allowing) if allowing else {}
-        gone = set(self._gone)
         left = {key.principal for key, error in answers.items() if error is not None}
         unsafe = {*left, *self.lacking}
         kept = {item.key for item in denials if _is_exposed(item.key, unsafe)}
         if rest := [item for item in denials if item.key not in kept]:
             answers |= super().apply(admin, rest)
-        self._gone |= gone
+        self._refused |= kept
         return answers | {key: _still_needed(key) for key in kept}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import KcliError, PartlyFailedError
-from kcli.flows.mirror.acl_changes import COLUMNS as ACLS
+from kcli.flows.mirror.acl_plan import COLUMNS as ACLS
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.result import Result
 from kcli.flows.mirror.sync_groups import FAILED, LIVE, SET, UNKNOWN, Translated
@@ -81,7 +81,7 @@ def report(inv: Invocation, result: Result, stop: Stop) -> int:
         inv.talk.note("stopped; the same command continues from here")
     for error in result.failures():
         inv.failed(error)
-    for error in result.acls.failures() if result.acls is not None else ():
+    for error in result.acls.errors if result.acls is not None else ():
         inv.failed(error, partly=True)
     _report_groups(inv, result.synced)
     return inv.finish(done=result.done, also=[stop.exit_code])

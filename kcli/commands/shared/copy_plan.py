@@ -11,7 +11,7 @@ from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.sides import Side
 from kcli.core.errors import KcliError
-from kcli.flows.mirror.acl_changes import COLUMNS as ACLS
+from kcli.flows.mirror.acl_plan import COLUMNS as ACLS
 from kcli.flows.mirror.plan import CopyPlan
 from kcli.flows.mirror.preflight import HIDDEN, Denied, Finding, Login
 from kcli.output.listing import DOCUMENTS, list_rows

@@ -12,10 +12,9 @@ between would allow what neither cluster allows:
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
-from kcli.account.change import Question, planned
-from kcli.account.outcomes import GOOD, Outcome
+from kcli.account.change import planned
+from kcli.account.outcomes import Outcome
 from kcli.core.admin.acls import (
     AclBinding,
     AclFilter,
@@ -30,9 +29,10 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import on_cluster
 from kcli.flows.acls.create import AclCreation
 from kcli.flows.acls.delete import AclDeletion
-from kcli.flows.acls.rows import ACL, AclItem, acl_row
+from kcli.flows.acls.rows import AclItem
 from kcli.flows.acls.selection import Selection as AclSelection
 from kcli.flows.acls.selection import existing, in_order, matching
+from kcli.flows.mirror.acl_plan import CREATE, DELETE, HELD, HOLD, AclAccount, AclPlan, AclRow
 from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.preflight import Denied
 from kcli.flows.mirror.routes import Rename
@@ -50,74 +50,12 @@ from kcli.flows.mirror.sync_acls import (
 )
 from kcli.flows.permitted import denied_on_cluster
 from kcli.output.progress import counted
-from kcli.output.tables import Column, indented_table
-
-CREATE, DELETE, HOLD = "create", "delete", "hold"
-_HELD = "not before the job is promoted"
-
-COLUMNS = (
-    Column(
-        "act",
-        values=(CREATE, DELETE, HOLD),
-        meaning="What the job does with it; hold: the target does not get it before the job is promoted.",
-    ),
-    *ACL,
-)
 
 
 class AclSyncError(KcliError):
     """ACLs that are not on the target as they should be."""
 
     exit_code = ExitCode.REFUSED
-
-
-class AclRow(NamedTuple):
-    """An ACL of the account: of the target, or, with an error, of the source."""
-
-    binding: AclBinding
-    act: str
-    outcome: Outcome
-    error: KcliError | None = None
-    note: str = ""
-
-    @property
-    def values(self) -> dict[str, object]:
-        """By the keys of ``COLUMNS``, and ``status`` and ``note``."""
-        note = self.note or (self.error and (self.error.why or self.error.what)) or None
-        return {"act": self.act, **acl_row(self.binding), "status": str(self.outcome), "note": note}
-
-
-class AclPlan(NamedTuple):
-    """What becomes of ACLs. ``question``: of what is deleted; ``denied``: permissions that are missing for all of it."""
-
-    rows: Sequence[AclRow]
-    question: Question | None
-    denied: Sequence[Denied]
-    warnings: Sequence[str]
-
-    @property
-    def errors(self) -> list[KcliError]:
-        """Why ACLs of the source would not be carried over."""
-        return [row.error for row in self.rows if row.error is not None]
-
-    def lines(self) -> list[str]:
-        """For people: those that exist are only counted."""
-        if self.denied:
-            return []
-        counts = [
-            (_count(self.rows, CREATE, Outcome.PLANNED), "to be created"),
-            (_count(self.rows, CREATE, Outcome.UNCHANGED), "there already"),
-            (_count(self.rows, DELETE, Outcome.PLANNED), "to be deleted"),
-            (_count(self.rows, HOLD, Outcome.UNCHANGED), _HELD),
-            (sum(row.outcome is Outcome.REFUSED for row in self.rows), "refused"),
-        ]
-        said = ", ".join(f"{count:,} {what}" for count, what in counts if count)
-        shown = [row.values for row in self.rows if row.act != CREATE or row.outcome is not Outcome.UNCHANGED]
-        table = indented_table((*COLUMNS, Column("note", "prose")), shown)
-        return [
-            f"  ACLs: {said or 'none concerns these topics and groups'}",
-            *(f"  {line}" for line in table),
-        ]
 
 
 class SyncedAcls(AclCreation):
@@ -212,9 +150,10 @@ class AclSync:
         self._failure: KcliError | None = None
 
     @property
-    def rows(self) -> list[AclRow]:
-        """The account, by principal and resource: of the plan first, then of what was done."""
-        return sorted(self._rows.values(), key=lambda row: (row.binding.principal, row.binding, row.act))
+    def account(self) -> AclAccount:
+        """What is planned, then what became of it; by principal and resource."""
+        rows = sorted(self._rows.values(), key=lambda row: (row.binding.principal, row.binding, row.act))
+        return AclAccount(rows, self._failure)
 
     # --- the plan and its act ------------------------------------------------------------------------
 
@@ -258,10 +197,10 @@ class AclSync:
         warnings = [*self._warned(found, there), *self._unused([*here], scope)]
         warnings += self._creation.warnings(items[0])
         warnings += self._deletion.warnings(items[1])
-        return AclPlan(self.rows, next(iter(questions), None), denied, warnings)
+        return AclPlan(self.account.rows, next(iter(questions), None), denied, warnings)
 
     def act(self, target: Admin, observer: Observer) -> None:
-        """Makes what was planned, as far as it is still so; what failed is in ``rows``."""
+        """Makes what was planned, as far as it is still so; what failed is in the ``account``."""
         created, deleted = self._items
         if planned(created):
             created = self._creation.act(target, self._creation.decided_again(target, created))
@@ -380,7 +319,7 @@ class AclSync:
 
     def _hold(self, found: Carried, there: Collection[AclBinding]) -> None:
         for binding in found.later:
-            note = "the target has it already" if binding in there else _HELD
+            note = "the target has it already" if binding in there else HELD
             self._rows.setdefault((binding, False), AclRow(binding, HOLD, Outcome.UNCHANGED, note=note))
         for binding in found.unknown:
             row = AclRow(binding, CREATE, Outcome.REFUSED, _unknown(binding))
@@ -400,14 +339,6 @@ class AclSync:
         if text not in self._said:
             self._said.add(text)
             observer.warn(text)
-
-    def failures(self) -> Iterator[KcliError]:
-        """What is not as it should be at the end of the run."""
-        for row in self.rows:
-            if row.error is not None and row.outcome not in GOOD:
-                yield row.error
-        if self._failure is not None:
-            yield self._failure
 
 
 def _creation(found: Carried) -> SyncedAcls:
@@ -476,7 +407,3 @@ def _unknown(binding: AclBinding) -> KcliError:
         why="this version of kcli does not know its kind of pattern, or of permission",
         do="a newer kcli may know it",
     )
-
-
-def _count(rows: Iterable[AclRow], act: str, outcome: Outcome) -> int:
-    return sum(row.act == act and row.outcome is outcome for row in rows)

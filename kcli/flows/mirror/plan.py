@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kcli.core.errors import AuthError, KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.acl_changes import AclPlan
+from kcli.flows.mirror.acl_plan import AclPlan
 from kcli.flows.mirror.job import Ends
 from kcli.flows.mirror.preflight import ConflictError, Login, grant_commands
 from kcli.flows.mirror.survey import Survey

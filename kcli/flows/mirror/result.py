@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.acl_changes import AclSync
+from kcli.flows.mirror.acl_plan import AclAccount
 from kcli.flows.mirror.partition_copy import Gap, PartitionCopy
 from kcli.flows.mirror.survey import Survey
 from kcli.flows.mirror.sync_groups import Translated
@@ -37,7 +37,7 @@ class Result(NamedTuple):
     synced: Sequence[Translated]
     seconds: float
     ends: Mapping[TopicPartition, int]
-    acls: AclSync | None = None
+    acls: AclAccount | None = None
 
     @property
     def done(self) -> bool:

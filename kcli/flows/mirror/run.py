@@ -32,7 +32,8 @@ from kcli.core.hooks import Hooks
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.acl_changes import AclPlan, AclSync
+from kcli.flows.mirror.acl_changes import AclSync
+from kcli.flows.mirror.acl_plan import AclPlan
 from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.driver import Driver
@@ -205,7 +206,8 @@ class Mirror(Driver):
             comparisons = self._compare(stop) if settings.verify and not stop else []
             synced = self._sync_groups(copies) if settings.groups else []
         ends = {copy.source: self._source_end(copy.source) for copy in copies}
-        return Result(self._name, self._plan.found, copies, comparisons, synced, seconds, ends, self._acls)
+        acls = None if self._acls is None else self._acls.account
+        return Result(self._name, self._plan.found, copies, comparisons, synced, seconds, ends, acls)
 
     def compare(self, stop: Stop) -> Result:
         """The proof alone: what the job has copied, or all of both topics where there is no such job."""

@@ -164,6 +164,16 @@ def test_an_acl_that_lets_others_write_to_the_copy_is_a_warning(
     assert has(target, WRITES)
 
 
+def test_an_acl_that_would_keep_the_mirror_itself_from_writing_is_a_warning(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    give(source, "User:* deny write topic t literal *")
+    said = "ACL deny User:* write topic t (literal) from * is for the mirror itself, too"
+    assert said in sync(source, target, "--dry-run").err
+    assert said in sync(source, target).err
+    assert said not in sync(source, target).err, "it is there"
+
+
 def test_many_acls_are_created_in_several_requests(source: FakeCluster, target: FakeCluster) -> None:
     source.acls.update(acl(f"User:u{number} allow read topic t literal *") for number in range(2_500))
     sync(source, target)

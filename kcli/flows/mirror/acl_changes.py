@@ -44,6 +44,7 @@ from kcli.flows.mirror.sync_acls import (
     Scope,
     carried,
     covering_prefixes,
+    denies_writing,
     stale,
     unused_rules,
     whole_prefixes,
@@ -327,7 +328,12 @@ class AclSync:
 
     def _warned(self, found: Carried, there: Collection[AclBinding]) -> Iterator[str]:
         for binding in in_order(found.later.intersection(there)):
-            yield f"the target has ACL {binding} already: what it allows may change the copy before the job is promoted"
+            if binding.principal not in self._own:
+                what = "what it allows may change the copy before the job is promoted"
+                yield f"the target has ACL {binding} already: {what}"
+        for binding in in_order(found.now.difference(there)):
+            if denies_writing(binding, self._own):
+                yield f"ACL {binding} is for the mirror itself, too: unless it is a super user, it cannot copy then"
 
     def _unused(self, acls: Iterable[AclBinding], scope: Scope) -> Iterator[str]:
         for place in unused_rules(filter(scope.concerns, acls), self._rules):

@@ -190,6 +190,16 @@ def stale(
     ]
 
 
+def denies_writing(acl: AclBinding, own: Collection[str]) -> bool:
+    """Whether the ACL keeps the ``own`` principals, as far as they are known, from writing to topics."""
+    return (
+        acl.permission == AclPermission.DENY
+        and acl.resource == AclResource.TOPIC
+        and acl.operation in (AclOperation.ALL, AclOperation.WRITE, AclOperation.DESCRIBE)
+        and (acl.principal == EVERYONE or acl.principal in own)
+    )
+
+
 def _is_of_job(acl: AclBinding, copies: Collection[str], scope: Scope) -> bool:
     if acl.resource == AclResource.GROUP:
         return acl.pattern == AclPattern.LITERAL and acl.name in scope.groups

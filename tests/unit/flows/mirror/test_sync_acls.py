@@ -13,6 +13,7 @@ from kcli.flows.mirror.sync_acls import (
     Scope,
     carried,
     covering_prefixes,
+    denies_writing,
     mapped_principal,
     parse_principal_rule,
     stale,
@@ -243,6 +244,22 @@ def test_rules_that_map_nobody_are_found() -> None:
     found = acls("User:a allow read topic t literal *", "User:* allow read topic t literal *")
     assert unused_rules(found, rules) == [1]
     assert unused_rules(found, [parse_principal_rule(r"^User:\W$=User:x")]) == [0], "not by User:*"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("User:* deny write topic refunds literal *", True),
+        ("User:* deny all topic refunds literal *", True),
+        ("User:me deny describe topic refunds literal *", True),
+        ("User:me deny read topic refunds literal *", False),
+        ("User:eve deny write topic refunds literal *", False),
+        ("User:* allow write topic refunds literal *", False),
+        ("User:* deny all group billing literal *", False),
+    ],
+)
+def test_what_would_keep_the_mirror_itself_from_writing(text: str, expected: bool) -> None:
+    assert denies_writing(acl(text), {"User:me"}) is expected
 
 
 # --- what the source does not have ---------------------------------------------------------------------

@@ -36,6 +36,7 @@ from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.driver import Driver
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
+from kcli.flows.mirror.followed_configs import FollowedConfigs
 from kcli.flows.mirror.job import Attempt, add_attempts, finish_attempt, job_state
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
@@ -48,8 +49,15 @@ from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
 from kcli.flows.mirror.state import JobState, SavedJob, StateRecord, job_record, load_jobs
 from kcli.flows.mirror.store import FileStore, Progress, TopicStore, read_file_records, saved_jobs
 from kcli.flows.mirror.sync_groups import Translated
-from kcli.flows.mirror.targets import create_state_topic, create_targets, identify, unfit, without_options
-from kcli.flows.mirror.tasks import discovery_task, sync_copies, sync_task
+from kcli.flows.mirror.targets import (
+    create_state_topic,
+    identify,
+    made_targets,
+    refused_targets,
+    unfit,
+    without_options,
+)
+from kcli.flows.mirror.tasks import configs_task, discovery_task, sync_copies, sync_task
 from kcli.flows.mirror.verify import Comparison
 from kcli.flows.produce.checkpoint import check_lockable, locked
 from kcli.flows.rate import Periodic, wait
@@ -81,6 +89,7 @@ class Mirror(Driver):
         self._file_records: list[StateRecord] = []  # of the checkpoint file, as it was read last
         self._task_admins: tuple[Admin, Admin] | None = None
         self._discovery: Discovery | None = None
+        self._configs: FollowedConfigs | None = None
         self._consumer: Consumer
         self._planner: Planner
         self._plan: Plan
@@ -101,6 +110,9 @@ class Mirror(Driver):
             settings, self._selection, self._source_admin, self._target_admin, self._consumer, self._timeout
         )
         self._plan = plan = self._planner.plan(self._saved_before_plan(), jobs)
+        findings = plan.found.findings
+        if not (settings.verify_only or findings.denied or findings.conflicts):
+            plan.fail(refused_targets(self._target_admin, findings, plan.targets))
         return CopyPlan(
             self._name,
             plan.found,
@@ -113,6 +125,7 @@ class Mirror(Driver):
             settings.exactly_once,
             unfit=None if settings.verify_only else unfit(self._target_admin, self._producer_options()),
             compares=settings.verify_only,
+            carries=["groups"] if settings.groups else [],
         )
 
     def _saved_before_plan(self) -> SavedJob | None:
@@ -135,8 +148,9 @@ class Mirror(Driver):
     # --- 2: what the target lacks --------------------------------------------------------------------
 
     def create(self) -> None:
-        """Creates the topics that the target lacks; raises the first error."""
-        create_targets(self._target_admin, self._plan.found.findings, self._plan.targets)
+        """Creates the topics that the target lacks; one that it refuses is not copied."""
+        plan = self._plan
+        plan.fail(made_targets(self._target_admin, plan.found.findings, plan.targets))
         if self._settings.checkpoint is None:
             create_state_topic(self._target_admin, self._plan.found.brokers)
 
@@ -180,6 +194,8 @@ class Mirror(Driver):
 
     def _compare(self, stop: Stop, *, whole: bool = False) -> list[Comparison]:
         span = self._settings.span
+        if self._settings.timestamps == "ms":
+            self._observer.note("timestamps are not compared: the copy has them in ms")
         return compare_copies(
             self._observer,
             self._source,
@@ -191,6 +207,7 @@ class Mirror(Driver):
             whole=whole,
             to_end=self._settings.verify_only,
             limited=span is not None and span.stop is not None,
+            timestamps=self._settings.timestamps == "keep",
         )
 
     def _sync_groups(self, copies: Sequence[PartitionCopy]) -> list[Translated]:
@@ -300,6 +317,7 @@ class Mirror(Driver):
             on_recreate=settings.on_recreate,
             progress=progress,
             warn=self._observer.warn,
+            to_ms=settings.timestamps == "ms",
         )
 
     def _tasks(self, producer: Producer, saving: Progress, copy: Copy) -> list[Periodic]:
@@ -320,6 +338,14 @@ class Mirror(Driver):
             self._discovery = self._look_for_more(
                 source, target, self._planner.selection, plan.found, plan.copies
             )
+        if self._configs is None:
+            self._configs = FollowedConfigs(
+                source,
+                target,
+                self._selection.configs,
+                plan.found,
+                lambda: {one.source.topic: one.target.topic for one in plan.copies if one.error is None},
+            )
 
         def add(copies: Sequence[PartitionCopy]) -> None:
             plan.copies.extend(copies)
@@ -327,7 +353,7 @@ class Mirror(Driver):
 
         look = discovery_task(observer, self._discovery, producer, saving, add, by_key=settings.by_key)
         interval = min(_TASK_INTERVAL, self._consumer.options.metadata_max_age_ms / 1000)
-        tasks = [Periodic(interval, look)]
+        tasks = [Periodic(interval, look), Periodic(interval, configs_task(observer, self._configs))]
         if settings.groups:
             tasks.append(
                 Periodic(interval, sync_task(observer, source, target, settings.groups, plan.copies))

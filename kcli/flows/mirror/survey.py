@@ -147,9 +147,7 @@ def _topic_facts(
     topic: TopicInfo, configs: list[ConfigEntry] | KcliError, operations: int | KcliError | None
 ) -> TopicFacts:
     """Without the permission to describe configurations, nothing is known of them."""
-    entries = [] if isinstance(configs, KcliError) else configs
-    values = {entry.name: entry.value for entry in entries if entry.value is not None}
-    own = {entry.name: entry.value for entry in entries if not entry.is_default and entry.value is not None}
+    values, own = ({}, {}) if isinstance(configs, KcliError) else configs_of(configs)
     return TopicFacts(
         topic.topic_id,
         len(topic.partitions),
@@ -158,3 +156,9 @@ def _topic_facts(
         own,
         None if isinstance(operations, KcliError) else operations,
     )
+
+
+def configs_of(entries: list[ConfigEntry]) -> tuple[dict[str, str], dict[str, str]]:
+    """The values in force, and those set on the topic itself; without secrets, whose values brokers do not return."""
+    values = {entry.name: entry.value for entry in entries if entry.value is not None}
+    return values, {one.name: one.value for one in entries if not one.is_default and one.value is not None}

@@ -102,7 +102,9 @@ def values_of_new_topics(broker: Values) -> dict[str, str]:
     return found
 
 
-def written_to_new(sync: ConfigSync, source: Values, own: Values, defaults: Values, replicas: int) -> dict[str, str]:
+def written_to_new(
+    sync: ConfigSync, source: Values, own: Values, defaults: Values, replicas: int
+) -> dict[str, str]:
     """The configuration of a topic that is created as a copy. ``own``: what is set on the source topic itself;
     ``defaults``: see ``values_of_new_topics``; ``replicas``: of each partition.
     """
@@ -117,11 +119,15 @@ def written_to_new(sync: ConfigSync, source: Values, own: Values, defaults: Valu
     return copied | dict(sync.given)
 
 
-def written_to_existing(sync: ConfigSync, source: Values, own: Values, target: Values, replicas: int) -> dict[str, str]:
+def written_to_existing(
+    sync: ConfigSync, source: Values, own: Values, target: Values, replicas: int
+) -> dict[str, str]:
     """What is changed on a target topic before the copy; ``target``: the values in force there."""
     wanted: dict[str, str] = {}
     if sync.mode == "effective":
-        wanted = {key: own[key] for key in own if key not in _NOT_COPIED} | _effective(source, target, replicas)
+        wanted = {key: own[key] for key in own if key not in _NOT_COPIED} | _effective(
+            source, target, replicas
+        )
     wanted |= dict(sync.given)
     return {key: value for key, value in wanted.items() if not _same(target.get(key), value)}
 
@@ -171,9 +177,7 @@ def own_settings_left(own: Values, target: Values) -> list[str]:
     return sorted(key for key in own if key in _NOT_COPIED and not _same(target.get(key), own[key]))
 
 
-def differences(
-    route: tuple[str, str], source: Values, target: Values, written: Values
-) -> list[Difference]:
+def differences(route: tuple[str, str], source: Values, target: Values, written: Values) -> list[Difference]:
     """What differs of the values in force. ``written`` are those that the target gets before the copy."""
     found = []
     for key, effect_of in _EFFECTS.items():
@@ -181,7 +185,10 @@ def differences(
         if here is None or there is None:
             continue
         after = there if new is None else new
-        what, loses = (None if _same(here, after) else effect_of(source, {**target, **written})) or ("", False)
+        what, loses = (None if _same(here, after) else effect_of(source, {**target, **written})) or (
+            "",
+            False,
+        )
         if new is not None:
             text = f"the target's is set to {new}" + (f": {what}" if what else "")
             found.append(Difference(*route, key, here, there, text, loses, is_set=True))
@@ -276,7 +283,9 @@ def _compression(_source: Values, target: Values) -> Effect:
 def _in_words(key: str, text: str, show: Callable[[float], str]) -> Callable[[Values, Values], Effect]:
     def effect(source: Values, target: Values) -> Effect:
         here, there = (_number(one[key], _NEVER) for one in (source, target))
-        return text.format(show(math.inf if there >= _NEVER else there), show(math.inf if here >= _NEVER else here)), False
+        return text.format(
+            show(math.inf if there >= _NEVER else there), show(math.inf if here >= _NEVER else here)
+        ), False
 
     return effect
 
@@ -317,7 +326,9 @@ _EFFECTS: Mapping[str, Callable[[Values, Values], Effect]] = {
 
 def _same(one: str | None, two: str | None) -> bool:
     """Whether two values mean the same: the order of a list says nothing."""
-    return one == two or (one is not None and two is not None and sorted(one.split(",")) == sorted(two.split(",")))
+    return one == two or (
+        one is not None and two is not None and sorted(one.split(",")) == sorted(two.split(","))
+    )
 
 
 def _number(value: str, unknown: int) -> int:

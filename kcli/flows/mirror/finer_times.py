@@ -1,4 +1,4 @@
-"""Timestamps that are no milliseconds: brokers before 3.6 stored whatever a producer took for the time (KIP-937). Pure."""
+"""Timestamps that are no milliseconds: brokers before 3.6 stored any time that a producer gave (KIP-937). Pure."""
 
 from collections.abc import Iterable
 

@@ -111,7 +111,8 @@ class Mirror(Driver):
         )
         self._plan = plan = self._planner.plan(self._saved_before_plan(), jobs)
         findings = plan.found.findings
-        if not (settings.verify_only or findings.denied or findings.conflicts):
+        unable = None if settings.verify_only else unfit(self._target_admin, self._producer_options())
+        if not (settings.verify_only or findings.denied or findings.conflicts or unable):
             plan.fail(refused_targets(self._target_admin, findings, plan.targets))
         return CopyPlan(
             self._name,
@@ -123,7 +124,7 @@ class Mirror(Driver):
             ],
             plan.ends,
             settings.exactly_once,
-            unfit=None if settings.verify_only else unfit(self._target_admin, self._producer_options()),
+            unfit=unable,
             compares=settings.verify_only,
             carries=["groups"] if settings.groups else [],
         )

@@ -254,8 +254,9 @@ def _policy(source: Values, target: Values) -> Effect:
 
 def _largest(source: Values, target: Values) -> Effect:
     here, there = (_number(one.get(BATCH_BYTES, ""), 0) for one in (source, target))
-    word = "refuses larger" if there < here else "also accepts larger"
-    return f"the target {word} batches than the source", there < here
+    if there < here:
+        return "the target refuses batches that the source accepts", True
+    return "the target accepts larger batches than the source", False
 
 
 def _times(_source: Values, target: Values) -> Effect:

@@ -240,7 +240,7 @@ def test_the_plan_names_what_is_not_carried_over(source: FakeCluster, target: Fa
 # --- topics that the target refuses ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("more", [(), ("--exactly-once",)])
+@pytest.mark.parametrize("more", [(), ("--exactly-once",), ("--verify",)])
 def test_a_topic_whose_configuration_is_refused_stops_alone(
     source: FakeCluster, target: FakeCluster, more: tuple[str, ...]
 ) -> None:
@@ -261,6 +261,8 @@ def test_a_topic_whose_configuration_is_refused_stops_alone(
         assert error["what"] == "topic u of the target cannot be created, and is not copied"
         assert "Unknown topic config name: segment.jitter.ms" in error["why"]
     assert values(target, "t") == [b"1"]
+    alone = mirrored(source, target, "-t", "u", "--job", "other", *more)
+    assert (alone.code, alone.errors[0]["what"]) == (1, error["what"])
     assert mirrored(source, target, "-t", "u", "--sync-configs", "off", "--job", "other").code == 0
 
 

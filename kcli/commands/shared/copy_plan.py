@@ -222,8 +222,8 @@ def _difference_lines(plan: CopyPlan, *, further: bool) -> list[str]:
             rest.add(one.key)
             continue
         routes = [f"{each.source} → {each.target}" for each in some]
-        values = f"{one.target_value}, on the source {one.source_value}"
-        lines.append(f"  {_some(routes)}: {one.effect} ({one.key}={values})")
+        there = f"now {one.target_value}" if one.is_set else f"{one.key}={one.target_value}"
+        lines.append(f"  {_some(routes)}: {one.effect} ({there}, on the source {one.source_value})")
     if rest:
         lines.append(
             f"  {counted(len(rest), 'further setting')} in force {'differs' if len(rest) == 1 else 'differ'}, without a "

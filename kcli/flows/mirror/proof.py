@@ -39,6 +39,9 @@ def compare_copies(
             why="the records of one partition are in several",
             do="leave --verify out",
         )
+    copies = [copy for copy in copies if copy.error is None]
+    if not copies:
+        return []
     left, right = reader(source), reader(target)
     for side, consumer in ((source, left), (target, right)):
         with observer.contact(side.servers):
@@ -54,7 +57,6 @@ def compare_copies(
         if whole
         else _pair(copy, here, there, to_end=to_end, limited=limited)
         for copy in copies
-        if copy.error is None
     ]
     with observer.progress("compared") as bar:
         return compare(

@@ -44,6 +44,7 @@ _NOT_COPIED = frozenset(
 
 _ALWAYS_COPIED = (CLEANUP, BATCH_BYTES)
 _AHEAD_DEFAULT = 3_600_000
+_LIMITS = (AHEAD, BEHIND)
 _NEVER = 1 << 62  # ms, bytes: as good as no limit
 
 _OF_BROKERS: Mapping[str, tuple[tuple[str, int], ...]] = {
@@ -110,7 +111,7 @@ def written_to_new(
     """
     copied = {} if sync.mode == "off" else {key: own[key] for key in own if key not in _NOT_COPIED}
     copied |= {key: source[key] for key in _ALWAYS_COPIED if key in source}
-    if AHEAD in own and limit(own, AHEAD) > _AHEAD_DEFAULT:
+    if AHEAD in own and limit(own, AHEAD) > _AHEAD_DEFAULT and (AHEAD in defaults or not defaults):
         copied[AHEAD] = own[AHEAD]  # its records may be further in the future than others accept
     if defaults.get(TIMESTAMPS) == APPENDED:
         copied[TIMESTAMPS] = "CreateTime"  # readers of the copy see the times of the source
@@ -159,16 +160,14 @@ def _effective(source: Values, target: Values, replicas: int) -> dict[str, str]:
     """
     found = {}
     for key in _EFFECTS:
-        here, there = source.get(key), target.get(key)
+        here, there = _value(source, key), target.get(key)
         if key == TIMESTAMPS or here is None or there is None or _same(there, here):
             continue
         if (key == IN_SYNC and _number(here, 0) > replicas) or (
-            key in (AHEAD, BEHIND) and limit(source, key) <= limit(target, key)
+            key in _LIMITS and limit(source, key) <= limit(target, key)
         ):
             continue
         found[key] = here
-    if AHEAD in target and AHEAD not in source and limit(source, AHEAD) > limit(target, AHEAD):
-        found[AHEAD] = source[EITHER_WAY]
     return found
 
 
@@ -181,7 +180,7 @@ def differences(route: tuple[str, str], source: Values, target: Values, written:
     """What differs of the values in force. ``written`` are those that the target gets before the copy."""
     found = []
     for key, effect_of in _EFFECTS.items():
-        here, there, new = source.get(key), target.get(key), written.get(key)
+        here, there, new = _value(source, key), target.get(key), written.get(key)
         if here is None or there is None:
             continue
         after = there if new is None else new
@@ -190,7 +189,7 @@ def differences(route: tuple[str, str], source: Values, target: Values, written:
             False,
         )
         if new is not None:
-            text = f"the target's is set to {new}" + (f": {what}" if what else "")
+            text = f"{key} is set to {new}" + (f": {what}" if what else "")
             found.append(Difference(*route, key, here, there, text, loses, is_set=True))
         elif what:
             found.append(Difference(*route, key, here, there, what, loses))
@@ -219,7 +218,7 @@ def kept(values: Values, key: str) -> float:
 
 def limit(values: Values, key: str) -> float:
     """How far a timestamp may be from the time of the broker (``AHEAD``, ``BEHIND``), in ms."""
-    number = _number(values.get(key) or values.get(EITHER_WAY, ""), _NEVER)
+    number = _number(_value(values, key) or "", _NEVER)
     return math.inf if number >= _NEVER else number
 
 
@@ -283,7 +282,9 @@ def _compression(_source: Values, target: Values) -> Effect:
 
 def _in_words(key: str, text: str, show: Callable[[float], str]) -> Callable[[Values, Values], Effect]:
     def effect(source: Values, target: Values) -> Effect:
-        here, there = (_number(one[key], _NEVER) for one in (source, target))
+        here, there = (_number(one[key], -1) for one in (source, target))
+        if min(here, there) < 0:  # a value that the target will refuse
+            return None
         return text.format(
             show(math.inf if there >= _NEVER else there), show(math.inf if here >= _NEVER else here)
         ), False
@@ -323,6 +324,11 @@ _EFFECTS: Mapping[str, Callable[[Values, Values], Effect]] = {
     ),
 }  # fmt: skip
 """What is compared, in the order of the plan."""
+
+
+def _value(values: Values, key: str) -> str | None:
+    """Brokers before 3.6 have one limit of timestamps for both."""
+    return values.get(key) or (values.get(EITHER_WAY) if key in _LIMITS else None)
 
 
 def _same(one: str | None, two: str | None) -> bool:

@@ -112,7 +112,8 @@ def test_a_broker_before_3_6_has_one_limit_to_both_sides() -> None:
         "retention.ms": f"{7 * DAY}",
         "cleanup.policy": "delete",
     }
-    assert found(old, BASE) == []
+    (one,) = found(old, BASE)
+    assert (one.key, one.source_value, one.loses) == ("message.timestamp.after.max.ms", NEVER, True)
     assert written_to_existing(EFFECTIVE, old, {}, BASE, 1) == {"message.timestamp.after.max.ms": NEVER}
 
 
@@ -170,6 +171,15 @@ def test_effective_writes_what_differs_wherever_it_is_set() -> None:
         assert written_to_existing(sync, source, {"retention.ms": "-1"}, BASE, 3) == {}
 
 
+def test_an_older_target_gets_no_limit_that_it_does_not_have() -> None:
+    own = {"message.timestamp.after.max.ms": NEVER}
+    older = {key: value for key, value in BASE.items() if "timestamp.after" not in key}
+    for sync in (TOPIC, EFFECTIVE):
+        assert not own.keys() & written_to_new(sync, BASE | own, own, older, 1).keys()
+        assert own.items() <= written_to_new(sync, BASE | own, own, BASE, 1).items()
+        assert own.items() <= written_to_new(sync, BASE | own, own, {}, 1).items()
+
+
 def test_effective_writes_nothing_that_would_stop_the_copy() -> None:
     """More replicas in sync than there are, and limits that refuse what the source has."""
     source = values(min_insync_replicas="3", message_timestamp_after_max_ms="5")
@@ -207,9 +217,9 @@ def test_given_values_go_before_everything() -> None:
 def test_what_is_set_says_what_it_does_where_it_still_differs() -> None:
     source = values(retention_ms="-1")
     (one,) = found(source, BASE, {"retention.ms": "-1"})
-    assert (one.effect, one.loses, one.is_set) == ("the target's is set to -1", False, True)
+    assert (one.effect, one.loses, one.is_set) == ("retention.ms is set to -1", False, True)
     (one,) = found(source, BASE, {"retention.ms": f"{DAY}"})
-    assert one.effect.startswith(f"the target's is set to {DAY}: the target deletes records older than 1d")
+    assert one.effect.startswith(f"retention.ms is set to {DAY}: the target deletes records older than 1d")
     assert (one.loses, one.is_set) == (True, True)
 
 

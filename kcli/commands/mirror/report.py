@@ -134,7 +134,7 @@ def _summary(result: Result) -> str:
     batches = untouched + sum(copy.encoded_batches for copy in result.copies)
     parts = []
     if result.seconds and not records and all(copy.done and copy.error is None for copy in result.copies):
-        parts.append("nothing to copy: the target has everything")
+        parts.append("nothing to copy: everything was copied before")
     elif result.seconds:
         rate = records / result.seconds
         parts.append(

@@ -10,6 +10,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import Rate, checkpoint_option, on_recreate_option, rate_option
 from kcli.commands.shared.two_clusters import (
     begin_option,
+    config_options,
     from_option,
     job_option,
     map_topic_option,
@@ -54,6 +55,10 @@ def _changes(params: Mapping[str, Any]) -> bool:
             "with its ACLs",
         ),
         (
+            "kcli mirror --from a:9092 --to b:9092 -t '*' --sync-configs effective --dry-run",
+            "which settings differ, and would be written",
+        ),
+        (
             "kcli mirror --from a:9092 --to a:9092 -t orders --map-topic orders=copy --offset 0:1000 --until-caught-up",
             "some offsets, within a cluster",
         ),
@@ -84,6 +89,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
         metavar="GROUP",
         help="also commit the group's offsets on the target, translated; repeatable",
     ),
+    *config_options(),
 )
 @options(
     "Permissions",

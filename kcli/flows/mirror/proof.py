@@ -24,12 +24,14 @@ def compare_copies(
     whole: bool,
     to_end: bool,
     limited: bool,
+    timestamps: bool = True,
 ) -> list[Comparison]:
     """Compares what the job has copied, and the source still has, with the target; ``whole``: all of both topics.
 
     ``to_end``: records of the source that are not copied yet are a difference. ``limited``: the range of source offsets
-    has an end that the user named; otherwise records of the target after the copied ones are a difference. ``reader``
-    makes a consumer of one side. ConfigError for a job that chooses partitions by key.
+    has an end that the user named; otherwise records of the target after the copied ones are a difference.
+    ``timestamps``: whether the copy has those of the source. ``reader`` makes a consumer of one side. ConfigError for a
+    job that chooses partitions by key.
     """
     if any(copy.offsets is None for copy in copies):
         raise ConfigError(
@@ -37,6 +39,9 @@ def compare_copies(
             why="the records of one partition are in several",
             do="leave --verify out",
         )
+    copies = [copy for copy in copies if copy.error is None]
+    if not copies:
+        return []
     left, right = reader(source), reader(target)
     for side, consumer in ((source, left), (target, right)):
         with observer.contact(side.servers):
@@ -52,14 +57,13 @@ def compare_copies(
         if whole
         else _pair(copy, here, there, to_end=to_end, limited=limited)
         for copy in copies
-        if copy.error is None
     ]
     with observer.progress("compared") as bar:
         return compare(
             left,
             right,
             pairs,
-            timestamps=True,
+            timestamps=timestamps,
             stop=stop,
             progress=lambda done: bar.update(
                 min(done.source, done.target), 0, done.target / done.total if done.total else None

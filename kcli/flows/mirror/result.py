@@ -46,8 +46,10 @@ class Result(NamedTuple):
 
     def failures(self) -> Iterator[KcliError]:
         """What failed of the copy and of the proof, partition by partition."""
+        errors: list[KcliError] = []
         for copy in self.copies:
-            if copy.error is not None:
+            if copy.error is not None and copy.error not in errors:  # partitions of a topic may share one
+                errors.append(copy.error)
                 yield copy.error
             yield from map(_gap, copy.gaps)
         for one in self.comparisons:

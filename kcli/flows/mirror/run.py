@@ -38,6 +38,7 @@ from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.driver import Driver
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
+from kcli.flows.mirror.followed_configs import FollowedConfigs
 from kcli.flows.mirror.job import Attempt, add_attempts, finish_attempt, job_state
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
@@ -51,8 +52,15 @@ from kcli.flows.mirror.state import JobState, SavedJob, StateRecord, job_record,
 from kcli.flows.mirror.store import FileStore, Progress, TopicStore, read_file_records, saved_jobs
 from kcli.flows.mirror.sync_acls import parse_principal_rule
 from kcli.flows.mirror.sync_groups import Translated
-from kcli.flows.mirror.targets import create_state_topic, create_targets, identify, unfit, without_options
-from kcli.flows.mirror.tasks import discovery_task, sync_copies, sync_task
+from kcli.flows.mirror.targets import (
+    create_state_topic,
+    identify,
+    made_targets,
+    refused_targets,
+    unfit,
+    without_options,
+)
+from kcli.flows.mirror.tasks import configs_task, discovery_task, sync_copies, sync_task
 from kcli.flows.mirror.verify import Comparison
 from kcli.flows.produce.checkpoint import check_lockable, locked
 from kcli.flows.rate import Periodic, wait
@@ -85,6 +93,7 @@ class Mirror(Driver):
         self._task_admins: tuple[Admin, Admin] | None = None
         self._discovery: Discovery | None = None
         self._acls = self._acl_sync() if settings.sync_acls else None
+        self._configs: FollowedConfigs | None = None
         self._consumer: Consumer
         self._planner: Planner
         self._plan: Plan
@@ -105,6 +114,10 @@ class Mirror(Driver):
             settings, self._selection, self._source_admin, self._target_admin, self._consumer, self._timeout
         )
         self._plan = plan = self._planner.plan(self._saved_before_plan(), jobs)
+        findings = plan.found.findings
+        unable = None if settings.verify_only else unfit(self._target_admin, self._producer_options())
+        if not (settings.verify_only or findings.denied or findings.conflicts or unable):
+            plan.fail(refused_targets(self._target_admin, findings, plan.targets))
         acls = None if self._acls is None else self._planned_acls(self._acls)
         return CopyPlan(
             self._name,
@@ -116,10 +129,11 @@ class Mirror(Driver):
             ],
             plan.ends,
             settings.exactly_once,
-            unfit=None if settings.verify_only else unfit(self._target_admin, self._producer_options()),
+            unfit=unable,
             compares=settings.verify_only,
             remarks=() if acls is None else acls.lines(),
             acls=acls,
+            carries=[*(["groups"] if settings.groups else []), *(["acls"] if acls else [])],
         )
 
     def _acl_sync(self) -> AclSync:
@@ -168,8 +182,9 @@ class Mirror(Driver):
     # --- 2: what the target lacks --------------------------------------------------------------------
 
     def create(self) -> None:
-        """Creates the topics that the target lacks, and then their ACLs; raises the first error of topics."""
-        create_targets(self._target_admin, self._plan.found.findings, self._plan.targets)
+        """Creates the topics that the target lacks, and then their ACLs; a topic that it refuses is not copied."""
+        plan = self._plan
+        plan.fail(made_targets(self._target_admin, plan.found.findings, plan.targets))
         if self._settings.checkpoint is None:
             create_state_topic(self._target_admin, self._plan.found.brokers)
         if self._acls is not None:
@@ -216,6 +231,8 @@ class Mirror(Driver):
 
     def _compare(self, stop: Stop, *, whole: bool = False) -> list[Comparison]:
         span = self._settings.span
+        if self._settings.timestamps == "ms":
+            self._observer.note("timestamps are not compared: the copy has them in ms")
         return compare_copies(
             self._observer,
             self._source,
@@ -227,6 +244,7 @@ class Mirror(Driver):
             whole=whole,
             to_end=self._settings.verify_only,
             limited=span is not None and span.stop is not None,
+            timestamps=self._settings.timestamps == "keep",
         )
 
     def _sync_groups(self, copies: Sequence[PartitionCopy]) -> list[Translated]:
@@ -336,6 +354,7 @@ class Mirror(Driver):
             on_recreate=settings.on_recreate,
             progress=progress,
             warn=self._observer.warn,
+            to_ms=settings.timestamps == "ms",
         )
 
     def _tasks(self, producer: Producer, saving: Progress, copy: Copy) -> list[Periodic]:
@@ -356,6 +375,14 @@ class Mirror(Driver):
             self._discovery = self._look_for_more(
                 source, target, self._planner.selection, plan.found, plan.copies
             )
+        if self._configs is None:
+            self._configs = FollowedConfigs(
+                source,
+                target,
+                self._selection.configs,
+                plan.found,
+                lambda: {one.source.topic: one.target.topic for one in plan.copies if one.error is None},
+            )
 
         def add(copies: Sequence[PartitionCopy]) -> None:
             plan.copies.extend(copies)
@@ -369,7 +396,7 @@ class Mirror(Driver):
             self._sync_acls(source, target)
 
         interval = min(_TASK_INTERVAL, self._consumer.options.metadata_max_age_ms / 1000)
-        tasks = [Periodic(interval, look_around)]
+        tasks = [Periodic(interval, look_around), Periodic(interval, configs_task(observer, self._configs))]
         if settings.groups:
             tasks.append(
                 Periodic(interval, sync_task(observer, source, target, settings.groups, plan.copies))

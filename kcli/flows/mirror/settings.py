@@ -38,7 +38,7 @@ class MirrorSettings:
     ``topics`` are selectors, ``renames`` rules of ``--map-topic``, ``groups`` those whose offsets are translated,
     ``principals`` the rules of ``--map-principal``.
     ``span``: where a new job begins, and may end. ``job``: its name, None for the default one. ``checkpoint``: a file
-    that keeps the position, None for the topic of the target.
+    that keeps the position, None for the topic of the target. ``configs``: keys and values of ``--config``.
     """
 
     topics: tuple[str, ...]
@@ -59,6 +59,9 @@ class MirrorSettings:
     checkpoint: str | None = None
     on_gap: str = "fail"
     on_recreate: str = "fail"
+    sync_configs: str = "topic"
+    configs: tuple[tuple[str, str], ...] = ()
+    timestamps: str = "keep"
 
     @property
     def bounded(self) -> bool:

@@ -1,4 +1,6 @@
-"""What a mirror that follows its source does from time to time: it looks for new topics, and syncs groups."""
+"""What a mirror that follows its source does from time to time: it looks for new topics, and for changes of their
+configurations, and syncs groups.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -7,6 +9,7 @@ from kcli.core.errors import KcliError
 from kcli.core.producer.producer import Producer
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.errors import may_pass
+from kcli.flows.mirror.followed_configs import FollowedConfigs
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.settings import Observer
 from kcli.flows.mirror.store import Progress
@@ -54,6 +57,27 @@ def discovery_task(
             observer.note(f"{route.source} → {route.target}: new partitions are copied from now on")
         progress.add_topics(found.routes)
         add(found.copies)
+
+    return look
+
+
+def configs_task(observer: Observer, configs: FollowedConfigs) -> Callable[[], None]:
+    """Changes the target's configurations as those of the source were; a line for each topic."""
+
+    def look() -> None:
+        try:
+            found = configs.look()
+        except KcliError as error:
+            observer.detail(f"looking for changed configurations failed: {error}")
+            return
+        for line in found.made:
+            observer.note(line)
+        for line in found.left:
+            observer.warn(line)
+        for delay in found.delayed:
+            observer.detail(f"a configuration is changed later: {delay}")
+        for refusal in found.refused:
+            observer.failed(refusal, partly=True)
 
     return look
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kcli.account.outcomes import GOOD
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.group_offsets import GroupsAccount
 from kcli.flows.mirror.partition_copy import Gap, PartitionCopy
 from kcli.flows.mirror.survey import Survey
-from kcli.flows.mirror.sync_groups import Translated
 from kcli.flows.mirror.verify import Comparison
 
 
@@ -24,6 +25,12 @@ class GapsError(KcliError):
     exit_code = ExitCode.PARTLY
 
 
+class NotSyncedError(KcliError):
+    """The offset of a group is not on the target."""
+
+    exit_code = ExitCode.PARTLY
+
+
 class Result(NamedTuple):
     """What a run did. ``seconds``: of the copy. ``ends``: of the source's partitions, where they are known."""
 
@@ -31,14 +38,18 @@ class Result(NamedTuple):
     survey: Survey
     copies: Sequence[PartitionCopy]
     comparisons: Sequence[Comparison]
-    synced: Sequence[Translated]
+    synced: GroupsAccount
     seconds: float
     ends: Mapping[TopicPartition, int]
 
     @property
     def done(self) -> bool:
-        """Whether anything was copied, or is proved to be equal."""
-        return any(copy.records for copy in self.copies) or any(one.equal for one in self.comparisons)
+        """Whether anything was copied, is proved to be equal, or is an offset that is as it was asked for."""
+        return (
+            any(copy.records for copy in self.copies)
+            or any(one.equal for one in self.comparisons)
+            or any(one.status in GOOD for one in self.synced.offsets)
+        )
 
     def failures(self) -> Iterator[KcliError]:
         """What failed of the copy and of the proof, partition by partition."""

@@ -21,6 +21,7 @@ the coordinator waits. ``_recover`` tells them apart by the claim, and makes a n
 
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -36,6 +37,9 @@ from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.driver import Driver
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
+from kcli.flows.mirror.group_memory import GroupMemory
+from kcli.flows.mirror.group_offsets import NOTHING_SYNCED, GroupsAccount
+from kcli.flows.mirror.group_selection import group_selectors
 from kcli.flows.mirror.job import Attempt, add_attempts, finish_attempt, job_state
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
@@ -45,11 +49,18 @@ from kcli.flows.mirror.proof import compare_copies
 from kcli.flows.mirror.result import Result
 from kcli.flows.mirror.routes import STATE_TOPIC
 from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
-from kcli.flows.mirror.state import JobState, SavedJob, StateRecord, job_record, load_jobs
-from kcli.flows.mirror.store import FileStore, Progress, TopicStore, read_file_records, saved_jobs
-from kcli.flows.mirror.sync_groups import Translated
+from kcli.flows.mirror.state import NO_GROUPS, JobState, SavedJob, StateRecord, job_record, load_jobs
+from kcli.flows.mirror.store import (
+    FileStore,
+    Progress,
+    StateWriter,
+    TopicStore,
+    read_file_records,
+    saved_jobs,
+)
+from kcli.flows.mirror.sync_groups import maps_of_copies, sync_groups
 from kcli.flows.mirror.targets import create_state_topic, create_targets, identify, unfit, without_options
-from kcli.flows.mirror.tasks import discovery_task, sync_copies, sync_task
+from kcli.flows.mirror.tasks import discovery_task, sync_task
 from kcli.flows.mirror.verify import Comparison
 from kcli.flows.produce.checkpoint import check_lockable, locked
 from kcli.flows.rate import Periodic, wait
@@ -62,6 +73,7 @@ _CREATED_PATIENCE = 30.0  # seconds until a new topic is in the metadata of all 
 _FLUSH_SLICE = 0.2
 _TASK_INTERVAL = 30.0  # seconds between two looks for new topics, and two syncs of groups
 _TASK_PATIENCE = 5.0  # seconds for one of them: nothing is copied meanwhile
+_WRITE_PATIENCE = 5.0  # seconds until what is known of groups is stored
 
 
 class Mirror(Driver):
@@ -82,6 +94,8 @@ class Mirror(Driver):
         self._task_admins: tuple[Admin, Admin] | None = None
         self._discovery: Discovery | None = None
         self._consumer: Consumer
+        self._groups = group_selectors(settings.groups, settings.groups_excluded)
+        self._store: FileStore | TopicStore
         self._planner: Planner
         self._plan: Plan
 
@@ -169,14 +183,14 @@ class Mirror(Driver):
             add_attempts(copies, attempts)
             seconds = time.monotonic() - began
             comparisons = self._compare(stop) if settings.verify and not stop else []
-            synced = self._sync_groups(copies) if settings.groups else []
+            synced = self.sync_groups() if settings.groups else NOTHING_SYNCED
         ends = {copy.source: self._source_end(copy.source) for copy in copies}
         return Result(self._name, self._plan.found, copies, comparisons, synced, seconds, ends)
 
     def compare(self, stop: Stop) -> Result:
         """The proof alone: what the job has copied, or all of both topics where there is no such job."""
         comparisons = self._compare(stop, whole=self._plan.saved is None)
-        return Result(self._name, self._plan.found, self._plan.copies, comparisons, [], 0.0, {})
+        return Result(self._name, self._plan.found, self._plan.copies, comparisons, NOTHING_SYNCED, 0.0, {})
 
     def _compare(self, stop: Stop, *, whole: bool = False) -> list[Comparison]:
         span = self._settings.span
@@ -193,20 +207,20 @@ class Mirror(Driver):
             limited=span is not None and span.stop is not None,
         )
 
-    def _sync_groups(self, copies: Sequence[PartitionCopy]) -> list[Translated]:
-        """The last translation of committed offsets; what failed of it is reported, and the copy counts."""
-        observer, groups = self._observer, self._settings.groups
-        try:
-            rows, errors = sync_copies(self._source_admin, self._target_admin, groups, copies)
-        except KcliError as failure:
-            observer.failed(failure)
-            return []
-        for error in errors.values():
-            observer.failed(error)
-        for group in dict.fromkeys(groups):
-            if group not in errors and not any(row.group == group for row in rows):
-                observer.warn(f"group {group} has no committed offset of a mirrored partition on the source")
-        return rows
+    def sync_groups(self) -> GroupsAccount:
+        """Commits the offsets of the groups that are selected, as far as is copied. Between two polls, and at the end."""
+        source, target = self._task_admins or (self._source_admin, self._target_admin)
+        return sync_groups(source, target, self._groups, maps_of_copies(self._plan.copies), self.memory)
+
+    @cached_property
+    def memory(self) -> GroupMemory:
+        """What the job knows of the groups; first used by an attempt, when no earlier run writes any more."""
+        saved = self._plan.saved
+        groups = NO_GROUPS if saved is None else saved.groups
+        if self._settings.checkpoint is not None:
+            return GroupMemory(self._name, groups, self._store.write)
+        writer = self._stack.enter_context(StateWriter(self._target, self._hooks, _WRITE_PATIENCE))
+        return GroupMemory(self._name, groups, writer.write)
 
     # --- an attempt ----------------------------------------------------------------------------------
 
@@ -221,7 +235,7 @@ class Mirror(Driver):
                 self._follow_earlier_run()
             stop.wake(producer.interrupt)
             saving = Progress(state, self._source_end, self._plan.saved)
-            store = self._claim(producer, state, saving)
+            store = self._store = self._claim(producer, state, saving)
             # Flushed, since records of an unknown job would be somebody else's to the next run, which would ask.
             while not stop and not producer.flush(_FLUSH_SLICE):
                 pass
@@ -257,6 +271,7 @@ class Mirror(Driver):
         """
         saved, known = self._saved(), self._plan.saved
         if saved is None or (known is not None and known.state == saved.state):
+            self._plan.saved = saved  # the offsets of groups have records of their own
             return
         new = self._planner.plan_again(saved, self._plan.copies)
         identify(self._target_admin, new.copies)
@@ -329,9 +344,7 @@ class Mirror(Driver):
         interval = min(_TASK_INTERVAL, self._consumer.options.metadata_max_age_ms / 1000)
         tasks = [Periodic(interval, look)]
         if settings.groups:
-            tasks.append(
-                Periodic(interval, sync_task(observer, source, target, settings.groups, plan.copies))
-            )
+            tasks.append(Periodic(interval, sync_task(observer, self.sync_groups)))
         return tasks
 
     # --- recovery after a fence ----------------------------------------------------------------------

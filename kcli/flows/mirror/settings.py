@@ -35,7 +35,8 @@ STEADY = Pace()
 class MirrorSettings:
     """What is copied, how, and when it ends; in the words of ``kcli mirror``.
 
-    ``topics`` are selectors, ``renames`` rules of ``--map-topic``, ``groups`` those whose offsets are translated.
+    ``topics`` are selectors, ``renames`` rules of ``--map-topic``, ``groups`` selectors of those whose offsets
+    are translated, ``groups_excluded`` what patterns among them do not select.
     ``span``: where a new job begins, and may end. ``job``: its name, None for the default one. ``checkpoint``: a file
     that keeps the position, None for the topic of the target.
     """
@@ -48,6 +49,7 @@ class MirrorSettings:
     pace: Pace = STEADY
     headers: bool = False
     groups: tuple[str, ...] = ()
+    groups_excluded: tuple[str, ...] = ()
     until_caught_up: bool = False
     verify: bool = False
     verify_only: bool = False

@@ -51,7 +51,7 @@ GROUP_COLUMNS = (
     Column(
         "topic", meaning="Name of the topic on the source; null where no offset of the group could be read."
     ),
-    Column("partition", "number"),
+    Column("partition", "number", meaning="Number of the partition; null where the topic is."),
     Column("target", spare=2, meaning="Name of the topic on the target."),
     Column("source_offset", "number", meaning="What the group has committed on the source."),
     Column(

@@ -41,10 +41,9 @@ class SourceCommits:
         seen = self._memory.groups()
         self._types = dict.fromkeys(seen, "")
         for group in self._chosen(seen):
-            self.commits[group] = {
-                tp: OffsetAndMetadata(known.source_offset, known.metadata)
-                for tp, known in self._memory.commits(group, self._maps).items()
-            }
+            for tp, known in self._memory.commits(group, self._maps).items():
+                one = OffsetAndMetadata(known.source_offset, known.metadata)
+                self.commits.setdefault(group, {})[tp] = one
         self._account("the job has seen no offset that it committed on the source")
 
     def read(self, source: Admin) -> None:

@@ -94,6 +94,7 @@ HEAD = (
         "groups",
         values="objects",
         inner=GROUP_COLUMNS,
+        sometimes=True,
         meaning="With --sync-groups: the committed offsets of the groups. In ndjson they are lines of their own.",
     ),
 )
@@ -106,7 +107,7 @@ def report(inv: Invocation, result: Result, stop: Stop) -> int:
     cluster, totals = result.survey.source_cluster, _totals(result)
     groups = [_group_row(one) for one in result.synced.offsets]
     _lack_groups(inv, result.synced)
-    head = {**totals, "groups": [item_of(GROUP_COLUMNS, row) for row in groups]}
+    head = {**totals, "groups": [item_of(GROUP_COLUMNS, row) for row in groups]} if groups else totals
     print_rows(inv, "MirrorReport", COLUMNS, rows, cluster, item="MirrorPartition", head=head)
     _print_groups(inv, groups, cluster)
     inv.talk.note(_summary(result))

@@ -195,7 +195,11 @@ class StateWriter:
             rows = [(key, value, NO_HEADERS, now) for key, value in records]
             producer.send_rows(STATE.topic, rows, partition=STATE.partition)
             if not producer.flush(self._patience):
-                raise TimedOutError("no confirmation", why=f"within {self._patience:.0f} s")
+                raise TimedOutError(
+                    f"writing {STATE} was not confirmed within {self._patience:.0f} s",
+                    why="its leader, or enough of its replicas, did not respond in time",
+                    do="see whether all brokers of the target are up",
+                )
             for report in self._reports:
                 if report.error is not None:
                     raise report.error

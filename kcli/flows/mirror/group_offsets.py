@@ -116,7 +116,7 @@ def decide(
         return translated if there < at else _later(at, there)
     if there in known.made:
         return translated
-    if there > at >= known.made[-1]:
+    if there > at >= max(known.made):
         return _later(at, there)
     return Verdict(
         Outcome.REFUSED,
@@ -148,11 +148,14 @@ def _later(at: int, there: int) -> Verdict:
 def remembered(
     seen: OffsetAndMetadata, verdict: Verdict, there: int | None, known: GroupCommit | None, now: int
 ) -> GroupCommit:
-    """What the job is to know of an offset before it is committed; ``known`` is what it knew. ``now``: milliseconds."""
+    """What the job is to know of an offset before it is committed; ``known`` is what it knew. ``now``: milliseconds.
+
+    An offset that replaces another is kept beside it until it is found on the target: the commit may be refused.
+    """
     made, at = (known.made, known.made_ms) if known is not None else ((), -1)
     if verdict.status is Outcome.PLANNED and verdict.offset is not None:
         made, at = (verdict.offset,) if there is None else (there, verdict.offset), now
-    elif not made and there is not None and there == verdict.offset:
+    elif there is not None and there == verdict.offset and (not made or (there in made and len(made) > 1)):
         made, at = (there,), now
     return GroupCommit(seen.offset, seen.metadata, made, at)
 

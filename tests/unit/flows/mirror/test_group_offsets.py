@@ -103,6 +103,8 @@ LATER, MOVED = "which is later", "its consumers have moved over"
         (112, made(109), REFUSED, MOVED),
         (106, made(109), REFUSED, MOVED),
         (104, made(105), REFUSED, MOVED),
+        # the same, where the commit after the rewind was refused, or nothing is known of it
+        (112, made(109, 105), REFUSED, MOVED),
         (104, made(109), REFUSED, MOVED),
         (102, made(101, 103), REFUSED, MOVED),
         (104, made(103), REFUSED, MOVED),
@@ -145,7 +147,8 @@ def test_no_commit_but_one_of_the_jobs_own_is_ever_moved_where_the_job_has_a_rec
         (Verdict(PLANNED, 105), 103, made(101, 103), (103, 105)),
         (Verdict(PLANNED, 105), 101, made(101, 103), (101, 105)),
         (Verdict(UNCHANGED, 105), 105, None, (105,)),
-        (Verdict(UNCHANGED, 105), 105, made(101, 105), (101, 105)),
+        (Verdict(UNCHANGED, 105), 105, made(101, 105), (105,)),
+        (Verdict(UNCHANGED, 105), 105, made(105), (105,)),
         (Verdict(UNCHANGED, 105), 105, made(103), (103,)),
         (Verdict(UNCHANGED, 105), 106, None, ()),
         (Verdict(REFUSED, 105), 104, made(103), (103,)),

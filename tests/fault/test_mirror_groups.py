@@ -143,7 +143,7 @@ def test_what_the_mirror_did_not_copy_is_unknown_and_an_empty_partition_is_at_it
         row = rows_of(done)["early", tp.partition]
         assert (row["status"], row["source_offset"], row["target_offset"]) == ("refused", offset, None)
         assert row["why"] == "the mirror began at offset 9, and what is before it was not copied"
-        assert f"group early, {tp}: offset {offset} was not set" in done.err
+    assert "group early, t-0, t-1: offsets were not set" in done.err
     assert "0 of 2 committed offsets set, 2 refused" in done.err
     assert target.committed_offsets("early") == {}
     commit(source, "end", {T1: OffsetAndMetadata(9)})
@@ -264,6 +264,19 @@ def test_a_group_that_does_not_exist_is_missing_with_near_names(
     }
     assert "did you mean billing?" in done.err
     assert "check --sync-groups and --from" in done.err
+    dry = mirrored(source, target, *(w for name in names for w in ("--sync-groups", name)), "--dry-run")
+    assert dry.code == 6, dry
+    assert dry.err.count("no offset was set") == 3
+    assert mirrored(source, target, "--sync-groups", "billing", "--dry-run").code == 0
+
+
+def test_groups_are_excluded_from_patterns_only(source: FakeCluster, target: FakeCluster) -> None:
+    commit(source, "billing", {T0: OffsetAndMetadata(7)})
+    done = mirrored(source, target, "--sync-groups", "billing", "--exclude-groups", "*")
+    assert (done.code, rows_of(done)["billing", 0]["status"]) == (0, "done")
+    done = mirrored(source, target, "--exclude-groups", "*")
+    assert done.code == 2, done
+    assert "--exclude-groups without --sync-groups" in done.err
 
 
 def test_patterns_select_the_groups_that_read_what_is_mirrored(
@@ -281,7 +294,7 @@ def test_patterns_select_the_groups_that_read_what_is_mirrored(
     assert {(row["group"], row["status"]) for row in rows} == {
         ("pay-a", "done"), ("pay-b", "done"), ("^none.*", "missing"),
     }  # fmt: skip
-    assert "--sync-groups ^none.* was not done" in done.err
+    assert "groups ^none.*: no offset was set" in done.err
     assert target.committed_offsets("pay-test") == target.committed_offsets("audit") == {}
     done = mirrored(source, target, "--sync-groups", "*")
     assert done.code == 0, done

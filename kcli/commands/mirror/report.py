@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from kcli.account.outcomes import GOOD, Outcome
+from kcli.account.outcomes import Outcome
 from kcli.account.survey import Missing
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.flows.mirror.group_offsets import GroupsAccount, SyncedOffset
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.result import NotSyncedError, Result
+from kcli.flows.mirror.result import NotSyncedError, Result, not_synced
 from kcli.flows.mirror.verify import Comparison
 from kcli.flows.stop import Stop
 from kcli.output.envelope import item_of
@@ -106,7 +106,7 @@ def report(inv: Invocation, result: Result, stop: Stop) -> int:
     rows = (_row(copy, result.ends.get(copy.source, -1), compared.get(copy.source)) for copy in result.copies)
     cluster, totals = result.survey.source_cluster, _totals(result)
     groups = [_group_row(one) for one in result.synced.offsets]
-    _lack_groups(inv, result.synced)
+    not_set = _lack_groups(inv, result.synced)
     head = {**totals, "groups": [item_of(GROUP_COLUMNS, row) for row in groups]} if groups else totals
     print_rows(inv, "MirrorReport", COLUMNS, rows, cluster, item="MirrorPartition", head=head)
     _print_groups(inv, groups, cluster)
@@ -115,9 +115,8 @@ def report(inv: Invocation, result: Result, stop: Stop) -> int:
         inv.talk.note("stopped; the same command continues from here")
     for error in result.failures():
         inv.failed(error)
-    for one in result.synced.offsets:
-        if one.status not in GOOD and one.status is not Outcome.MISSING:
-            inv.failed(_not_synced(one))
+    for error in not_set:
+        inv.failed(error)
     return inv.finish(done=result.done, also=[stop.exit_code])
 
 
@@ -212,20 +211,16 @@ def _print_groups(inv: Invocation, rows: Sequence[Mapping[str, object]], cluster
         print_rows(inv, "MirrorReport", GROUP_COLUMNS, rows, cluster, item="MirrorGroupOffset")
 
 
-def _lack_groups(inv: Invocation, account: GroupsAccount) -> None:
-    """What of the groups is missing: it stands in the document, and is reported below the tables."""
+def _lack_groups(inv: Invocation, account: GroupsAccount) -> list[NotSyncedError]:
+    """What of the groups is missing stands in the document, and is reported below the tables; returns what else is not
+    as it was asked for.
+    """
+    others = []
     for part in account.missing:
         inv.lacks(part, later=True)
-    for one in account.offsets:
+    for one in not_synced(account.offsets):
         if one.status is Outcome.MISSING:
-            error = _not_synced(one)
-            inv.lacks(Missing(f"group {one.group}", str(one.source or ""), error), later=True)
-
-
-def _not_synced(one: SyncedOffset) -> NotSyncedError:
-    verdict = one.verdict
-    if one.source is None:
-        return NotSyncedError(f"--sync-groups {one.group} was not done", why=verdict.why, do=verdict.do)
-    what = f"group {one.group}, {one.source}: offset {one.source_offset}"
-    ended = "may have been set or not" if one.status is Outcome.UNKNOWN else "was not set"
-    return NotSyncedError(f"{what} {ended}", why=verdict.why, do=verdict.do)
+            inv.lacks(Missing(f"group {one.group}", one.partitions, one.error), later=True)
+        else:
+            others.append(one.error)
+    return others

@@ -121,8 +121,7 @@ def decide(
     return Verdict(
         Outcome.REFUSED,
         at,
-        f"its consumers have moved over: since the mirror set offset {known.made[-1]} on the target, they have committed "
-        f"{there} there",
+        f"its consumers have moved over: offset {there} was committed on the target after the mirror's {known.made[-1]}",
         _TAKE_BACK,
     )
 

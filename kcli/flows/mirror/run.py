@@ -20,7 +20,7 @@ the coordinator waits. ``_recover`` tells them apart by the claim, and makes a n
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -46,10 +46,20 @@ from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
 from kcli.flows.mirror.planning import Plan, Planner
 from kcli.flows.mirror.progress import MirrorProgress
 from kcli.flows.mirror.proof import compare_copies
-from kcli.flows.mirror.result import Result
+from kcli.flows.mirror.result import Result, not_synced
 from kcli.flows.mirror.routes import STATE_TOPIC
 from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
-from kcli.flows.mirror.state import NO_GROUPS, JobState, SavedJob, StateRecord, job_record, load_jobs
+from kcli.flows.mirror.source_commits import SourceCommits
+from kcli.flows.mirror.state import (
+    NO_GROUPS,
+    GroupProgress,
+    GroupTopic,
+    JobState,
+    SavedJob,
+    StateRecord,
+    job_record,
+    load_jobs,
+)
 from kcli.flows.mirror.store import (
     FileStore,
     Progress,
@@ -115,6 +125,8 @@ class Mirror(Driver):
             settings, self._selection, self._source_admin, self._target_admin, self._consumer, self._timeout
         )
         self._plan = plan = self._planner.plan(self._saved_before_plan(), jobs)
+        if observer.dry_run and settings.groups:
+            self._look_for_groups()
         return CopyPlan(
             self._name,
             plan.found,
@@ -128,6 +140,18 @@ class Mirror(Driver):
             unfit=None if settings.verify_only else unfit(self._target_admin, self._producer_options()),
             compares=settings.verify_only,
         )
+
+    def _look_for_groups(self) -> None:
+        """Of a dry run: the groups that are not there, or cannot be read; the rest depends on what is copied."""
+        memory = GroupMemory(self._name, self._saved_groups())
+        found = SourceCommits(self._groups, maps_of_copies(self._plan.copies), memory)
+        found.read(self._source_admin)
+        errors = [*(part.error for part in found.missing), *(one.error for one in not_synced(found.absent))]
+        for error in errors:
+            self._observer.failed(error, partly=True)
+
+    def _saved_groups(self) -> Mapping[GroupTopic, GroupProgress]:
+        return NO_GROUPS if self._plan.saved is None else self._plan.saved.groups
 
     def _saved_before_plan(self) -> SavedJob | None:
         """What is saved, without waiting for a transaction of this job that a kill left open: it ends when the copy
@@ -215,12 +239,10 @@ class Mirror(Driver):
     @cached_property
     def memory(self) -> GroupMemory:
         """What the job knows of the groups; first used by an attempt, when no earlier run writes any more."""
-        saved = self._plan.saved
-        groups = NO_GROUPS if saved is None else saved.groups
         if self._settings.checkpoint is not None:
-            return GroupMemory(self._name, groups, self._store.write)
+            return GroupMemory(self._name, self._saved_groups(), self._store.write)
         writer = self._stack.enter_context(StateWriter(self._target, self._hooks, _WRITE_PATIENCE))
-        return GroupMemory(self._name, groups, writer.write)
+        return GroupMemory(self._name, self._saved_groups(), writer.write)
 
     # --- an attempt ----------------------------------------------------------------------------------
 

@@ -154,7 +154,7 @@ class SourceCommits:
             if name not in present:
                 self._absent(name, self._nothing(name, why))
         for selector in self._selectors.patterns:
-            matching = self._selectors.selected(selector, self._types or ())
+            matching = self._selectors.selected(selector, {*(self._types or ()), *present})
             if present.isdisjoint(matching):
                 self._absent(selector, self._none_of(matching))
 

@@ -352,6 +352,14 @@ def test_an_acl_of_an_unknown_kind_is_named(source: FakeCluster, target: FakeClu
         assert "User:ann read topic t (unknown (9)) from * of the source is not carried over" in done.err
 
 
+def test_an_acl_of_an_unknown_kind_may_deny(source: FakeCluster, target: FakeCluster) -> None:
+    give(source, READS, "User:bob allow read topic t literal *")
+    source.acls.add(Acl(2, "t", 9, "User:ann", "*", 3, 2))
+    rows = account(source, target, "--map-principal", "User:ann=User:x", code=6)
+    assert {one.partition(" User")[0] for one in rows if "User:x" in one} == {"create failed"}
+    assert has(target, "User:bob allow read topic t literal *")
+
+
 @pytest.mark.parametrize("principal", ["User:eve", "User:*"])
 def test_nothing_is_allowed_before_what_denies_is_there(
     source: FakeCluster, target: FakeCluster, principal: str

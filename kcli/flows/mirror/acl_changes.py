@@ -12,6 +12,7 @@ between would allow what neither cluster allows:
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from kcli.account.change import ChangedError, planned
@@ -46,6 +47,7 @@ from kcli.flows.mirror.sync_acls import (
     carried,
     covering_prefixes,
     denies_writing,
+    mapped_principal,
     stale,
     unused_rules,
     whole_prefixes,
@@ -82,7 +84,8 @@ class SyncedAcls(AclCreation):
         answers = super().apply(admin, denials) if denials else {}
         lacking = {key for key, error in answers.items() if error is not None}
         if lacking:  # a response may have been lost, and the ACL be there
-            lacking -= existing(admin, lacking)
+            with suppress(KcliError):
+                lacking -= existing(admin, lacking)
         self._unsafe |= {key.principal for key in lacking}
         allowing = [item for item in todo if item.key.permission != AclPermission.DENY]
         blocked = {item.key for item in allowing if _is_exposed(item.key, self._unsafe)}
@@ -190,7 +193,7 @@ class AclSync:
             return AclPlan((), None, denied, ())
         scope = self._scope(source, target, selection, groups, [*here, *there] if self._prunes else here)
         found = carried(here, scope, self._rules)
-        creation = _creation(found)
+        creation = self._creation(found)
         created = creation.decide(target)
         old = stale(there, here, scope, self._rules, self._own) if self._prunes else []
         self._deletion = PrunedAcls(old)
@@ -218,9 +221,11 @@ class AclSync:
         """Creates what the target lacks by now, and deletes what the plan has, where that is still so; what failed is in
         the ``account``. The plan may be old: somebody has answered a question, or another instance has copied since.
         """
-        self._rows = {key: row for key, row in self._rows.items() if row.act == HOLD}
+        for key, row in [*self._rows.items()]:
+            if row.act != HOLD and row.outcome is not Outcome.DONE:
+                del self._rows[key]
         looked = self._look(source, target, selection, topics)
-        deleted: Sequence[AclItem] = self._deletions
+        deleted, self._deletions = self._deletions, ()
         if todo := {item.key for item in planned(deleted)}:
             scope = self._scope(source, target, selection, looked.groups, [*looked.acls, *todo])
             left = stale(todo, looked.acls, scope, self._rules, self._own)
@@ -286,7 +291,7 @@ class AclSync:
         groups = self._groups()
         here = _all(source, groups)
         found = carried(here, self._scope(source, target, selection, groups, here), self._rules)
-        change = _creation(found)
+        change = self._creation(found)
         items: Sequence[AclItem] = change.decide(target)
         if planned(items):
             items = change.act(target, items)
@@ -295,6 +300,11 @@ class AclSync:
         self._hold(found)
         self._created = found.now
         return _Looked(here, groups, items, change.unsafe)
+
+    def _creation(self, found: Carried) -> SyncedAcls:
+        """What is not known may deny, too."""
+        unsafe = [one.principal for one in found.unknown if one.permission != AclPermission.ALLOW]
+        return SyncedAcls(found.now, {mapped_principal(name, self._rules) for name in unsafe})
 
     # --- the account ---------------------------------------------------------------------------------
 
@@ -362,13 +372,6 @@ def _moved(item: AclItem, left: Collection[AclBinding]) -> AclItem:
     if item.outcome is not Outcome.PLANNED or item.key in left:
         return item
     return item._replace(outcome=Outcome.REFUSED, error=ChangedError(f"ACL {item.key}"))
-
-
-def _creation(found: Carried) -> SyncedAcls:
-    """What is not known may deny, too."""
-    return SyncedAcls(
-        found.now, {one.principal for one in found.unknown if one.permission != AclPermission.ALLOW}
-    )
 
 
 def _all(admin: Admin, groups: Collection[str]) -> set[AclBinding]:

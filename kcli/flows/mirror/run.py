@@ -157,7 +157,6 @@ class Mirror(Driver):
             settings.exactly_once,
             unfit=unable,
             compares=settings.verify_only,
-            remarks=() if acls is None else acls.lines(),
             acls=acls,
             carries=[*(["groups"] if settings.groups else []), *(["acls"] if acls else [])],
         )
@@ -236,7 +235,13 @@ class Mirror(Driver):
         if self._settings.checkpoint is None:
             create_state_topic(self._target_admin, self._plan.found.brokers)
         if self._acls is not None:
-            self._acls.act(self._target_admin, self._observer)
+            self._acls.act(
+                self._source_admin,
+                self._target_admin,
+                self._planner.selection,
+                self._routes(),
+                self._observer,
+            )
 
     # --- 3: the copy and its proof -------------------------------------------------------------------
 

@@ -183,4 +183,5 @@ def _of_share_group() -> Verdict:
     return Verdict(
         Outcome.REFUSED,
         why="it is a share group: what its members have acknowledged is no offset that can be translated",
+        do="leave it out, or exclude it with --exclude-groups",
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from kcli.account.outcomes import Outcome
 from kcli.core.errors import KcliError
+from kcli.core.names import group_shown
 from kcli.core.producer.producer import Producer
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.errors import may_pass
@@ -97,11 +98,10 @@ def sync_task(observer: Observer, sync: Callable[[], GroupsAccount]) -> Callable
         bad = {one.group: one for one in account.offsets if one.status in (Outcome.REFUSED, Outcome.FAILED)}
         if new := [one for group, one in bad.items() if group not in said]:
             also = f" (and {counted(len(new) - 1, 'more group')})" if len(new) > 1 else ""
-            observer.note(f"group {new[0].group}{also} is not synced: {new[0].verdict.why}")
-        said = set(bad)
+            observer.note(f"group {group_shown(new[0].group)}{also} is not synced: {new[0].verdict.why}")
         for part in account.missing:
             if part.what not in said:
                 observer.note(f"groups may be left out: {part.error}")
-        said |= {part.what for part in account.missing}
+        said = {*bad, *(part.what for part in account.missing)}
 
     return look

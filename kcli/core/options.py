@@ -107,7 +107,7 @@ def option(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-_AROUND_RECORDS = 1 << 20
+AROUND_RECORDS = 1 << 20
 """Bytes of a fetch response besides its records: topics, partitions, aborted transactions."""
 
 
@@ -453,9 +453,14 @@ class ConsumerOptions(ClientOptions):
     def largest_response(self) -> int:
         """The same, and never less than a fetch may bring by itself, unless the limit was lowered or raised by hand."""
         limit = self.receive_message_max_bytes
-        if limit != type(self).__dataclass_fields__["receive_message_max_bytes"].default:
+        if not is_default(self, "receive_message_max_bytes"):
             return limit
-        return max(limit, self.fetch_max_bytes + _AROUND_RECORDS)
+        return max(limit, self.fetch_max_bytes + AROUND_RECORDS)
+
+
+def is_default(options: ClientOptions, name: str) -> bool:
+    """Whether the field ``name`` has its default: what a client may adapt is left as it is where it was set."""
+    return bool(getattr(options, name) == type(options).__dataclass_fields__[name].default)
 
 
 WHOLE_BATCHES = 0x7FFF_FFFF

@@ -17,9 +17,7 @@ _PIECE = 1 << 18  # bytes
 
 
 class DelayingProxy:
-    """Listens from the start, on ``port``; ``upstream`` is the broker's port. ``delay``: seconds, of all that is read from
-    now on.
-    """
+    """Listens from the start, on ``port``; ``upstream`` is the broker's port. ``delay``: seconds, may be changed."""
 
     def __init__(self, upstream: int) -> None:
         self.delay = 0.0

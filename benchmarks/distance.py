@@ -160,11 +160,19 @@ class Bench:
             ),
             ("mirror, far source", source, self._mirror),
             ("mirror, far target", target, self._mirror),
-            ("mirror --exactly-once, far source", source, lambda whole: self._mirror(whole, "--exactly-once")),
-            ("mirror --exactly-once, far target", target, lambda whole: self._mirror(whole, "--exactly-once")),
+            (
+                "mirror --exactly-once, far source",
+                source,
+                lambda whole: self._mirror(whole, "--exactly-once"),
+            ),
+            (
+                "mirror --exactly-once, far target",
+                target,
+                lambda whole: self._mirror(whole, "--exactly-once"),
+            ),
         ]
         if shutil.which("kcat") is not None:
-            rows += [] if os.environ.get("NOKCAT") else [
+            rows += [
                 ("kcat consume", source, self._kcat_consume),
                 ("kcat produce", target, self._kcat_produce),
                 ("kcat -C | kcat -P, far source", source, self._kcat_pipe),

@@ -61,7 +61,8 @@ class _Route:
 @dataclass(slots=True, eq=False, repr=False)
 class _Address:
     """The state of a host and port: all purposes share one backoff, so that together they try a dead broker no more
-    often than one would, and the buffers of large responses. ``failure``: why the last attempt to connect failed. ``refusal``: why it is never tried.
+    often than one would, and the buffers of large responses. ``failure``: why the last attempt to connect failed.
+    ``refusal``: why it is never tried.
     """
 
     backoff: Backoff
@@ -179,7 +180,11 @@ class Brokers:
         """Seconds, the shortest from a request to its response on the connection; 0 without one, or before any."""
         route = self._routes.get((node.id, purpose))
         channel = self._usable(route) if route else None
-        return 0.0 if channel is None or channel.connection.round_trip == NEVER else channel.connection.round_trip
+        return (
+            0.0
+            if channel is None or channel.connection.round_trip == NEVER
+            else channel.connection.round_trip
+        )
 
     def disconnect(self, node_id: int, purpose: str) -> None:
         """Closes the connection to a broker that is slow to respond, so that the next requests do not wait behind it."""

@@ -1,7 +1,9 @@
 """Keeps one fetch in flight per broker and requests the next range before the last one is decoded.
 
 A broker that is far away is read in several lanes, each with a fetch in flight (``sources.py``). A response is split
-into batches by their headers only; the next request is sent at once, starting where those end. Buffered data is bounded by ``fetch.buffer.bytes``. Only partitions that changed are examined: the partitions requested
+into batches by their headers only; the next request is sent at once, starting where those end.
+
+Buffered data is bounded by ``fetch.buffer.bytes``. Only partitions that changed are examined: the partitions requested
 from a broker are kept in its fetch session (``fetch_session.py``). Runs in the consumer's thread.
 
 The next fetch is written to the socket before records are returned (``Loop.flush``): if it were only queued, it
@@ -18,11 +20,12 @@ from kcli.core.cluster.brokers import CONTROL
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.retry import classify_code, classify_error
+from kcli.core.cluster.window import FAR
 from kcli.core.consumer.fetch_session import Ask
 from kcli.core.consumer.fetched import Arrived, cut
 from kcli.core.consumer.open_transactions import OpenTransactions
 from kcli.core.consumer.partition_recovery import PartitionRecovery, Report
-from kcli.core.consumer.sources import Lane, Source, buffer_bytes, source_of
+from kcli.core.consumer.sources import FAR_BUFFER_BYTES, Lane, Source, source_of
 from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
 from kcli.core.error_codes import (
     FETCH_SESSION_ID_NOT_FOUND,
@@ -35,7 +38,7 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError, CorruptRecordsError, DataLossError, KcliError
 from kcli.core.future import Future
-from kcli.core.options import ConsumerOptions
+from kcli.core.options import ConsumerOptions, is_default
 from kcli.core.permissions import on_topic
 from kcli.core.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from kcli.core.protocol.schema import NO_UUID
@@ -81,6 +84,7 @@ class Fetcher:
         self._read_from: dict[TopicPartition, Lane] = {}
         self._queue: deque[Arrived | Report] = deque()
         self._taken: Arrived | Report | None = None
+        self._adapts = is_default(options, "fetch_buffer_bytes")
         self._recovery = PartitionRecovery(cluster, options, subscription, self._changed, self._queue.append)
         self.open_transactions: OpenTransactions | None = None
         if options.isolation_level == "read_committed":
@@ -129,10 +133,16 @@ class Fetcher:
 
     def _send_fetches(self, now: float) -> None:
         busy = [lane for source in self._sources.values() for lane in source.lanes if lane.session.wanted]
-        share = buffer_bytes(self._options, self._sources.values()) // len({lane.source.node_id for lane in busy})
+        brokers, last, buffer = 0, None, self._options.fetch_buffer_bytes
+        for lane in busy:
+            if lane.source is not last:
+                brokers, last = brokers + 1, lane.source
+                if self._adapts and lane.source.is_far:
+                    buffer = FAR_BUFFER_BYTES
+        share = buffer // brokers
         sent = False
         for lane in busy:
-            if lane.in_flight:
+            if lane.asked:
                 continue
             if lane.not_before > now:
                 self.wake_at = min(self.wake_at, lane.not_before)
@@ -152,7 +162,7 @@ class Fetcher:
             node = self._cluster.view.nodes.get(source.node_id)
             for lane in source.lanes:
                 # queued after a fetch in flight, it would not be read before the connection closes
-                purpose = CONTROL if lane.in_flight else lane.purpose
+                purpose = CONTROL if lane.asked else lane.purpose
                 if node is not None and lane.session.id and self._cluster.brokers.offer(node, purpose):
                     self._cluster.send(lane.session.farewell(), node.id, purpose=purpose)
         self._cluster.loop.flush()
@@ -225,7 +235,9 @@ class Fetcher:
         node = self._cluster.view.nodes.get(lane.source.node_id)
         if node is not None and self._cluster.brokers.available(node, lane.purpose, now):
             return True
-        lane.not_before = self._cluster.brokers.retry_at(node, lane.purpose) if node is not None else now + 1.0
+        lane.not_before = (
+            self._cluster.brokers.retry_at(node, lane.purpose) if node is not None else now + 1.0
+        )
         self.wake_at = min(self.wake_at, lane.not_before)
         # A follower that cannot be reached is no reason to wait: the leader has the records (KIP-392).
         self._leave_replica(lane.source, lane.session.wanted)
@@ -247,10 +259,12 @@ class Fetcher:
         lane.session.fill(request, source.partition_bytes(lane))
         timeout = (options.request_timeout_ms + options.fetch_max_wait_ms) / 1000
         lane.asked, lane.sent_at = room, now
+        source.asked += room
         future = self._cluster.send(request, source.node_id, purpose=lane.purpose, timeout=timeout)
         future.on_done(lambda done: self._handle_result(lane, done))
 
     def _handle_result(self, lane: Lane, future: Future[Any]) -> None:
+        lane.source.asked -= lane.asked
         lane.asked = 0
         now = self._cluster.loop.now()
         error = future.error
@@ -318,9 +332,11 @@ class Fetcher:
         else:
             self._queue.remove(arrived)
             answer.release()
-        source.window.answered(arrived.size if arrived.parts else 0, now, self._round_trip(lane))
-        if source.is_left(lane):
-            self._changed.update((tp, None) for tp in lane.session.wanted)
+        if now - lane.sent_at >= FAR or source.window.size:
+            size = arrived.size if arrived.parts else 0
+            source.window.answered(size, now, self._round_trip(lane))
+            if source.is_left(lane):
+                self._changed.update((tp, None) for tp in lane.session.wanted)
         if self._is_fruitless(lane, arrived, now):
             lane.failed(now)
         else:
@@ -419,9 +435,7 @@ class Fetcher:
 
     # --- errors ------------------------------------------------------------------------------------
 
-    def _partition_error(
-        self, state: PartitionState, data: PartitionData, lane: Lane, now: float
-    ) -> None:
+    def _partition_error(self, state: PartitionState, data: PartitionData, lane: Lane, now: float) -> None:
         code, needs = data.error_code, [on_topic("READ", state.tp.topic)]
         error = BrokerError(code, f"fetch of {state.tp}", needs=needs)
         if state.read_replica == lane.source.node_id:  # only an error from the leader counts

@@ -13,8 +13,7 @@ replica again, and return no records (``tests/fault/test_fetching.py``, F12).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from kcli.core.cluster.brokers import FETCH
 from kcli.core.cluster.metadata import ClusterView
@@ -54,11 +53,6 @@ class Lane:
     not_before: float = 0.0
     fruitless: int = 0
 
-    @property
-    def in_flight(self) -> bool:
-        """Whether a request waits for its response."""
-        return self.asked > 0
-
     def worked(self) -> None:
         """The broker returned a useful response."""
         self.backoff.reset()
@@ -69,43 +63,52 @@ class Lane:
         self.not_before = now + self.backoff.next()
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Source:
-    """A broker. ``held``: bytes of its responses that were not released yet.
+    """A broker. ``held``: bytes of its responses that were not released yet; ``asked``: of those in flight, at most.
 
     ``no_rack_until``: until then our rack is not sent, so that the leader returns records instead of naming a closer
     replica.
     """
 
-    node_id: int
-    options: ConsumerOptions
-    lanes: list[Lane] = field(default_factory=list)
-    window: Window = field(default_factory=Window)
-    held: int = 0
-    no_rack_until: float = 0.0
+    def __init__(self, node_id: int, options: ConsumerOptions) -> None:
+        self.node_id = node_id
+        self.lanes: list[Lane] = []
+        self.window = Window()
+        self.held = self.asked = 0
+        self.no_rack_until = 0.0
+        self._options = options
+        self._fetch_bytes = self._most = options.fetch_max_bytes
+        if is_default(options, "fetch_max_bytes"):
+            self._most = max(self._most, options.largest_response - AROUND_RECORDS)
+        self._of_partition = options.max_partition_fetch_bytes
+        self._adapts_partitions = is_default(options, "max_partition_fetch_bytes")
 
     @property
-    def width(self) -> int:
-        """How many lanes it is to be read in: one, unless a fetch of the usual size is less than its window."""
-        return max(1, min(MOST_LANES, -(-self.window.size // self.options.fetch_max_bytes)))
+    def is_far(self) -> bool:
+        """Whether a fetch of the usual size is less than its window."""
+        return self.window.size > self._fetch_bytes
 
     def lane_of(self, current: Lane | None) -> Lane:
         """The lane for a partition that is read in ``current``: the same one, unless others have fewer partitions."""
-        width, lanes = self.width, self.lanes
+        lanes = self.lanes
         # Not while its fetch is in flight: the response would come, and be fetched again in the other lane.
-        if current is not None and current.source is self and (current.in_flight or width == 1 == len(lanes)):
-            return current
+        if current is not None and current.source is self:
+            if current.asked or (len(lanes) == 1 and self.window.size <= self._fetch_bytes):
+                return current
+        else:
+            current = None
+        width = self._width
         while len(lanes) < width:
             purpose = f"{FETCH}-{len(lanes) + 1}" if lanes else FETCH
-            lanes.append(Lane(self, purpose, FetchSession(), Backoff.of_requests(self.options)))
+            lanes.append(Lane(self, purpose, FetchSession(), Backoff.of_requests(self._options)))
         least = min(lanes[:width], key=lambda lane: len(lane.session.wanted))
-        if current is not None and current in lanes[:width]:
-            return current if len(current.session.wanted) <= len(least.session.wanted) + 1 else least
-        return least
+        if current is None or current not in lanes[:width]:
+            return least
+        return current if len(current.session.wanted) <= len(least.session.wanted) + 1 else least
 
     def is_left(self, lane: Lane) -> bool:
         """Whether the partitions of the lane are to be read in another one: the window has become smaller."""
-        return lane not in self.lanes[: self.width]
+        return lane not in self.lanes[: self._width]
 
     def release(self, size: int) -> None:
         """A response was released."""
@@ -115,42 +118,38 @@ class Source:
         """The size limit of the next response of a lane: its part of the broker's share of the memory, of which one
         part more is for the response that is being returned; 0 when there is no room at present.
         """
-        lanes = self._busy_lanes
-        part = share // (lanes + 1)
-        if lanes > 1:
-            part -= part // _OF_A_RESPONSE
-        wish = max(1, min(self._fetch_bytes(lanes), part))
-        taken = self.held + sum(lane.asked for lane in self.lanes)
+        taken, window = self.held + self.asked, self.window.size
+        if not window:
+            part, wish = share // 2, self._fetch_bytes
+        else:
+            lanes = self._busy_lanes
+            part = share // (lanes + 1)
+            part -= part // _OF_A_RESPONSE  # or the next fetch would wait until that response is released
+            wish = min(self._most, max(self._fetch_bytes, window // lanes))
+        if part < wish:
+            wish = part or 1
         return wish if not taken or taken + wish <= share else 0
 
     def partition_bytes(self, lane: Lane) -> int:
         """The size limit of a partition in the response of a lane."""
-        least = self.options.max_partition_fetch_bytes
-        if not is_default(self.options, "max_partition_fetch_bytes"):
-            return least
-        return max(least, self.window.size // self._busy_lanes // max(1, len(lane.session.wanted)))
+        if not (self.window.size and self._adapts_partitions):
+            return self._of_partition
+        return max(
+            self._of_partition, self.window.size // self._busy_lanes // max(1, len(lane.session.wanted))
+        )
+
+    @property
+    def _width(self) -> int:
+        """How many lanes it is to be read in: one near by."""
+        return max(1, min(MOST_LANES, -(-self.window.size // self._fetch_bytes)))
 
     @property
     def _busy_lanes(self) -> int:
         return max(1, sum(1 for lane in self.lanes if lane.session.wanted))
 
-    def _fetch_bytes(self, lanes: int) -> int:
-        options = self.options
-        if not is_default(options, "fetch_max_bytes"):
-            return options.fetch_max_bytes
-        most = min(self.window.size // lanes, options.largest_response - AROUND_RECORDS)
-        return max(options.fetch_max_bytes, most)
-
     def distrust(self, now: float) -> None:
         """A replica named by this leader failed: hides our rack from it for a while."""
         self.no_rack_until = now + DISTRUST
-
-
-def buffer_bytes(options: ConsumerOptions, sources: Iterable[Source]) -> int:
-    """How much all brokers together may use: more while one of them is far away, and nobody has set it."""
-    if is_default(options, "fetch_buffer_bytes") and any(source.width > 1 for source in sources):
-        return FAR_BUFFER_BYTES
-    return options.fetch_buffer_bytes
 
 
 def source_of(state: PartitionState, view: ClusterView, now: float) -> int | None:

@@ -44,7 +44,7 @@ from kcli.core.cluster.retry import (
     classify_error,
     outcome_is_ambiguous,
 )
-from kcli.core.cluster.window import Window
+from kcli.core.cluster.window import FAR, Window
 from kcli.core.error_codes import (
     CORRUPT_MESSAGE,
     DUPLICATE_SEQUENCE_NUMBER,
@@ -389,8 +389,9 @@ class Sender:
                 self._confirm(batch, -1, -1)
         else:
             self.counters.answered(now - delivery.sent_at, answer.throttle_time_ms / 1000)
-            round_trip = self._cluster.brokers.round_trip(delivery.node, PRODUCE)
-            self._windows[delivery.node.id].answered(delivery.size, now, round_trip)
+            window = self._windows[delivery.node.id]
+            if now - delivery.sent_at >= FAR or window.size:
+                window.answered(delivery.size, now, self._cluster.brokers.round_trip(delivery.node, PRODUCE))
             self._complete_request(delivery, answer, now)
 
     def _request_failed(self, delivery: _Delivery, error: BaseException, now: float) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any
 
 from kcli.core.cluster.brokers import CONTROL
@@ -53,6 +54,7 @@ _SESSION_CODES = (
 _TOPIC_ID_CODES = (UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID)
 _FRUITLESS = 3  # consecutive early, empty responses before a broker is polled less often
 _NEVER = float("inf")
+_SENT_AT = attrgetter("sent_at")
 
 
 class OutOfRangeError(DataLossError):
@@ -140,6 +142,9 @@ class Fetcher:
                 if self._adapts and lane.source.is_far:
                     buffer = FAR_BUFFER_BYTES
         share = buffer // brokers
+        if len(busy) > brokers:
+            # Where the application is slow, room comes for one fetch at a time: always for the first lane otherwise.
+            busy.sort(key=_SENT_AT)
         sent = False
         for lane in busy:
             if lane.asked:

@@ -128,7 +128,7 @@ LISTS = {
             Items("RewindJournal", "A rewind of a group.", "commands.groups.rewind.journal:JOURNALS+OFFSETS"),
         ),
         _list(
-            "mirror run, mirror verify",
+            "mirror run",
             "What was copied.",
             Items("MirrorPartition", "A partition.", "commands.mirror.report:COLUMNS"),
             kind="MirrorReport",
@@ -140,6 +140,13 @@ LISTS = {
             Items("MirrorPlanItem", "A partition.", "commands.shared.copy_plan:COLUMNS"),
             kind="MirrorPlan",
             head="commands.shared.copy_plan:HEAD",
+        ),
+        _list(
+            "mirror verify, mirror run --verify-only",
+            "What was compared.",
+            Items("VerifiedPartition", "A partition.", "commands.mirror.comparing:COLUMNS"),
+            kind="MirrorVerification",
+            head="commands.mirror.comparing:HEAD",
         ),
         _list(
             "mirror status",

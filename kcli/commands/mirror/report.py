@@ -6,7 +6,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.result import Result
+from kcli.flows.mirror.result import Result, unread
 from kcli.flows.mirror.sync_groups import FAILED, LIVE, SET, UNKNOWN, Translated
 from kcli.flows.mirror.verify import Comparison
 from kcli.flows.stop import Stop
@@ -58,8 +58,12 @@ def report(inv: Invocation, result: Result, stop: Stop) -> int:
     """Prints the rows and the summary; returns the exit status."""
     compared = {one.pair.source.tp: one for one in result.comparisons}
     rows = (_row(copy, result.ends.get(copy.source, -1), compared.get(copy.source)) for copy in result.copies)
+    for part in unread(result.comparisons):
+        inv.lacks(part, later=True)
     cluster, totals = result.survey.source_cluster, _totals(result)
     print_rows(inv, "MirrorReport", COLUMNS, rows, cluster, item="MirrorPartition", head=totals)
+    for topic, why in {(one.pair.source.tp.topic, one.ignored) for one in result.comparisons if one.ignored}:
+        inv.talk.warn(f"topic {topic}: timestamps are not compared: {why}")
     inv.talk.note(_summary(result))
     if stop and result.seconds:
         inv.talk.note("stopped; the same command continues from here")
@@ -129,6 +133,8 @@ def _summary(result: Result) -> str:
         parts.append(
             f"{equal} of {counted(len(result.comparisons), 'partition')} equal, {counted(total, 'record')} compared"
         )
+        if repeated := sum(one.repeated for one in result.comparisons):
+            parts.append(f"{repeated:,} stored twice by the mirror")
     if result.synced:
         done = sum(row.status == SET for row in result.synced)
         parts.append(f"{done} of {counted(len(result.synced), 'committed offset')} set")

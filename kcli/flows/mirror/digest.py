@@ -170,8 +170,8 @@ class AlignedDigest(PartitionDigest):
         for begin, end, number in self._cut(first, stop):
             if number is None:
                 self.surplus += (
-                    Surplus(piece.first, piece.last, piece.records)
-                    for piece in self._digester(batch, begin, end, NO_RECORDS, _ALL, _ALL)
+                    Surplus(at, last, count)
+                    for _, count, at, last in self._digester(batch, begin, end, NO_RECORDS, _ALL, _ALL)
                 )
                 continue
             if number != self._number:

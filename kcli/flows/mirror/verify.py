@@ -209,7 +209,7 @@ class Reader:
                 except CorruptRecordsError as error:
                     raise error.in_partition(one.tp) from None
                 one.batch.forget_payload()
-                yield from ((piece.first, piece.digest) for piece in found)
+                yield from ((offset, digest) for digest, _, offset, _ in found)
             if self.errors:
                 raise self.errors[extent.tp]
 
@@ -496,7 +496,7 @@ class _Work:
         for offset in told.foreign:
             if offset >= offsets.target_start:  # what was there before the copy began is not compared
                 made.add(Difference(None, offset, "the source has no such record", "source"))
-        if first < offsets.target_end:
+        if len(offsets) and first < offsets.target_end:
             made.repeated += told.own
             return 0
         made.ahead += told.own

@@ -6,7 +6,7 @@ import pytest
 
 from kcli.core.types import Header, Record
 from kcli.flows.mirror import digest as module
-from kcli.flows.mirror.digest import PartitionDigest
+from kcli.flows.mirror.digest import PartitionDigest, plain_digester
 from tests.batches import batch_of, run_of
 
 NAMES: list[Header] = [("a", b"1"), ("a", None), ("", b""), ("b", b"\xff")]
@@ -31,7 +31,7 @@ def records(rng: random.Random, count: int, start: int = 0) -> list[Record]:
 
 def digest_of(given: list[Record], rng: random.Random, **how: bool) -> PartitionDigest:
     """The digest of these records, in batches of any size, some of them joined."""
-    made, at = PartitionDigest(**how), 0
+    made, at = PartitionDigest(plain_digester(**how)), 0
     while at < len(given):
         some = given[at : at + rng.randrange(1, 40)]
         batch = run_of(some) if len(some) > 1 and rng.random() < 0.3 else batch_of(some)

@@ -14,6 +14,7 @@ from kcli.core.types import ProducerRecord, Record
 from kcli.flows.mirror import compacted, digest
 from kcli.flows.mirror.routes import STATE_TOPIC
 from tests.batches import batch_of
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fault.mirror_command import arguments, mirrored, running, until, values
@@ -302,6 +303,7 @@ def test_what_an_open_transaction_holds_back_is_said(source: FakeCluster, target
         done = verified(source, target)
         producer.commit_transaction(20)
     assert done.code == 8
+    type_remedy("`kcli txn list` finds the transaction", done.err, source.bootstrap)
     assert "4 offsets from 20 on were not compared" in done.err
     assert (only_row(done)["held_back_on_source"], only_row(done)["result"]) == (4, "equal")
 
@@ -483,7 +485,13 @@ def test_without_a_name_the_only_job_of_the_source_is_meant(source: FakeCluster,
     assert done.code == 0, done.err
     assert only_row(done)["target"] == "copy"
     assert command(*line, "--job", "j", "-t", "t", "--map-topic", "t=x").code == 2
-    assert command(*line, "--job", "none").code == 1
+    done = command(*line, "--job", "none")
+    assert done.code == 1
+    type_remedy(
+        "`kcli mirror status --to HOST:PORT` lists the jobs; -t TOPIC compares topics without a job",
+        done.err,
+        target.bootstrap,
+    )
     assert mirrored(source, target, "--job", "k", "--map-topic", "t=other").code == 0
     done = command(*line)
     assert (done.code, "j, k" in done.err) == (2, True)

@@ -131,7 +131,7 @@ def run(
         from kcli.commands.mirror.comparing import compare_topics  # not for --help
 
         return compare_topics(inv, source, target, settings)
-    from kcli.commands.mirror.copying import copy_topics
+    from kcli.commands.mirror.copying import copy_topics  # not for --help
 
     return copy_topics(inv, source, target, settings)
 

@@ -90,7 +90,7 @@ def mismatches(one: Comparison, *, to_end: bool = False) -> Iterator[KcliError]:
             why=f"the target's retention deleted them; the source still has them, before offset {one.pair.source.start}"
             if not one.by_key
             else "the target's retention deleted them; the source still has them",
-            do=f"compare `kcli configs describe topics {target.topic}` on both sides",
+            do="set retention.ms and retention.bytes of the target as on the source; what was deleted stays a difference",
         )
     if one.difference is not None:
         yield _difference(one)

@@ -136,6 +136,7 @@ class Verification(Driver):
             error = NotFoundError(
                 f"topic {topic} of the source was deleted",
                 why=f"the job copied it to {own[topic]}, and the source cluster does not have it any more",
+                do="name the topics that it has with -t",
             )
             self._missing.append(Missing(f"topic {topic}", "", error))
         if not own.keys() & available:
@@ -187,7 +188,13 @@ class Verification(Driver):
             if copy.error is None and copy.target not in usable:
                 exists = copy.target.topic in found.targets
                 what = f"{copy.target}" if exists else f"topic {copy.target.topic}"
-                copy.fail(MismatchError(f"the target has no {what}", why=f"{copy.source} is not copied"))
+                copy.fail(
+                    MismatchError(
+                        f"the target has no {what}",
+                        why=f"{copy.source} is not copied",
+                        do="check -t, --map-topic and --to",
+                    )
+                )
         return ends
 
     def _spans(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Span]:
@@ -246,7 +253,7 @@ def _check(saved: SavedJob | None, source_id: str) -> None:
         raise ConfigError(
             f"what mirror job {saved.state.job} has copied cannot be compared",
             why="it chooses partitions by key: the records of one partition are in several",
-            do="compare single records with `kcli consume TOPIC --offset SPEC`",
+            do="a new --job NAME with --partitions keep makes a copy that can be compared",
         )
 
 

@@ -479,10 +479,8 @@ class _Work:
         first, last = surplus[0].first, surplus[-1].last
         count = sum(one.records for one in surplus)
         if count > MOST_TOLD_APART:
-            made.add(
-                Difference(None, first, f"{count:,} records that the mirror has not recorded", "source"),
-                count,
-            )
+            what = f"the target has {counted(count, 'record')} that the mirror did not confirm: too many to be compared"
+            made.add(Difference(None, first, what, "source"), count)
             return 0
         there = Extent(pair.target.tp, first, last + 1)
         here = Extent(pair.source.tp, max(after, pair.source.start), pair.source_end)

@@ -157,6 +157,7 @@ def test_records_of_others_are_named_by_their_offsets_and_repetitions_are_not(
     assert done.code == 8
     row = only_row(done)
     assert (row["result"], row["repeated"], row["different"]) == ("differs", 10, 3)
+    assert row["digest_source"] != row["digest_target"]
     assert differences(done) == [
         (None, offset, "the source has no such record", "source") for offset in (30, 31, 42)
     ]
@@ -399,6 +400,7 @@ def test_compaction_of_one_side_is_no_difference(
     assert done.code == 0, done.err
     row = only_row(done)
     assert (row["result"], row["records"], row["compared_by"]) == ("equal", 3, "key")
+    assert row["digest_source"] == row["digest_target"]
 
 
 def test_a_key_that_was_written_after_the_pinned_end_is_no_difference(
@@ -424,7 +426,9 @@ def test_keys_that_differ_are_named(
     target.compact("t")
     done = verified(keyed, target)
     assert done.code == 8
-    assert only_row(done)["different"] == 3
+    row = only_row(done)
+    assert row["different"] == 3
+    assert row["digest_source"] != row["digest_target"]
     assert sorted(differences(done), key=str) == sorted(
         [
             (None, 6, "the target has a key that the source does not have", "source"),

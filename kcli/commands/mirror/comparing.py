@@ -96,8 +96,8 @@ COLUMNS = (
         values="string?",
         meaning="Fields that were not compared, and why.",
     ),
-    Column("digest_source", wide=True, meaning="Digest of the records; null where keys were compared."),
-    Column("digest_target", wide=True, meaning="Digest of the records; null where keys were compared."),
+    Column("digest_source", wide=True, meaning="Digest of what was compared."),
+    Column("digest_target", wide=True, meaning="Digest of what was compared."),
     Column("error", "prose"),
 )
 HEAD = (

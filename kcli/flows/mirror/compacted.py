@@ -9,11 +9,13 @@ time for another part of them.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from hashlib import blake2b
 from typing import NamedTuple
 
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import CorruptRecordsError, KcliError
+from kcli.core.kernels.shapes import DIGEST_SIZE
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.last_values import KeyDifference, LastValues, key_differences, live_keys
 from kcli.flows.mirror.offset_map import OffsetMap
@@ -100,7 +102,12 @@ class Compacted:
         made.target_records += live_keys(there.by_key)
         if not bucket.number:
             self._compare_keyless(made, here, there)
-        for one in self._standing(pair, list(key_differences(here.by_key, there.by_key))):
+        found = list(key_differences(here.by_key, there.by_key))
+        standing = self._standing(pair, found)
+        not_compared = {one.key for one in found} - {one.key for one in standing}
+        made.source_digest = _added(made.source_digest, here, not_compared)
+        made.target_digest = _added(made.target_digest, there, not_compared)
+        for one in standing:
             if not self._is_removed(made, one):
                 self._add(made, one)
         return list(_parts(bucket, there.buckets))
@@ -200,6 +207,15 @@ class Compacted:
         a = next(self._left.records(Extent(pair.source.tp, here, here + 1)), None)
         b = next(self._right.records(Extent(pair.target.tp, there, there + 1)), None)
         return "" if a is None or b is None or a.timestamp == b.timestamp else replaced(a, b)
+
+
+def _added(digest: str, values: LastValues, without: Collection[bytes]) -> str:
+    """A digest of keys and their last records (hexadecimal), with those of another bucket: a sum, of no order."""
+    number = int(digest or "0", 16)
+    for key, last in values.by_key.items():
+        if last.content is not None and key not in without:
+            number += int.from_bytes(blake2b(key + last.content, digest_size=DIGEST_SIZE).digest())
+    return f"{number % (1 << 8 * DIGEST_SIZE):0{2 * DIGEST_SIZE}x}"
 
 
 def _parts(bucket: Bucket, of: int) -> Iterator[Bucket]:

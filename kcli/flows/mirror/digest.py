@@ -51,6 +51,15 @@ class Surplus(NamedTuple):
     first: int
     last: int
     records: int
+    digest: bytes
+
+
+def folded(digest: str, surplus: Iterable[Surplus]) -> str:
+    """The digest of a partition (hexadecimal) with that of records that are in none of its chunks."""
+    found = blake2b(bytes.fromhex(digest), digest_size=DIGEST_SIZE)
+    for one in surplus:
+        found.update(one.digest)
+    return found.hexdigest()
 
 
 def plain_digester(*, timestamps: bool = True) -> Digester:
@@ -170,8 +179,8 @@ class AlignedDigest(PartitionDigest):
         for begin, end, number in self._cut(first, stop):
             if number is None:
                 self.surplus += (
-                    Surplus(at, last, count)
-                    for _, count, at, last in self._digester(batch, begin, end, NO_RECORDS, _ALL, _ALL)
+                    Surplus(at, last, count, piece)
+                    for piece, count, at, last in self._digester(batch, begin, end, NO_RECORDS, _ALL, _ALL)
                 )
                 continue
             if number != self._number:

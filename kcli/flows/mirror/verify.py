@@ -26,6 +26,7 @@ from kcli.flows.mirror.digest import (
     Digester,
     PartitionDigest,
     Surplus,
+    folded,
     plain_digester,
     row_digester,
     source_pieces,
@@ -491,9 +492,12 @@ class _Work:
         ]
         source = list(islice(self._left.digests(here, self._here, self._stop), count))
         told = tell_apart(beside, [digest for _, digest in source])
-        for offset in told.foreign:
-            if offset >= offsets.target_start:  # what was there before the copy began is not compared
-                made.add(Difference(None, offset, "the source has no such record", "source"))
+        # What was there before the copy began is not compared.
+        foreign = [offset for offset in told.foreign if offset >= offsets.target_start]
+        for offset in foreign:
+            made.add(Difference(None, offset, "the source has no such record", "source"))
+        if foreign:
+            made.target_digest = folded(made.target_digest, surplus)
         if len(offsets) and first < offsets.target_end:
             made.repeated += told.own
             return 0
@@ -505,6 +509,7 @@ class _Work:
         made.not_copied = max(0, sum(one.records for one in surplus) - reach)
         if not made.not_copied:
             return
+        made.source_digest = folded(made.source_digest, surplus)
         rest = Extent(made.pair.source.tp, surplus[0].first, made.pair.source.stop)
         first, _ = next(islice(self._left.digests(rest, self._here, self._stop), reach, None), (None, b""))
         made.add(Difference(first, None, "the target has no record for it", "target"), made.not_copied)

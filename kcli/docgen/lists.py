@@ -130,7 +130,7 @@ LISTS = {
         Listed(
             "MirrorReport",
             "What was copied.",
-            "mirror run, mirror verify",
+            "mirror run",
             (
                 Items("MirrorPartition", "A partition.", "commands.mirror.report:COLUMNS"),
                 Items(
@@ -148,6 +148,13 @@ LISTS = {
             Items("MirrorPlanItem", "A partition.", "commands.shared.copy_plan:COLUMNS"),
             kind="MirrorPlan",
             head="commands.shared.copy_plan:HEAD",
+        ),
+        _list(
+            "mirror verify, mirror run --verify-only",
+            "What was compared.",
+            Items("VerifiedPartition", "A partition.", "commands.mirror.comparing:COLUMNS"),
+            kind="MirrorVerification",
+            head="commands.mirror.comparing:HEAD",
         ),
         _list(
             "mirror status",

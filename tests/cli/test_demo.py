@@ -173,7 +173,7 @@ def test_a_copy_that_differs_ends_the_demo_after_the_digests(
     with pytest.raises(ProofError, match="step verify") as error:
         demo()
     assert error.value.exit_code == 8
-    assert "a record too many" in error.value.why
+    assert "the source has no such record" in error.value.why
     lines = capfd.readouterr().out.splitlines()
     source, copy = (line.split() for line in lines[-2:])
     assert (source[0], copy[0]) == ("source", "copy")

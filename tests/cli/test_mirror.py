@@ -20,8 +20,6 @@ CLUSTERS = ["--from", "127.0.0.1:1", "--to", "127.0.0.1:2"]
         ([*CLUSTERS, "-t", "t", "-b", "127.0.0.1:3"], "-b names a third cluster"),
         (["--from", "prod", "--to", "127.0.0.1:2", "-t", "t"], "there is no profile 'prod' (from --from)"),
         ([*CLUSTERS, "-t", "t", "--verify", "--verify-only"], "--verify with --verify-only"),
-        ([*CLUSTERS, "-t", "t", "--headers", "--verify"], "--verify with --headers"),
-        ([*CLUSTERS, "-t", "t", "--headers", "--verify-only"], "--verify with --headers"),
         ([*CLUSTERS, "-t", "t", "--verify", "--partitions", "by-key"], "--verify with --partitions by-key"),
         ([*CLUSTERS, "-t", "t", "--exactly-once", "--checkpoint", "f"], "--exactly-once with --checkpoint"),
         ([*CLUSTERS, "-t", "t", "--prune-acls"], "--prune-acls without --sync-acls"),

@@ -99,6 +99,14 @@ class PartitionLog:
         self.start_offset = min(self.start_offset, end)
         self.epochs = [entry for entry in self.epochs if entry[1] < end] or self.epochs[:1]
 
+    def replace(self, batches: list[RecordBatch]) -> None:
+        """Has these batches instead; the end stays where it is."""
+        end = self.end_offset
+        self._clear()
+        for batch in batches:
+            self._store(batch)
+        self.end_offset = end
+
     def delete_before(self, offset: int) -> None:
         """DeleteRecords: readers begin at ``offset``; batches wholly below it are gone."""
         self.start_offset = max(self.start_offset, offset)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from tests.batches import batch_of
 from tests.fake.inspection import LogView, view
 from tests.fake.producer_states import ProducerState
 from tests.fake.replica_admin import finish
@@ -112,12 +113,32 @@ class TopicControls:
         """Retention or DeleteRecords: the log starts at ``before``."""
         self._thread.call(lambda: self._place(topic, partition).log.delete_before(before))
 
-    def append(self, topic: str, partition: int, raw: bytes) -> int:
+    def compact(self, topic: str, partition: int = 0, *, tombstones: bool = True) -> None:
+        """What the log cleaner leaves: the last record of each key, and ``tombstones`` within delete.retention.ms. The
+        last batch stays: the active segment is not cleaned.
+        """
+
+        def compact() -> None:
+            log = self._place(topic, partition).log
+            last = {record.key: record.offset for batch in log.batches for record in batch.records()}
+            kept = [
+                [
+                    record
+                    for record in batch.records()
+                    if last[record.key] == record.offset and (tombstones or record.value is not None)
+                ]
+                for batch in log.batches[:-1]
+            ]
+            log.replace([*(batch_of(records) for records in kept if records), *log.batches[-1:]])
+
+        self._thread.call(compact)
+
+    def append(self, topic: str, partition: int, raw: bytes, *, append_time: int | None = None) -> int:
         """Stores a batch as if a producer had sent it, unchecked; its base offset."""
 
         def append() -> int:
             place = self._place(topic, partition)
-            stored = place.log.append(raw, place.leader_epoch)
+            stored = place.log.append(raw, place.leader_epoch, append_time)
             self._state.changed()
             return stored.base_offset
 

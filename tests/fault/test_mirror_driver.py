@@ -14,9 +14,10 @@ from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.plan import CopyPlan
 from kcli.flows.mirror.preflight import Login
-from kcli.flows.mirror.result import Result
+from kcli.flows.mirror.result import Result, mismatches
 from kcli.flows.mirror.run import Mirror
 from kcli.flows.mirror.settings import MirrorSettings
+from kcli.flows.mirror.verification import Verification
 from kcli.flows.stop import Stop
 from kcli.output.progress import Progress
 from kcli.output.talk import Talk
@@ -118,15 +119,16 @@ def test_the_proof_is_part_of_the_result(source: FakeCluster, target: FakeCluste
     assert copied(source, target).done
     target.append("t", 0, batch(b"of somebody else"))
     comparing = MirrorSettings(topics=("t",), job="j", verify_only=True)
-    with driver(source, target, comparing, Service()) as mirror, Stop() as stop:
-        assert mirror.prepare()
-        result = mirror.compare(stop)
-    (failure,) = result.failures()
-    assert (failure.exit_code, failure.why, result.done) == (
-        ExitCode.CHECK,
-        "the target has a record too many",
-        False,
-    )
+    sides = Side(source), Side(target)
+    with (
+        Verification(comparing, *sides, Service(), hooks=Hooks(), timeout=10.0) as verification,
+        Stop() as stop,
+    ):
+        assert verification.prepare()
+        (found,) = verification.compare(stop).comparisons
+    (failure,) = mismatches(found)
+    assert (failure.exit_code, failure.why) == (ExitCode.CHECK, "the source has no such record")
+    assert not found.equal
 
 
 def test_topics_with_records_of_somebody_else_are_in_the_plan(

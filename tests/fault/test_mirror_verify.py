@@ -74,9 +74,9 @@ def test_only_the_named_offsets_are_compared(source: FakeCluster, target: FakeCl
     [
         (lambda v: [*v[:50], b"other", *v[51:]], Difference(50, 50, "different value")),
         (lambda v: v[:50] + v[51:], Difference(50, 50, "different value")),
-        (lambda v: v[:99], Difference(99, None, "the target has no record for it")),
-        (lambda v: [*v, b"more"], Difference(None, 100, "the target has a record too many")),
-        (lambda v: v[:64], Difference(64, None, "the target has no record for it")),
+        (lambda v: v[:99], Difference(99, None, "the target has no record for it", "target")),
+        (lambda v: [*v, b"more"], Difference(None, 100, "the target has a record too many", "source")),
+        (lambda v: v[:64], Difference(64, None, "the target has no record for it", "target")),
     ],
     ids=["changed", "missing", "last missing", "one too many", "whole chunks missing"],
 )
@@ -112,4 +112,4 @@ def test_an_empty_extent_is_equal_to_an_empty_one_only(source: FakeCluster, targ
     (equal,) = compared(source, target, whole(0))
     (other,) = compared(source, target, whole(0, 1))
     assert equal.equal
-    assert other.difference == Difference(None, 0, "the target has a record too many")
+    assert other.difference == Difference(None, 0, "the target has a record too many", "source")

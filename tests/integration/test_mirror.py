@@ -261,15 +261,12 @@ def test_a_damaged_copy_is_not_equal_and_the_first_difference_is_named(kafka: Ka
     write(target, topic, [{"value": b"not of the source"}])
     rows, text = mirror(kafka, target, *arguments, "--verify-only", code=8)
     assert f"{topic}-0 of the source and {topic}-0 of the target differ from target offset 105 on" in text
-    assert "the target has a record too many" in text
+    assert "the source has no such record" in text
     assert rows[0]["digest_source"] != rows[0]["digest_target"]
 
     write(kafka, topic, numbered(5))
     _, text = mirror(kafka, target, *arguments, "--verify", code=8)
-    assert (
-        f"{topic}-0 of the source and {topic}-0 of the target differ from source offset 105, target offset 105 on"
-        in text
-    )
+    assert f"{topic}-0 of the source and {topic}-0 of the target differ from target offset 105 on" in text
 
 
 def test_a_copy_by_others_is_compared_without_a_job(kafka: Kafka, target: Kafka) -> None:

@@ -9,6 +9,7 @@ from kcli.flows.mirror.preflight import Login
 from kcli.flows.mirror.run import Mirror
 from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.mirror.store import saved_jobs
+from kcli.flows.mirror.verification import Verification
 from kcli.flows.mirror.verify import Comparison
 from kcli.output.progress import counted
 
@@ -71,9 +72,11 @@ def show_mirror(stage: Stage) -> None:
 def show_verify(stage: Stage) -> Comparison | None:
     """Compares all of both topics; None after a stop."""
     _command(stage, "--verify-only")
-    with _mirror(stage, MirrorSettings(topics=(TOPIC,), renames=(_RENAME,), verify_only=True)) as mirror:
-        mirror.prepare()
-        (found,) = mirror.compare(stage.stop).comparisons
+    inv, settings = stage.inv, MirrorSettings(topics=(TOPIC,), renames=(_RENAME,), verify_only=True)
+    shown = _Shown(inv)
+    with Verification(settings, stage, stage, shown, hooks=inv.hooks, timeout=inv.timeout) as verification:
+        verification.prepare()
+        (found,) = verification.compare(stage.stop).comparisons
     if stage.stop:
         return None
     if found.error is not None:

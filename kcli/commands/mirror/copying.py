@@ -1,4 +1,4 @@
-"""What ``kcli mirror run`` and ``verify`` do with two clusters: run the driver, show it, and report."""
+"""What ``kcli mirror run`` does with two clusters: run the driver, show it, and report."""
 
 from kcli.commands.mirror.report import report
 from kcli.commands.shared.context import Invocation
@@ -9,16 +9,15 @@ from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.stop import Stop
 
 
-def copy_or_compare(inv: Invocation, source: str, target: str, settings: MirrorSettings) -> int:
-    """Runs the mirror, or compares what it has copied (``verify_only``); returns the exit status."""
+def copy_topics(inv: Invocation, source: str, target: str, settings: MirrorSettings) -> int:
+    """Runs the mirror; returns the exit status."""
     here = Side(inv, "--from", source, changes=False)
-    there = Side(inv, "--to", target, changes=not settings.verify_only)
+    there = Side(inv, "--to", target, changes=True)
     shown = CopyShown(inv, names_of(here, there))
     with Mirror(settings, here, there, shown, hooks=inv.hooks, timeout=inv.timeout) as mirror:
         if not mirror.prepare():
             return shown.end()
-        if not settings.verify_only:
-            mirror.create()
+        mirror.create()
         with Stop() as stop:
-            result = mirror.compare(stop) if settings.verify_only else mirror.copy(stop)
+            result = mirror.copy(stop)
         return report(inv, result, stop)

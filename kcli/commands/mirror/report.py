@@ -9,7 +9,7 @@ from kcli.commands.shared.row_output import print_rows
 from kcli.flows.mirror.acl_plan import COLUMNS as ACLS
 from kcli.flows.mirror.group_offsets import GroupsAccount, SyncedOffset
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.result import NotSyncedError, Result, not_synced
+from kcli.flows.mirror.result import NotSyncedError, Result, not_synced, unread
 from kcli.flows.mirror.verify import Comparison
 from kcli.flows.stop import Stop
 from kcli.output.envelope import item_of
@@ -120,12 +120,16 @@ def report(inv: Invocation, result: Result, stop: Stop) -> int:
     """Prints the rows and the summary; returns the exit status."""
     compared = {one.pair.source.tp: one for one in result.comparisons}
     rows = (_row(copy, result.ends.get(copy.source, -1), compared.get(copy.source)) for copy in result.copies)
+    for part in unread(result.comparisons):
+        inv.lacks(part, later=True)
     cluster, totals = result.survey.source_cluster, _totals(result)
     groups = [_group_row(one) for one in result.synced.offsets]
     not_set = _lack_groups(inv, result.synced)
     head = {**totals, "groups": [item_of(GROUP_COLUMNS, row) for row in groups]} if groups else totals
     print_rows(inv, "MirrorReport", COLUMNS, rows, cluster, item="MirrorPartition", head=head)
     _print_groups(inv, groups, cluster)
+    for topic, why in {(one.pair.source.tp.topic, one.ignored) for one in result.comparisons if one.ignored}:
+        inv.talk.warn(f"topic {topic}: timestamps are not compared: {why}")
     inv.talk.note(_summary(result))
     if stop and result.seconds:
         inv.talk.note("stopped; the same command continues from here")
@@ -201,6 +205,8 @@ def _summary(result: Result) -> str:
         parts.append(
             f"{equal} of {counted(len(result.comparisons), 'partition')} equal, {counted(total, 'record')} compared"
         )
+        if repeated := sum(one.repeated for one in result.comparisons):
+            parts.append(f"{repeated:,} stored twice by the mirror")
     if result.synced.offsets:
         parts.append(result.synced.text)
     return ", ".join(parts) or "nothing was copied"

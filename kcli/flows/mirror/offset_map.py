@@ -8,7 +8,7 @@ one changes, so a checkpoint writes a few hundred bytes however long the map is.
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kcli.core.errors import CorruptRecordsError, DataLossError
@@ -23,6 +23,16 @@ class Run(NamedTuple):
     source: int
     target: int
     length: int
+
+
+class Piece(NamedTuple):
+    """Target offsets from ``first`` up to, not including, ``stop``. ``number``: they hold the copies of source offsets
+    from ``number`` times the size asked for on; None: they are in no run, so no record of them was confirmed.
+    """
+
+    first: int
+    stop: int
+    number: int | None
 
 
 class Unknown(NamedTuple):
@@ -111,6 +121,69 @@ class OffsetMap:
         if index >= 0 and offset < self._source[index] + self._length[index]:
             return self._target[index] + offset - self._source[index]
         return self._target[index + 1] if index + 1 < len(self) else self.target_end
+
+    def source_of(self, target: int) -> int | None:
+        """The source offset whose copy is at the ``target`` offset; None where no run has it."""
+        index = bisect_right(self._target, target) - 1
+        if index < 0 or target >= self._target[index] + self._length[index]:
+            return None
+        return self._source[index] + target - self._target[index]
+
+    def copy_of(self, source: int) -> int | None:
+        """The target offset of the copy of the record at the ``source`` offset; None where no run has it."""
+        index = bisect_right(self._source, source) - 1
+        if index < 0 or source >= self._source[index] + self._length[index]:
+            return None
+        return self._target[index] + source - self._source[index]
+
+    def source_before(self, target: int) -> int:
+        """The source offset after that of the last record which was copied to before the ``target`` offset."""
+        index = bisect_right(self._target, target - 1) - 1
+        if index < 0:
+            return self.start
+        return self._source[index] + min(self._length[index], target - self._target[index])
+
+    def source_from(self, target: int) -> int:
+        """The source offset of the first record copied to the ``target`` offset or a later one; the position without."""
+        index = bisect_right(self._target, target) - 1
+        if index >= 0 and target < self._target[index] + self._length[index]:
+            return self._source[index] + target - self._target[index]
+        return self._source[index + 1] if index + 1 < len(self) else self.position
+
+    def copied(self, first: int, stop: int) -> int:
+        """How many records at source offsets from ``first`` up to, not including, ``stop`` were copied."""
+        count, index = 0, max(0, bisect_right(self._source, first) - 1)
+        while index < len(self) and self._source[index] < stop:
+            source = self._source[index]
+            count += max(0, min(source + self._length[index], stop) - max(source, first))
+            index += 1
+        return count
+
+    def pieces(self, first: int, stop: int, size: int) -> Iterator[Piece]:
+        """The target offsets from ``first`` up to, not including, ``stop``, cut where the source offsets of the copies
+        pass a multiple of ``size``, and between the runs. A run that follows another without a gap is joined to it.
+        """
+        index = max(0, bisect_right(self._target, first) - 1)
+        at, piece = first, Piece(first, first, None)
+        while at < stop:
+            while index < len(self) and self._target[index] + self._length[index] <= at:
+                index += 1
+            begin = self._target[index] if index < len(self) else stop
+            if at < begin:
+                found = Piece(at, min(begin, stop), None)
+            else:
+                source = self._source[index] + at - begin
+                left = min(begin + self._length[index], stop) - at
+                found = Piece(at, at + min(left, size - source % size), source // size)
+            at = found.stop
+            if found.number == piece.number and piece.first < piece.stop:
+                piece = piece._replace(stop=at)
+                continue
+            if piece.first < piece.stop:
+                yield piece
+            piece = found
+        if piece.first < piece.stop:
+            yield piece
 
     def runs(self) -> Iterable[Run]:
         """All runs, in order."""

@@ -31,3 +31,15 @@ def was_on(row: Row, cluster: str) -> bool:
         name == NAME and value is not None and value.startswith(prefix)
         for name, value in decode_headers(block, 0, len(block))
     )
+
+
+def without_origin(row: Row, cluster: str) -> Row:
+    """The row without the header that ``with_origin`` added for this cluster: the last one, if it is that."""
+    key, value, block, timestamp = row
+    if NAME.encode() not in block:
+        return row
+    headers = decode_headers(block, 0, len(block))
+    name, origin = headers[-1]
+    if name != NAME or origin is None or not origin.startswith(f"{cluster}/".encode()):
+        return row
+    return key, value, encode_headers(headers[:-1]), timestamp

@@ -112,7 +112,7 @@ class Planner:
             jobs,
             headers=self._settings.headers,
         )
-        if self._settings.checkpoint is None and not self._settings.verify_only:
+        if self._settings.checkpoint is None:
             found.findings.denied.extend(denied_on_state(self._target))
         return self._planned(found, saved, self._spans(source_partitions(found), saved))
 

@@ -4,16 +4,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.account.outcomes import GOOD, Outcome
+from kcli.account.survey import Missing
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import group_shown
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.acl_plan import AclAccount
+from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.group_offsets import GroupsAccount, SyncedOffset
 from kcli.flows.mirror.partition_copy import Gap, PartitionCopy
 from kcli.flows.mirror.routes import is_pattern
 from kcli.flows.mirror.survey import Survey
 from kcli.flows.mirror.verify import Comparison
+from kcli.output.progress import counted
 
 _MOST_NAMED = 3
 
@@ -68,8 +71,7 @@ class Result(NamedTuple):
                 yield copy.error
             yield from map(_gap, copy.gaps)
         for one in self.comparisons:
-            if not one.equal:
-                yield _mismatch(one)
+            yield from mismatches(one)
 
 
 class NotSynced(NamedTuple):
@@ -122,22 +124,65 @@ def _gap(gap: Gap) -> KcliError:
     )
 
 
-def _mismatch(one: Comparison) -> KcliError:
-    """Of a comparison that is not equal."""
-    if one.error is not None:
-        return one.error
+def unread(comparisons: Iterable[Comparison]) -> list[Missing]:
+    """The partitions that could not be read now, and may be later: their leader is away, or a transaction is open."""
+    return [
+        Missing.of(one.error, str(one.pair.source.tp))
+        for one in comparisons
+        if one.error is not None and may_pass(one.error)
+    ]
+
+
+def mismatches(one: Comparison, *, to_end: bool = False) -> Iterator[KcliError]:
+    """Why a comparison is no proof; nothing for what ``unread`` has. ``to_end``: all of the source had to be copied."""
     source, target = one.pair.source.tp, one.pair.target.tp
-    if one.difference is None:
-        return MismatchError(
+    if one.error is not None:
+        if not may_pass(one.error):
+            yield one.error
+        return
+    if one.difference is None and not one.finished:
+        yield MismatchError(
             f"{source} of the source and {target} of the target were not compared to their end",
             why="the comparison was stopped, or one side could not be read",
             do="run it again with --verify-only",
         )
-    here, there = one.difference.source_offset, one.difference.target_offset
+        return
+    if one.deleted:
+        yield MismatchError(
+            f"{target} of the target lacks {counted(one.deleted, 'record')} that were copied to it",
+            why=f"the target's retention deleted them; the source still has them, before offset {one.pair.source.start}"
+            if not one.by_key
+            else "the target's retention deleted them; the source still has them",
+            do="set retention.ms and retention.bytes of the target as on the source; what was deleted stays a difference",
+        )
+    if one.difference is not None:
+        yield _difference(one)
+    if to_end and one.held_source:
+        stable = one.pair.source_end if one.pair.offsets is not None else one.pair.source.stop
+        yield MismatchError(
+            f"{source} of the source: {counted(one.held_source, 'offset')} from {stable} on were not compared",
+            why="an open transaction holds them back: they were not copied either",
+            do="`kcli txn list` finds the transaction",
+        )
+
+
+def _difference(one: Comparison) -> KcliError:
+    source, target, first = one.pair.source.tp, one.pair.target.tp, one.difference
+    assert first is not None
+    here, there = first.source_offset, first.target_offset
     at = f"source offset {here}" if here is not None else f"target offset {there}"
     both = f", target offset {there}" if here is not None and there is not None else ""
+    differ = f" differ from {at}{both} on" if here is not None or there is not None else " differ"
+    count = "" if one.counted and one.different == 1 else f"; {_how_many(one)}"
     return MismatchError(
-        f"{source} of the source and {target} of the target differ from {at}{both} on",
-        why=one.difference.what,
+        f"{source} of the source and {target} of the target{differ}",
+        why=f"{first.what}{count}",
         do="find out what else writes to the target; `kcli consume TOPIC -p N --offset SPEC` shows both records",
     )
+
+
+def _how_many(one: Comparison) -> str:
+    unit = ("key", "keys") if one.by_key else ("record", "records")
+    if one.counted:
+        return f"{counted(one.different, *unit)} differ{'s' if one.different == 1 else ''}"
+    return f"at least {counted(one.different, *unit)} differ{'s' if one.different == 1 else ''}"

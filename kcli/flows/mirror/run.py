@@ -3,7 +3,7 @@ thread of its caller; the producer has one of its own.
 
 The steps 1 and 2 of ``driver`` are here the plan with what earlier runs have saved, and the topics that the target lacks,
 with that of the state. Step 3, ``copy``: one attempt, and after a fence another one, until everything is copied or a stop
-is requested; then the proof and the groups. (``compare`` is the proof alone.)
+is requested; then the proof and the groups.
 
 An attempt has a producer of its own, and an order that no step may leave:
 
@@ -48,7 +48,7 @@ from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
 from kcli.flows.mirror.planning import Plan, Planner
 from kcli.flows.mirror.progress import MirrorProgress
-from kcli.flows.mirror.proof import compare_copies
+from kcli.flows.mirror.proof import Clusters, Proof, compacted_topics, compare_copies, view_of
 from kcli.flows.mirror.result import Result, not_synced
 from kcli.flows.mirror.routes import STATE_TOPIC
 from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
@@ -213,7 +213,7 @@ class Mirror(Driver):
         """What is saved, without waiting for a transaction of this job that a kill left open: it ends when the copy
         initializes its transactional id, and then the state is read again.
         """
-        if self._settings.exactly_once and not self._settings.verify_only:
+        if self._settings.exactly_once:
             found = self._saved(wait=False)
             if found is not None:
                 return found
@@ -277,27 +277,22 @@ class Mirror(Driver):
         acls = None if self._acls is None else self._acls.account
         return Result(self._name, self._plan.found, copies, comparisons, synced, seconds, ends, acls)
 
-    def compare(self, stop: Stop) -> Result:
-        """The proof alone: what the job has copied, or all of both topics where there is no such job."""
-        comparisons = self._compare(stop, whole=self._plan.saved is None)
-        return Result(self._name, self._plan.found, self._plan.copies, comparisons, NOTHING_SYNCED, 0.0, {})
-
-    def _compare(self, stop: Stop, *, whole: bool = False) -> list[Comparison]:
-        span = self._settings.span
-        if self._settings.timestamps == "ms":
+    def _compare(self, stop: Stop) -> list[Comparison]:
+        settings, found = self._settings, self._plan.found
+        if settings.timestamps == "ms":
             self._observer.note("timestamps are not compared: the copy has them in ms")
         return compare_copies(
             self._observer,
-            self._source,
-            self._target,
-            self._reader,
+            Clusters(self._source, self._target, self._source_admin, self._target_admin, self._reader),
             self._plan.copies,
+            Proof(
+                limited=settings.span is not None and settings.span.stop is not None,
+                view=view_of(found, headers=settings.headers),
+                timestamps=settings.timestamps == "keep",
+            ),
+            compacted_topics(found),
             stop,
             self._timeout,
-            whole=whole,
-            to_end=self._settings.verify_only,
-            limited=span is not None and span.stop is not None,
-            timestamps=self._settings.timestamps == "keep",
         )
 
     def sync_groups(self) -> GroupsAccount:

@@ -68,7 +68,7 @@ class MirrorSettings:
     @property
     def bounded(self) -> bool:
         """Whether it ends by itself: with what was there at its start."""
-        return self.until_caught_up or self.verify or self.verify_only
+        return self.until_caught_up or self.verify
 
 
 class Cluster(Protocol):

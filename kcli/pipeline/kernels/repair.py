@@ -14,6 +14,7 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import ProducerRecord, Record
+from kcli.flows.mirror.last_values import key_differences
 from kcli.flows.mirror.verify import Difference
 from kcli.pipeline.job import TaskContext
 from kcli.pipeline.kernels.compare import (
@@ -24,7 +25,6 @@ from kcli.pipeline.kernels.compare import (
     read_last,
     reading,
 )
-from kcli.pipeline.last_values import key_differences
 from kcli.pipeline.plan import Slice
 
 _PATIENCE = 120.0  # seconds until all records are acknowledged

@@ -1,12 +1,22 @@
 """Digests of partitions: equal for equal records however they are batched, different for any difference."""
 
 import random
+from collections.abc import Callable, Iterable
 
 import pytest
 
+from kcli.core.kernels.active import decode_headers, encode_headers
+from kcli.core.kernels.shapes import Row
 from kcli.core.types import Header, Record
 from kcli.flows.mirror import digest as module
-from kcli.flows.mirror.digest import PartitionDigest
+from kcli.flows.mirror.digest import (
+    AlignedDigest,
+    PartitionDigest,
+    plain_digester,
+    row_digester,
+    source_pieces,
+)
+from kcli.flows.mirror.offset_map import OffsetMap, Piece
 from tests.batches import batch_of, run_of
 
 NAMES: list[Header] = [("a", b"1"), ("a", None), ("", b""), ("b", b"\xff")]
@@ -31,7 +41,7 @@ def records(rng: random.Random, count: int, start: int = 0) -> list[Record]:
 
 def digest_of(given: list[Record], rng: random.Random, **how: bool) -> PartitionDigest:
     """The digest of these records, in batches of any size, some of them joined."""
-    made, at = PartitionDigest(**how), 0
+    made, at = PartitionDigest(plain_digester(**how)), 0
     while at < len(given):
         some = given[at : at + rng.randrange(1, 40)]
         batch = run_of(some) if len(some) > 1 and rng.random() < 0.3 else batch_of(some)
@@ -124,3 +134,59 @@ def test_the_boundary_between_key_and_value_matters() -> None:
         for key, value in ((b"ab", b"c"), (b"a", b"bc"))
     )
     assert digest_of([one], rng).hexdigest != digest_of([two], rng).hexdigest
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_record_that_the_target_lacks_or_has_beside_the_map_changes_one_chunk(seed: int) -> None:
+    """Chunks are those of the source's offsets: what is behind the lost record is not moved."""
+    rng = random.Random(seed)
+    given = records(rng, 300)
+    offsets = OffsetMap(0, 1_000)
+    offsets.append(0, 1_000, 100)
+    offsets.append(100, 1_107, 200)
+    copies = [one._replace(offset=one.offset + (1_000 if one.offset < 100 else 1_007)) for one in given]
+    beside = [one._replace(offset=1_100 + at) for at, one in enumerate(given[100:107])]
+    lost = rng.randrange(300)
+    stored = [*copies[:100], *beside, *copies[100:]]
+    stored = [one for one in stored if one.offset != copies[lost].offset]
+    here = digest_by(source_pieces(300), given, rng)
+    there = digest_by(lambda first, stop: offsets.pieces(first, stop, 64), stored, rng)
+    assert [chunk.number for chunk in here.chunks] == [0, 1, 2, 3, 4]
+    differing = [a.number for a, b in zip(here.chunks, there.chunks, strict=True) if a.digest != b.digest]
+    assert differing == [lost // 64]
+    assert sum(one.records for one in there.surplus) == 7
+    assert (there.surplus[0].first, there.surplus[-1].last) == (1_100, 1_106)
+
+
+def digest_by(
+    cut: Callable[[int, int], Iterable[Piece]], given: list[Record], rng: random.Random
+) -> AlignedDigest:
+    made, at = AlignedDigest(cut), 0
+    while at < len(given):
+        batch = batch_of(given[at : at + rng.randrange(1, 40)])
+        made.update(batch, batch.base_offset, batch.next_offset)
+        at += batch.count
+    made.finish()
+    return made
+
+
+def test_rows_that_were_changed_have_digests_of_their_own_kind() -> None:
+    rng = random.Random(1)
+    given = records(rng, 100)
+    with_header = [one._replace(headers=(*one.headers, ("x", b"1"))) for one in given]
+
+    def strip(row: Row) -> Row:
+        headers = [*decode_headers(row[2], 0, len(row[2]))][:-1]
+        return row[0], row[1], encode_headers(headers), row[3]
+
+    one, two = PartitionDigest(row_digester(lambda row: row)), PartitionDigest(row_digester(strip))
+    for side, some in ((one, given), (two, with_header)):
+        for first in range(0, 100, 30):
+            batch = batch_of(some[first : first + 30])
+            side.update(batch, batch.base_offset, batch.next_offset)
+        side.finish()
+    assert one.hexdigest == two.hexdigest
+    assert [(chunk.first, chunk.last, chunk.records) for chunk in one.chunks] == [(0, 63, 64), (64, 99, 36)]
+    dropped = PartitionDigest(row_digester(lambda row: None if row[1] is None else row))
+    dropped.update(batch_of(given), 0, 100)
+    assert dropped.records == sum(one.value is not None for one in given)

@@ -1,6 +1,7 @@
 """The offset map against a list of all copied records."""
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -91,3 +92,34 @@ def test_only_the_last_segment_changes() -> None:
 def test_a_damaged_segment_is_refused(data: bytes) -> None:
     with pytest.raises(CorruptRecordsError, match="segment of an offset map"):
         OffsetMap(0, 0).load([data])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_both_directions_lead_to_the_same_records(seed: int) -> None:
+    made, pairs = copied(random.Random(seed), 40)
+    sources, targets = dict(pairs), {target: source for source, target in pairs}
+    for target in range(made.target_start - 1, made.target_end + 2):
+        assert made.source_of(target) == targets.get(target)
+        before = [source for source, other in pairs if other < target]
+        assert made.source_before(target) == (before[-1] + 1 if before else made.start)
+        following = [source for source, other in pairs if other >= target]
+        assert made.source_from(target) == (following[0] if following else made.position)
+    for source in range(made.start, made.position + 1):
+        assert made.copy_of(source) == sources.get(source)
+        assert made.copied(made.start, source) == sum(one < source for one in sources)
+        assert made.copied(source, made.position) == sum(one >= source for one in sources)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_pieces_are_cut_where_the_copies_pass_a_multiple_and_where_there_are_none(seed: int) -> None:
+    rng = random.Random(seed)
+    made, pairs = copied(rng, 40)
+    targets = {target: source for source, target in pairs}
+    first = rng.randrange(made.target_start - 3, made.target_end)
+    stop = rng.randrange(first, made.target_end + 5)
+    found = list(made.pieces(first, stop, 16))
+    numbers = {at: one.number for one in found for at in range(one.first, one.stop)}
+    assert list(numbers) == list(range(first, stop))
+    for at, number in numbers.items():
+        assert number == (targets[at] // 16 if at in targets else None)
+    assert all(a.number != b.number for a, b in pairwise(found))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import KcliError, PartlyFailedError
+from kcli.flows.mirror.acl_plan import COLUMNS as ACLS
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.result import Result
 from kcli.flows.mirror.sync_groups import FAILED, LIVE, SET, UNKNOWN, Translated
@@ -51,6 +52,21 @@ HEAD = (
     Column("seconds", values="amount", meaning="How long it took."),
     *COLUMNS[8:11],  # batches
     Column("gaps", values="count", meaning="How many gaps."),
+    Column(
+        "acls",
+        values="objects",
+        inner=(
+            *ACLS,
+            Column(
+                "status",
+                values=("done", "unchanged", "refused", "failed", "unknown"),
+                meaning="What became of it; unknown: the result could not be seen.",
+            ),
+            Column("note"),
+        ),
+        sometimes=True,
+        meaning="With --sync-acls: the ACLs of the target, and those of the source that could not be carried over.",
+    ),
 )
 
 
@@ -65,13 +81,15 @@ def report(inv: Invocation, result: Result, stop: Stop) -> int:
         inv.talk.note("stopped; the same command continues from here")
     for error in result.failures():
         inv.failed(error)
+    for error in result.acls.errors if result.acls is not None else ():
+        inv.failed(error, partly=True)
     _report_groups(inv, result.synced)
     return inv.finish(done=result.done, also=[stop.exit_code])
 
 
 def _totals(result: Result) -> dict[str, object]:
     copies = result.copies
-    return {
+    totals: dict[str, object] = {
         "target_cluster": result.survey.target_cluster,
         "job": result.job,
         "records": sum(copy.records for copy in copies),
@@ -82,6 +100,9 @@ def _totals(result: Result) -> dict[str, object]:
         "dropped_control_batches": sum(copy.control_batches for copy in copies),
         "gaps": sum(len(copy.gaps) for copy in copies),
     }
+    if result.acls is not None:
+        totals["acls"] = [row.values for row in result.acls.rows]
+    return totals
 
 
 def _row(copy: PartitionCopy, end: int, compared: Comparison | None) -> dict[str, object]:

@@ -51,6 +51,10 @@ def _changes(params: Mapping[str, Any]) -> bool:
             "with the offsets of a group",
         ),
         (
+            "kcli mirror --from a:9092 --to b:9092 -t orders --sync-acls --map-principal User:bob=User:dr-bob",
+            "with its ACLs",
+        ),
+        (
             "kcli mirror --from a:9092 --to b:9092 -t '*' --sync-configs effective --dry-run",
             "which settings differ, and would be written",
         ),
@@ -86,6 +90,27 @@ def _changes(params: Mapping[str, Any]) -> bool:
         help="also commit the group's offsets on the target, translated; repeatable",
     ),
     *config_options(),
+)
+@options(
+    "Permissions",
+    click.option(
+        "--sync-acls",
+        is_flag=True,
+        help="also create the ACLs of the topics, and of the groups, on the target; what lets others write waits for the "
+        "promotion",
+    ),
+    click.option(
+        "--map-principal",
+        "principals",
+        multiple=True,
+        metavar="A=B",
+        help=r"the ACLs of principal A are for B on the target; '^REGEX=NAME' maps by a pattern; repeatable",
+    ),
+    click.option(
+        "--prune-acls",
+        is_flag=True,
+        help="delete the ACLs of the topics, and of the groups, that the source does not have; asks",
+    ),
 )
 @options(
     "When to end, and proof",
@@ -166,9 +191,26 @@ def _check(settings: MirrorSettings) -> None:
     for group in settings.groups:
         if note := own_group_note(group):
             raise usage(f"kcli mirror run: --sync-groups {group}", why=f"it is {note}", do="leave it out")
+    _check_acls(settings)
     if settings.exactly_once and settings.checkpoint:
         raise usage(
             "kcli mirror run: --exactly-once with --checkpoint",
             why="the position has to be in the same transaction as the records, on the target",
             do="leave --checkpoint out",
+        )
+
+
+def _check_acls(settings: MirrorSettings) -> None:
+    for option, given in (("--map-principal", settings.principals), ("--prune-acls", settings.prune_acls)):
+        if given and not settings.sync_acls:
+            raise usage(
+                f"kcli mirror run: {option} without --sync-acls",
+                why="no ACLs are synced",
+                do="add --sync-acls",
+            )
+    if settings.sync_acls and settings.verify_only:
+        raise usage(
+            "kcli mirror run: --sync-acls with --verify-only",
+            why="it compares, and changes nothing",
+            do="leave one of them out",
         )

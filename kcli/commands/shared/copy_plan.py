@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kcli.account.outcomes import Outcome
-from kcli.commands.shared.confirm import confirm, show_plan
+from kcli.commands.shared.confirm import ask, confirm, show_plan
 from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.sides import Side
 from kcli.core.errors import KcliError
+from kcli.flows.mirror.acl_plan import COLUMNS as ACLS
 from kcli.flows.mirror.plan import CopyPlan
 from kcli.flows.mirror.preflight import HIDDEN, Denied, Finding, Login
 from kcli.flows.mirror.topic_configs import BATCH_BYTES, CLEANUP, TIMESTAMPS, Difference
@@ -38,6 +39,17 @@ COLUMNS = (
 HEAD = (
     Column("target_cluster", meaning="Id of the target."),
     Column("job", values="string", meaning="Name of the job."),
+    Column(
+        "acls",
+        values="objects",
+        inner=(
+            *ACLS,
+            Column("status", values=("planned", "unchanged", "refused"), meaning="What would become of it."),
+            Column("note"),
+        ),
+        sometimes=True,
+        meaning="With --sync-acls: the ACLs of the target, and those of the source that cannot be carried over.",
+    ),
     Column(
         "differences",
         values="objects",
@@ -99,10 +111,16 @@ class CopyShown(Shown):
             Login(names.source_option, names.source.user), Login(names.target_option, names.target.user)
         )
         filled = plan.filled
+        deletion = plan.acls.question if plan.acls is not None else None
+        for warning in plan.acls.warnings if plan.acls is not None else ():
+            inv.talk.warn(warning)
         if refusal is None and filled:
             verb = "Copy to" if plan.title is None else "Import into"
-            question = f"{verb} {', '.join(filled)}, which has records already?"
+            also = f" {deletion.sentence}" if deletion is not None else ""
+            question = f"{verb} {', '.join(filled)}, which has records already?{also}"
             confirm(inv, text, question, name=filled[0], among=filled)
+        elif refusal is None and deletion is not None:
+            ask(inv, deletion._replace(plan=text))
         else:
             show_plan(inv, text)
         if inv.dry_run and plan.title is None:
@@ -117,12 +135,14 @@ class CopyShown(Shown):
         if inv.out.kind in (*DOCUMENTS, "csv", "tsv"):
             warnings = [*inv.talk.warnings, *(one.what for one in found.findings.warnings)]
             warnings += [found.unknown] if found.unknown else []
-            head = {
+            head: dict[str, object] = {
                 "target_cluster": found.target_cluster,
                 "job": plan.job,
                 "differences": [_difference(one) for one in found.findings.differences],
                 "not_carried_over": [] if plan.compares else [*plan.not_carried_over, *_settings_left(plan)],
             }
+            if plan.acls is not None:
+                head["acls"] = [row.values for row in plan.acls.rows]
             with list_rows(
                 inv.out,
                 "MirrorPlan",
@@ -142,6 +162,8 @@ class CopyShown(Shown):
             elif one.error not in errors:  # partitions of a topic may share one
                 errors.append(one.error)
                 inv.failed(one.error)
+        for error in plan.acls.errors if plan.acls is not None and refusal is None else ():
+            inv.failed(error, partly=True)
 
     def end(self) -> int:
         """The exit status of a dry run: that of the run itself, as far as it is known before."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kcli.core.errors import AuthError, KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.acl_plan import AclPlan
 from kcli.flows.mirror.job import Ends
 from kcli.flows.mirror.preflight import ConflictError, Login, grant_commands
 from kcli.flows.mirror.survey import Survey
@@ -45,7 +46,8 @@ class CopyPlan(NamedTuple):
 
     ``own``: the topics that the job copies already, from source to target; ``items``: the partitions. ``unfit``: the
     target cannot be written by a producer of this kind. ``compares``: nothing is copied. ``title``: what is copied, if it
-    is no mirror; ``remarks``: further lines of the plan. ``carries``: keys of ``_BESIDE_RECORDS`` that are copied, too.
+    is no mirror; ``remarks``: further lines of the plan. ``carries``: keys of ``_BESIDE_RECORDS`` that are copied, too;
+    ``acls``: what becomes of ACLs, None where they are not synced.
     """
 
     job: str
@@ -58,6 +60,7 @@ class CopyPlan(NamedTuple):
     compares: bool = False
     title: str | None = None
     remarks: Sequence[str] = ()
+    acls: AclPlan | None = None
     carries: Collection[str] = ()
 
     @property

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.acl_plan import AclAccount
 from kcli.flows.mirror.partition_copy import Gap, PartitionCopy
 from kcli.flows.mirror.survey import Survey
 from kcli.flows.mirror.sync_groups import Translated
@@ -25,7 +26,9 @@ class GapsError(KcliError):
 
 
 class Result(NamedTuple):
-    """What a run did. ``seconds``: of the copy. ``ends``: of the source's partitions, where they are known."""
+    """What a run did. ``seconds``: of the copy. ``ends``: of the source's partitions, where they are known. ``acls``:
+    None where they are not synced.
+    """
 
     job: str
     survey: Survey
@@ -34,6 +37,7 @@ class Result(NamedTuple):
     synced: Sequence[Translated]
     seconds: float
     ends: Mapping[TopicPartition, int]
+    acls: AclAccount | None = None
 
     @property
     def done(self) -> bool:

@@ -29,9 +29,11 @@ from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError, ProducerFencedError, TransactionUnknownError, UnsupportedError
 from kcli.core.hooks import Hooks
-from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, ProducerOptions
+from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.acl_changes import AclSync
+from kcli.flows.mirror.acl_plan import AclPlan
 from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.driver import Driver
@@ -48,6 +50,7 @@ from kcli.flows.mirror.routes import STATE_TOPIC
 from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
 from kcli.flows.mirror.state import JobState, SavedJob, StateRecord, job_record, load_jobs
 from kcli.flows.mirror.store import FileStore, Progress, TopicStore, read_file_records, saved_jobs
+from kcli.flows.mirror.sync_acls import parse_principal_rule
 from kcli.flows.mirror.sync_groups import Translated
 from kcli.flows.mirror.targets import (
     create_state_topic,
@@ -89,6 +92,7 @@ class Mirror(Driver):
         self._file_records: list[StateRecord] = []  # of the checkpoint file, as it was read last
         self._task_admins: tuple[Admin, Admin] | None = None
         self._discovery: Discovery | None = None
+        self._acls = self._acl_sync() if settings.sync_acls else None
         self._configs: FollowedConfigs | None = None
         self._consumer: Consumer
         self._planner: Planner
@@ -114,6 +118,7 @@ class Mirror(Driver):
         unable = None if settings.verify_only else unfit(self._target_admin, self._producer_options())
         if not (settings.verify_only or findings.denied or findings.conflicts or unable):
             plan.fail(refused_targets(self._target_admin, findings, plan.targets))
+        acls = None if self._acls is None else self._planned_acls(self._acls)
         return CopyPlan(
             self._name,
             plan.found,
@@ -126,8 +131,36 @@ class Mirror(Driver):
             settings.exactly_once,
             unfit=unable,
             compares=settings.verify_only,
-            carries=["groups"] if settings.groups else [],
+            remarks=() if acls is None else acls.lines(),
+            acls=acls,
+            carries=[*(["groups"] if settings.groups else []), *(["acls"] if acls else [])],
         )
+
+    def _acl_sync(self) -> AclSync:
+        """The user of the target's options is the mirror's own there; with TLS alone, it is not known."""
+        settings, user = self._settings, self._target.options(ClientOptions).sasl_username
+        return AclSync(
+            [parse_principal_rule(text) for text in settings.principals],
+            lambda: settings.groups,
+            prunes=settings.prune_acls,
+            own={f"User:{user}"} if user else (),
+        )
+
+    def _planned_acls(self, acls: AclSync) -> AclPlan:
+        """Of the topics that are copied; missing permissions are among those of the plan."""
+        bounded = any(copy.stop is not None for copy in self._plan.copies)
+        found = acls.plan(
+            self._source_admin,
+            self._target_admin,
+            self._planner.selection,
+            self._routes(),
+            follows=not bounded,
+        )
+        self._plan.found.findings.denied.extend(found.denied)
+        return found
+
+    def _routes(self) -> dict[str, str]:
+        return {one.source.topic: one.target.topic for one in self._plan.copies if one.error is None}
 
     def _saved_before_plan(self) -> SavedJob | None:
         """What is saved, without waiting for a transaction of this job that a kill left open: it ends when the copy
@@ -149,11 +182,13 @@ class Mirror(Driver):
     # --- 2: what the target lacks --------------------------------------------------------------------
 
     def create(self) -> None:
-        """Creates the topics that the target lacks; one that it refuses is not copied."""
+        """Creates the topics that the target lacks, and then their ACLs; a topic that it refuses is not copied."""
         plan = self._plan
         plan.fail(made_targets(self._target_admin, plan.found.findings, plan.targets))
         if self._settings.checkpoint is None:
             create_state_topic(self._target_admin, self._plan.found.brokers)
+        if self._acls is not None:
+            self._acls.act(self._target_admin, self._observer)
 
     # --- 3: the copy and its proof -------------------------------------------------------------------
 
@@ -186,7 +221,8 @@ class Mirror(Driver):
             comparisons = self._compare(stop) if settings.verify and not stop else []
             synced = self._sync_groups(copies) if settings.groups else []
         ends = {copy.source: self._source_end(copy.source) for copy in copies}
-        return Result(self._name, self._plan.found, copies, comparisons, synced, seconds, ends)
+        acls = None if self._acls is None else self._acls.account
+        return Result(self._name, self._plan.found, copies, comparisons, synced, seconds, ends, acls)
 
     def compare(self, stop: Stop) -> Result:
         """The proof alone: what the job has copied, or all of both topics where there is no such job."""
@@ -353,13 +389,23 @@ class Mirror(Driver):
             copy.add(copies)
 
         look = discovery_task(observer, self._discovery, producer, saving, add, by_key=settings.by_key)
+
+        def look_around() -> None:
+            """ACLs of a new topic are there before its first record."""
+            look()
+            self._sync_acls(source, target)
+
         interval = min(_TASK_INTERVAL, self._consumer.options.metadata_max_age_ms / 1000)
-        tasks = [Periodic(interval, look), Periodic(interval, configs_task(observer, self._configs))]
+        tasks = [Periodic(interval, look_around), Periodic(interval, configs_task(observer, self._configs))]
         if settings.groups:
             tasks.append(
                 Periodic(interval, sync_task(observer, source, target, settings.groups, plan.copies))
             )
         return tasks
+
+    def _sync_acls(self, source: Admin, target: Admin) -> None:
+        if self._acls is not None:
+            self._acls.again(source, target, self._planner.selection, self._routes(), self._observer)
 
     # --- recovery after a fence ----------------------------------------------------------------------
 

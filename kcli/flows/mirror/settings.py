@@ -35,7 +35,8 @@ STEADY = Pace()
 class MirrorSettings:
     """What is copied, how, and when it ends; in the words of ``kcli mirror``.
 
-    ``topics`` are selectors, ``renames`` rules of ``--map-topic``, ``groups`` those whose offsets are translated.
+    ``topics`` are selectors, ``renames`` rules of ``--map-topic``, ``groups`` those whose offsets are translated,
+    ``principals`` the rules of ``--map-principal``.
     ``span``: where a new job begins, and may end. ``job``: its name, None for the default one. ``checkpoint``: a file
     that keeps the position, None for the topic of the target. ``configs``: keys and values of ``--config``.
     """
@@ -48,6 +49,9 @@ class MirrorSettings:
     pace: Pace = STEADY
     headers: bool = False
     groups: tuple[str, ...] = ()
+    sync_acls: bool = False
+    prune_acls: bool = False
+    principals: tuple[str, ...] = ()
     until_caught_up: bool = False
     verify: bool = False
     verify_only: bool = False

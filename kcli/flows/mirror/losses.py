@@ -41,8 +41,8 @@ Found = Mapping[TopicPartition, OffsetInfo | KcliError]
 
 class _Bounds(NamedTuple):
     """What the target does with the records of a topic: it deletes those that are older than ``expired``, which the
-    source keeps, and refuses times before ``early`` and from ``late`` on (ms since the epoch). ``size``: how many bytes of a
-    partition it keeps, where the source keeps more. None where there is no such limit.
+    source keeps, and refuses times before ``early`` and from ``late`` on (ms since the epoch). ``size``: how many bytes
+    of a partition it keeps, where the source keeps more. None where there is no such limit.
     """
 
     expired: int | None

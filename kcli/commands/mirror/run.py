@@ -19,7 +19,7 @@ from kcli.commands.shared.two_clusters import (
     topics_option,
 )
 from kcli.commands.shared.usage import usage
-from kcli.core.names import own_group_note
+from kcli.flows.mirror.group_selection import group_selectors
 from kcli.flows.mirror.settings import MirrorSettings, Pace
 
 
@@ -33,7 +33,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
     changes=_changes,
     exits={
         5: "records were removed before they were copied, a batch is damaged, or a topic was created anew",
-        6: "a partition has ended with an error, or there are gaps (--on-gap record)",
+        6: "a partition has ended with an error, there are gaps (--on-gap record), or an offset of a group is not set",
         8: "the clusters differ: --verify, --verify-only",
     },
     reads=("KCLI_IMPL",),
@@ -86,8 +86,15 @@ def _changes(params: Mapping[str, Any]) -> bool:
         "--sync-groups",
         "groups",
         multiple=True,
-        metavar="GROUP",
-        help="also commit the group's offsets on the target, translated; repeatable",
+        metavar="GROUP|GLOB|^REGEX",
+        help="also commit the offsets of these groups on the target, translated; repeatable",
+    ),
+    click.option(
+        "--exclude-groups",
+        "groups_excluded",
+        multiple=True,
+        metavar="GROUP|GLOB|^REGEX",
+        help="groups that a pattern of --sync-groups does not select; repeatable",
     ),
     *config_options(),
 )
@@ -188,9 +195,13 @@ def _check(settings: MirrorSettings) -> None:
             why="the records of the copy have one header more than those of the source",
             do="leave one of them out",
         )
-    for group in settings.groups:
-        if note := own_group_note(group):
-            raise usage(f"kcli mirror run: --sync-groups {group}", why=f"it is {note}", do="leave it out")
+    if settings.groups_excluded and not settings.groups:
+        raise usage(
+            "kcli mirror run: --exclude-groups without --sync-groups",
+            why="there is nothing to leave them out of",
+            do="add --sync-groups, or leave it out",
+        )
+    group_selectors(settings.groups, settings.groups_excluded)  # which refuses what is no pattern
     _check_acls(settings)
     if settings.exactly_once and settings.checkpoint:
         raise usage(

@@ -106,7 +106,8 @@ class CopyShown(Shown):
         """Shows the plan and asks where necessary; False for a dry run. Raises ``plan.refusal``."""
         inv, names = self._inv, self._names
         lines = _lines(names, plan, further=bool(inv.talk.verbose))
-        text = "\n".join([*lines, *plan.remarks])
+        acls = plan.acls.lines() if plan.acls is not None else ()
+        text = "\n".join([*lines, *plan.remarks, *acls])
         refusal = plan.refusal(
             Login(names.source_option, names.source.user), Login(names.target_option, names.target.user)
         )

@@ -12,8 +12,10 @@ between would allow what neither cluster allows:
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
 
-from kcli.account.change import planned
+from kcli.account.change import ChangedError, planned
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.acls import (
     AclBinding,
@@ -45,6 +47,7 @@ from kcli.flows.mirror.sync_acls import (
     carried,
     covering_prefixes,
     denies_writing,
+    mapped_principal,
     stale,
     unused_rules,
     whole_prefixes,
@@ -81,7 +84,8 @@ class SyncedAcls(AclCreation):
         answers = super().apply(admin, denials) if denials else {}
         lacking = {key for key, error in answers.items() if error is not None}
         if lacking:  # a response may have been lost, and the ACL be there
-            lacking -= existing(admin, lacking)
+            with suppress(KcliError):
+                lacking -= existing(admin, lacking)
         self._unsafe |= {key.principal for key in lacking}
         allowing = [item for item in todo if item.key.permission != AclPermission.DENY]
         blocked = {item.key for item in allowing if _is_exposed(item.key, self._unsafe)}
@@ -123,6 +127,15 @@ class PrunedAcls(AclDeletion):
         return answers | {key: _still_needed(key) for key in kept}
 
 
+class _Looked(NamedTuple):
+    """The ACLs of the source, and what became of those of the target; ``unsafe``: see ``SyncedAcls``."""
+
+    acls: set[AclBinding]
+    groups: Collection[str]
+    items: Sequence[AclItem]
+    unsafe: Collection[str]
+
+
 class AclSync:
     """The ACLs of one run. ``groups``: those of the job now. ``prunes``: whether the plan deletes what the source does
     not have. ``own``: the principals that are known to be the mirror's on the target.
@@ -142,11 +155,10 @@ class AclSync:
         self._own = own
         self._topics: dict[str, str] = {}
         self._rows: dict[tuple[AclBinding, bool], AclRow] = {}
-        self._wanted: frozenset[AclBinding] = frozenset()
+        self._created: frozenset[AclBinding] = frozenset()  # or there already, when it was looked last
         self._said: set[str] = set()
-        self._creation = SyncedAcls((), ())
         self._deletion = PrunedAcls(())
-        self._items: tuple[Sequence[AclItem], Sequence[AclItem]] = ((), ())
+        self._deletions: Sequence[AclItem] = ()
         self._follows = False
         self._failure: KcliError | None = None
 
@@ -181,37 +193,48 @@ class AclSync:
             return AclPlan((), None, denied, ())
         scope = self._scope(source, target, selection, groups, [*here, *there] if self._prunes else here)
         found = carried(here, scope, self._rules)
-        self._wanted = found.now | found.later
-        self._creation = _creation(found)
+        creation = self._creation(found)
+        created = creation.decide(target)
         old = stale(there, here, scope, self._rules, self._own) if self._prunes else []
         self._deletion = PrunedAcls(old)
-        items = (self._creation.decide(target), self._deletion.decide(target) if old else [])
-        self._items = items
-        self._keep(items[0], CREATE)
-        self._keep(items[1], DELETE)
+        self._deletions = deleted = self._deletion.decide(target) if old else []
+        self._keep(created, CREATE)
+        self._keep(deleted, DELETE)
         self._hold(found, there)
-        changes = planned([*items[0], *items[1]])
-        refused = any(item.outcome is Outcome.REFUSED for item in (*items[0], *items[1]))
+        changes = planned([*created, *deleted])
+        refused = any(item.outcome is Outcome.REFUSED for item in (*created, *deleted))
         if refused or (follows and not changes and denied_on_cluster(target, "ALTER", "creating ACLs")):
             denied.append(_lacks("ALTER", of_source=False))
-        questions = self._deletion.questions(items[1]) if planned(items[1]) else ()
-        warnings = [*self._warned(found, there), *self._unused([*here], scope)]
-        warnings += self._creation.warnings(items[0])
-        warnings += self._deletion.warnings(items[1])
+        questions = self._deletion.questions(deleted) if planned(deleted) else ()
+        warnings = [*self._warned(found, there), *self._unused(here, scope)]
+        warnings += [*creation.warnings(created), *self._deletion.warnings(deleted)]
         return AclPlan(self.account.rows, next(iter(questions), None), denied, warnings)
 
-    def act(self, target: Admin, observer: Observer) -> None:
-        """Makes what was planned, as far as it is still so; what failed is in the ``account``."""
-        created, deleted = self._items
-        if planned(created):
-            created = self._creation.act(target, self._creation.decided_again(target, created))
-        if planned(deleted):
-            self._deletion.lacking = self._creation.unsafe
-            deleted = self._pruned(target, deleted, observer)
-        for change, items, act in ((self._creation, created, CREATE), (self._deletion, deleted, DELETE)):
-            self._keep(items, act)
-            if done := sum(item.outcome is Outcome.DONE for item in items):
-                observer.note(f"{change.done} {counted(done, 'ACL')} of the target, read back")
+    def act(
+        self,
+        source: Admin,
+        target: Admin,
+        selection: Selection,
+        topics: Mapping[str, str],
+        observer: Observer,
+    ) -> None:
+        """Creates what the target lacks by now, and deletes what the plan has, where that is still so; what failed is in
+        the ``account``. The plan may be old: somebody has answered a question, or another instance has copied since.
+        """
+        for key, row in [*self._rows.items()]:
+            if row.act != HOLD and row.outcome is not Outcome.DONE:
+                del self._rows[key]
+        looked = self._look(source, target, selection, topics)
+        deleted, self._deletions = self._deletions, ()
+        if todo := {item.key for item in planned(deleted)}:
+            scope = self._scope(source, target, selection, looked.groups, [*looked.acls, *todo])
+            left = stale(todo, looked.acls, scope, self._rules, self._own)
+            self._deletion.lacking = looked.unsafe
+            deleted = self._pruned(target, [_moved(item, left) for item in deleted], observer)
+        self._keep(deleted, DELETE)
+        for done, items in (("created", looked.items), ("deleted", deleted)):
+            if count := sum(item.outcome is Outcome.DONE for item in items):
+                observer.note(f"{done} {counted(count, 'ACL')} of the target, read back")
             if self._follows:  # else they are reported in a moment
                 self._complain(items, observer)
 
@@ -242,8 +265,8 @@ class AclSync:
     ) -> None:
         """Creates what the target lacks by now; one line for each change. What the source has no more is only said."""
         try:
-            self._look(source, target, selection, topics, observer)
-            self._failure = None
+            before = self._created
+            looked = self._look(source, target, selection, topics)
         except KcliError as error:
             text = f"syncing ACLs failed: {error}"
             if may_pass(error):
@@ -251,45 +274,37 @@ class AclSync:
                 return
             self._failure = error
             self._say(text, observer)
+            return
+        self._failure = None
+        for item in looked.items:
+            if item.outcome is Outcome.DONE:
+                observer.note(f"ACL {item.key} was created on the target")
+        self._complain(looked.items, observer)
+        remedy = "" if self._prunes else ": --prune-acls deletes such ACLs at a start, after a plan"
+        for binding in in_order(before - self._created):
+            what = "stays on the target, and the source has nothing any more that calls for it"
+            observer.warn(f"ACL {binding} {what}{remedy}")
 
-    def _look(
-        self,
-        source: Admin,
-        target: Admin,
-        selection: Selection,
-        topics: Mapping[str, str],
-        observer: Observer,
-    ) -> None:
+    def _look(self, source: Admin, target: Admin, selection: Selection, topics: Mapping[str, str]) -> _Looked:
+        """Reads the source, and creates what the target lacks."""
         self._topics.update(topics)
         groups = self._groups()
         here = _all(source, groups)
         found = carried(here, self._scope(source, target, selection, groups, here), self._rules)
-        change = _creation(found)
+        change = self._creation(found)
         items: Sequence[AclItem] = change.decide(target)
         if planned(items):
             items = change.act(target, items)
-        for item in items:
-            if item.outcome is Outcome.DONE:
-                observer.note(f"ACL {item.key} was created on the target")
-        self._complain(items, observer)
-        earlier = {
-            key for (key, deleted), row in self._rows.items() if row.outcome is Outcome.DONE and not deleted
-        }
-        self._keep(
-            [one for one in items if one.outcome is not Outcome.UNCHANGED or one.key not in earlier], CREATE
-        )
-        self._hold(found, ())
-        wanted = found.now | found.later
-        for binding in in_order(self._wanted - wanted):
-            observer.warn(
-                f"ACL {binding} stays on the target, and the source has nothing any more that calls for it"
-                + (
-                    ""
-                    if self._prunes
-                    else ": --prune-acls deletes such ACLs at the start of a mirror, after a plan"
-                )
-            )
-        self._wanted = wanted
+        done = {key for (key, _), row in self._rows.items() if row.outcome is Outcome.DONE}
+        self._keep([i for i in items if i.outcome is not Outcome.UNCHANGED or i.key not in done], CREATE)
+        self._hold(found)
+        self._created = found.now
+        return _Looked(here, groups, items, change.unsafe)
+
+    def _creation(self, found: Carried) -> SyncedAcls:
+        """What is not known may deny, too."""
+        unsafe = [one.principal for one in found.unknown if one.permission != AclPermission.ALLOW]
+        return SyncedAcls(found.now, {mapped_principal(name, self._rules) for name in unsafe})
 
     # --- the account ---------------------------------------------------------------------------------
 
@@ -318,13 +333,18 @@ class AclSync:
             if item.error is not None:
                 self._say(f"ACL {item.key} of the target: {item.error}", observer)
 
-    def _hold(self, found: Carried, there: Collection[AclBinding]) -> None:
+    def _hold(self, found: Carried, there: Collection[AclBinding] = ()) -> None:
+        """What is not created. ``there``: the ACLs of the target, when the plan is made."""
+        old = {key: row for key, row in self._rows.items() if row.act == HOLD}
+        for key in old:
+            del self._rows[key]
         for binding in found.later:
             note = "the target has it already" if binding in there else HELD
-            self._rows.setdefault((binding, False), AclRow(binding, HOLD, Outcome.UNCHANGED, note=note))
+            row = old.get((binding, False), AclRow(binding, HOLD, Outcome.UNCHANGED, note=note))
+            self._rows[binding, False] = row
         for binding in found.unknown:
             row = AclRow(binding, CREATE, Outcome.REFUSED, _unknown(binding))
-            self._rows.setdefault((binding, False), row)
+            self._rows[binding, False] = row
 
     def _warned(self, found: Carried, there: Collection[AclBinding]) -> Iterator[str]:
         for binding in in_order(found.later.intersection(there)):
@@ -347,11 +367,11 @@ class AclSync:
             observer.warn(text)
 
 
-def _creation(found: Carried) -> SyncedAcls:
-    """What is not known may deny, too."""
-    return SyncedAcls(
-        found.now, {one.principal for one in found.unknown if one.permission != AclPermission.ALLOW}
-    )
+def _moved(item: AclItem, left: Collection[AclBinding]) -> AclItem:
+    """Refused if the source has it by now (``left``: what it does not have)."""
+    if item.outcome is not Outcome.PLANNED or item.key in left:
+        return item
+    return item._replace(outcome=Outcome.REFUSED, error=ChangedError(f"ACL {item.key}"))
 
 
 def _all(admin: Admin, groups: Collection[str]) -> set[AclBinding]:

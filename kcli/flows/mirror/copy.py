@@ -518,5 +518,9 @@ class Copy:
 
 
 def _share_of(producer: Producer, partitions: int) -> int:
-    """How many bytes of a partition may be unconfirmed: together half of the producer's memory."""
-    return max(_LEAST_UNCONFIRMED, producer.options.buffer_memory // (2 * max(partitions, 1)))
+    """How many bytes of a partition may be unconfirmed: together three quarters of the producer's memory.
+
+    With four partitions that are the five batches of 1 MB that may be in flight, and one to follow: a target that is far
+    away is never without.
+    """
+    return max(_LEAST_UNCONFIRMED, producer.options.buffer_memory * 3 // (4 * max(partitions, 1)))

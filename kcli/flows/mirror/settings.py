@@ -35,8 +35,9 @@ STEADY = Pace()
 class MirrorSettings:
     """What is copied, how, and when it ends; in the words of ``kcli mirror``.
 
-    ``topics`` are selectors, ``renames`` rules of ``--map-topic``, ``groups`` those whose offsets are translated,
-    ``principals`` the rules of ``--map-principal``.
+    ``topics`` are selectors, ``renames`` rules of ``--map-topic``, ``groups`` selectors of those whose offsets
+    are translated, ``groups_excluded`` what patterns among them do not select, ``principals`` the rules of
+    ``--map-principal``.
     ``span``: where a new job begins, and may end. ``job``: its name, None for the default one. ``checkpoint``: a file
     that keeps the position, None for the topic of the target. ``configs``: keys and values of ``--config``.
     """
@@ -52,6 +53,7 @@ class MirrorSettings:
     sync_acls: bool = False
     prune_acls: bool = False
     principals: tuple[str, ...] = ()
+    groups_excluded: tuple[str, ...] = ()
     until_caught_up: bool = False
     verify: bool = False
     verify_only: bool = False

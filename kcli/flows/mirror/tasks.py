@@ -2,18 +2,20 @@
 configurations, and syncs groups.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from kcli.core.admin.admin import Admin
+from kcli.account.outcomes import Outcome
 from kcli.core.errors import KcliError
+from kcli.core.names import group_shown
 from kcli.core.producer.producer import Producer
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.followed_configs import FollowedConfigs
+from kcli.flows.mirror.group_offsets import GroupsAccount
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.settings import Observer
 from kcli.flows.mirror.store import Progress
-from kcli.flows.mirror.sync_groups import SET, Mapped, Translated, sync_groups
+from kcli.output.progress import counted
 
 _METADATA_PATIENCE = 30.0  # seconds until the producer knows partitions that were added
 
@@ -82,26 +84,24 @@ def configs_task(observer: Observer, configs: FollowedConfigs) -> Callable[[], N
     return look
 
 
-def sync_task(
-    observer: Observer, source: Admin, target: Admin, groups: Sequence[str], copies: Iterable[PartitionCopy]
-) -> Callable[[], None]:
-    """Commits the groups' offsets on the target as far as it is copied; the report at the end has the details."""
+def sync_task(observer: Observer, sync: Callable[[], GroupsAccount]) -> Callable[[], None]:
+    """Commits the groups' offsets on the target as far as it is copied; the report at the end has the details.
 
-    def sync() -> None:
-        try:
-            rows, _ = sync_copies(source, target, groups, copies)
-        except KcliError as error:
-            observer.detail(f"syncing groups failed: {error}")
-            return
-        done = sum(row.status == SET for row in rows)
-        observer.detail(f"{done} of {len(rows)} committed offsets set on the target")
+    What is refused or fails is said when that is new: what is not copied yet is a matter of the next time.
+    """
+    said: set[str] = set()
 
-    return sync
+    def look() -> None:
+        nonlocal said
+        account = sync()
+        observer.detail(account.text)
+        bad = {one.group: one for one in account.offsets if one.status in (Outcome.REFUSED, Outcome.FAILED)}
+        if new := [one for group, one in bad.items() if group not in said]:
+            also = f" (and {counted(len(new) - 1, 'more group')})" if len(new) > 1 else ""
+            observer.note(f"group {group_shown(new[0].group)}{also} is not synced: {new[0].verdict.why}")
+        for part in account.missing:
+            if part.what not in said:
+                observer.note(f"groups may be left out: {part.error}")
+        said = {*bad, *(part.what for part in account.missing)}
 
-
-def sync_copies(
-    source: Admin, target: Admin, groups: Sequence[str], copies: Iterable[PartitionCopy]
-) -> tuple[list[Translated], dict[str, KcliError]]:
-    """``sync_groups`` with the offset maps of these copies."""
-    maps = {copy.source: Mapped(copy.target, copy.offsets, copy.topic_ids.target) for copy in copies}
-    return sync_groups(source, target, groups, maps)
+    return look

@@ -148,6 +148,28 @@ def test_a_job_that_continues_warns_and_goes_on(source: FakeCluster, target: Fak
     assert "nothing to copy: everything was copied before" in done.err
 
 
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_more_bytes_than_the_target_keeps_are_not_copied_into_their_deletion(
+    source: FakeCluster, target: FakeCluster, more: tuple[str, ...]
+) -> None:
+    target.settings.broker_configs |= FOR_EVER | {"log.retention.bytes": "9000", "log.segment.bytes": "1000"}
+    for _ in range(12):
+        source.append("t", 0, batch(b"x" * 1_000))
+    source.append("t", 1, batch(b"x" * 1_000))
+    done = mirrored(source, target, *more)
+    assert done.code == 7, done
+    (error,) = done.errors
+    assert error["why"] == (
+        "the target would delete the oldest records of 1 partition soon after they are copied: it keeps 9.0 kB of each, "
+        "the source all (retention.bytes=9000)"
+    )
+    assert "--config retention.bytes=9000 accepts" in error["do"]
+    assert not changed(target)
+    assert mirrored(source, target, *more, "--offset", "0:5").code == 0, "that many are kept"
+    for way_out in (("--sync-configs", "effective"), ("--config", "retention.bytes=9000")):
+        assert mirrored(source, target, *more, *way_out, "--yes", "--job", way_out[1]).code == 0
+
+
 def test_the_same_retention_on_both_sides_asks_for_no_times(source: FakeCluster, target: FakeCluster) -> None:
     target.settings.broker_configs |= FOR_EVER
     source.append("t", 0, batch(b"1", timestamp=MONTH_OLD))

@@ -165,7 +165,11 @@ def mirror(
             )
         if stop:
             inv.talk.note("stopped; the same command continues from here")
-        elif report.totals["records"] and not report.failures and (span, since, until) == (None, None, None):
+        elif (
+            report.totals["records"]
+            and not report.failures
+            and (span, since, until, timestamps) == (None, None, None, "keep")
+        ):
             words = ["kcli", "pipeline", "verify", "--from", here.named, "--to", there.named]
             for option, values in (("-t", topics), ("--map-topic", renames)):
                 words += [word for value in values for word in (option, value)]

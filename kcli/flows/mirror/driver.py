@@ -22,9 +22,9 @@ from kcli.core.options import ClientOptions
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.job import default_name
 from kcli.flows.mirror.loops import jobs_that_write
+from kcli.flows.mirror.losses import check_losses
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.plan import CopyPlan
-from kcli.flows.mirror.record_times import check_record_times
 from kcli.flows.mirror.routes import parse_rename
 from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
 from kcli.flows.mirror.state import JobState
@@ -79,7 +79,7 @@ class Driver:
         self._name = settings.job or default_name(source_id, settings.topics, settings.renames)
         plan = self._planned(source_id)
         if not plan.compares:
-            check_record_times(
+            check_losses(
                 self._source_admin,
                 plan,
                 self._selection.configs,

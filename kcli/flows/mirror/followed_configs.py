@@ -13,6 +13,9 @@ from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.survey import Survey, configs_of
 from kcli.flows.mirror.topic_configs import ConfigSync, Values, followed_changes
 
+_AT_ONCE = 100
+"""Topics of a look: all settings of one are 33 values, and nothing is copied meanwhile."""
+
 
 class ConfigsLook(NamedTuple):
     """What a look found: lines about what was ``made`` on the target, what was ``left`` there, as the mode says, and
@@ -26,7 +29,9 @@ class ConfigsLook(NamedTuple):
 
 
 class FollowedConfigs:
-    """``topics``: what is copied now, from source to target; those that are new are followed from their first look on."""
+    """``topics``: what is copied now, from source to target; those that are new are followed from their first look on.
+    Many topics are looked at in turn.
+    """
 
     def __init__(
         self,
@@ -40,6 +45,7 @@ class FollowedConfigs:
         self._target = target
         self._sync = sync
         self._topics = topics
+        self._next = 0
         self._replicas = {  # of each partition of the target
             source: found.targets[target].replicas
             if target in found.targets
@@ -53,7 +59,7 @@ class FollowedConfigs:
     def look(self) -> ConfigsLook:
         """What has changed since the last call. Raises errors that concern all topics."""
         found = ConfigsLook([], [], [], [])
-        topics = self._topics()
+        topics = self._in_turn()
         described = self._source.describe_topic_configs(list(topics)) if topics else {}
         now = {name: configs_of(one) for name, one in described.items() if not isinstance(one, KcliError)}
         changed = [name for name, values in now.items() if self._known.setdefault(name, values) != values]
@@ -67,6 +73,13 @@ class FollowedConfigs:
             if not changes or self._follow(name, topics[name], changes, found):
                 self._known[name] = now[name]
         return found
+
+    def _in_turn(self) -> dict[str, str]:
+        """The topics of this look."""
+        topics = sorted(self._topics().items())
+        start = self._next if self._next < len(topics) else 0
+        self._next = start + _AT_ONCE
+        return dict(topics[start : self._next])
 
     def _follow(
         self, source: str, target: str, changes: Mapping[str, str | None], found: ConfigsLook

@@ -22,6 +22,7 @@ from kcli.flows.mirror.topic_configs import (
     Difference,
     Values,
     differences,
+    number,
     policies,
     written_to_existing,
     written_to_new,
@@ -262,8 +263,8 @@ def _conflicts(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: 
                 f"set cleanup.policy={','.join(sorted(here))} on topic {route.target}",
             )
         )
-    largest, limit = _number(source, BATCH_BYTES), _number(target, BATCH_BYTES)
-    if largest is not None and limit is not None and limit < largest:
+    largest, limit = (number(one.configs, BATCH_BYTES, -1) for one in (source, target))
+    if largest >= 0 and 0 <= limit < largest:
         found.append(
             Finding(
                 route,
@@ -296,8 +297,3 @@ def _is_old_format(version: str) -> bool:
     """Whether ``version``, such as ``0.10.2-IV0``, is one before magic 2."""
     numbers = version.partition("-")[0].split(".")[:2]
     return len(numbers) == 2 and all(map(str.isdigit, numbers)) and [*map(int, numbers)] < [0, 11]
-
-
-def _number(topic: TopicFacts, key: str) -> int | None:
-    value = topic.configs.get(key, "")
-    return int(value) if value.isdigit() else None

@@ -163,7 +163,7 @@ def _effective(source: Values, target: Values, replicas: int) -> dict[str, str]:
         here, there = _value(source, key), target.get(key)
         if key == TIMESTAMPS or here is None or there is None or _same(there, here):
             continue
-        if (key == IN_SYNC and _number(here, 0) > replicas) or (
+        if (key == IN_SYNC and _parsed(here, 0) > replicas) or (
             key in _LIMITS and limit(source, key) <= limit(target, key)
         ):
             continue
@@ -212,14 +212,19 @@ def kept(values: Values, key: str) -> float:
     """
     if "delete" not in policies(values):
         return math.inf
-    number = _number(values.get(key, ""), -1)
-    return math.inf if number < 0 or number >= _NEVER else number
+    most = number(values, key, -1)
+    return math.inf if most < 0 or most >= _NEVER else most
 
 
 def limit(values: Values, key: str) -> float:
     """How far a timestamp may be from the time of the broker (``AHEAD``, ``BEHIND``), in ms."""
-    number = _number(_value(values, key) or "", _NEVER)
-    return math.inf if number >= _NEVER else number
+    most = _parsed(_value(values, key), _NEVER)
+    return math.inf if most >= _NEVER else most
+
+
+def number(values: Values, key: str, unknown: int) -> int:
+    """The value of a key, ``unknown`` where it is none or no number."""
+    return _parsed(values.get(key), unknown)
 
 
 def time_text(ms: float) -> str:
@@ -252,7 +257,7 @@ def _policy(source: Values, target: Values) -> Effect:
 
 
 def _largest(source: Values, target: Values) -> Effect:
-    here, there = (_number(one.get(BATCH_BYTES, ""), 0) for one in (source, target))
+    here, there = (number(one, BATCH_BYTES, 0) for one in (source, target))
     if there < here:
         return "the target refuses batches that the source accepts", True
     return "the target accepts larger batches than the source", False
@@ -282,7 +287,7 @@ def _compression(_source: Values, target: Values) -> Effect:
 
 def _in_words(key: str, text: str, show: Callable[[float], str]) -> Callable[[Values, Values], Effect]:
     def effect(source: Values, target: Values) -> Effect:
-        here, there = (_number(one[key], -1) for one in (source, target))
+        here, there = (number(one, key, -1) for one in (source, target))
         if min(here, there) < 0:  # a value that the target will refuse
             return None
         return text.format(
@@ -338,5 +343,5 @@ def _same(one: str | None, two: str | None) -> bool:
     )
 
 
-def _number(value: str, unknown: int) -> int:
-    return int(value) if value.removeprefix("-").isdecimal() else unknown
+def _parsed(value: str | None, unknown: int) -> int:
+    return int(value) if value is not None and value.removeprefix("-").isdecimal() else unknown

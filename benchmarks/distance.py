@@ -80,7 +80,13 @@ class Contender:
             for proxy in self.far:
                 proxy.delay = delay / 1_000
             try:
-                self.costs.setdefault((delay, whole), []).append(measure(run))
+                cost = measure(run)
+                self.costs.setdefault((delay, whole), []).append(cost)
+                what = f"{MEGABYTES} MB" if whole else "one record"
+                print(
+                    f"{self.name}, {delay} ms, {what}: {cost.wall:.2f} s, {cost.resident_mb:.0f} MB",
+                    flush=True,
+                )
             finally:
                 for proxy in self.far:
                     proxy.delay = 0.0

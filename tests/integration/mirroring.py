@@ -271,7 +271,7 @@ COMPACTED = {
     "min.compaction.lag.ms": "0",
     "max.compaction.lag.ms": "100",
 }
-_FROZEN = {"min.cleanable.dirty.ratio": "1.0", "max.compaction.lag.ms": str(2**63 - 1)}
+FROZEN = {"min.cleanable.dirty.ratio": "1.0", "max.compaction.lag.ms": str(2**63 - 1)}
 _KEYS = 60
 
 
@@ -306,7 +306,7 @@ def wait_until_compacted(kafka: Kafka, topic: str) -> dict[int, list[Content]]:
     while not all(_has_holes(raw_batches(kafka, topic, partition)) for partition in partitions):
         assert time.monotonic() < end, f"{topic} was not compacted"
         time.sleep(0.5)
-    _set_configs(kafka, topic, _FROZEN)
+    _set_configs(kafka, topic, FROZEN)
     before = judged(kafka, topic)
     while True:  # a cleaner that has begun before may still end
         time.sleep(1)

@@ -1,5 +1,6 @@
 """``kcli mirror`` between real clusters, judged by confluent-kafka: records and batches of every shape."""
 
+import json
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 from tests.integration.mirroring import (
     CODECS,
     COMPACTED,
+    FROZEN,
     WRITER_PARTITIONS,
     Place,
     check_equal,
@@ -25,7 +27,7 @@ from tests.integration.mirroring import (
     write_to_be_compacted,
 )
 from tests.kafka import QUICK_JVM, Kafka, sandboxed, version_of
-from tests.run import kcli_process
+from tests.run import kcli_process, ok
 
 MODES = pytest.mark.parametrize("mode", [(), ("--exactly-once",)], ids=["at least once", "exactly once"])
 
@@ -192,6 +194,36 @@ def test_batches_with_holes_are_encoded_again(kafka: Kafka, target: Kafka) -> No
             )  # fewer than have holes: neighbours without compression are joined
             for batch in raw_batches(target, copy, partition):
                 assert batch.count == batch.last_offset_delta + 1
+
+
+def test_a_topic_that_only_one_side_has_compacted_is_equal_by_key(kafka: Kafka, target: Kafka) -> None:
+    topic = kafka.topic("by-key", partitions=2, config=COMPACTED)
+    write_to_be_compacted(kafka, topic, 2, 7)
+    copy = target.topic("by-key-copy", partitions=2, config={**COMPACTED, **FROZEN})
+    renamed = ("--map-topic", f"{topic}={copy}")
+    mirror(kafka, target, "-t", topic, *renamed, "--job", topic, "--until-caught-up")
+    line = (
+        "mirror",
+        "verify",
+        "--from",
+        kafka.bootstrap,
+        "--to",
+        target.bootstrap,
+        "--job",
+        topic,
+        "-o",
+        "json",
+    )
+    before = json.loads(ok(kcli_process(*line)))
+    wait_until_compacted(kafka, topic)
+    found = json.loads(ok(kcli_process(*line)))
+    assert [(one["result"], one["compared_by"]) for one in found["items"]] == [("equal", "key")] * 2
+    assert [one["digest_source"] for one in found["items"]] == [
+        one["digest_target"] for one in before["items"]
+    ]
+    write(target, copy, [{"key": b"of somebody else", "value": b"x"}])
+    (one,) = json.loads(ok(kcli_process(*line), [8]))["differences"]
+    assert (one["topic"], one["partition"], one["lacking"]) == (topic, 0, "source")
 
 
 @pytest.mark.case("M19")

@@ -173,16 +173,11 @@ def _difference(one: Comparison) -> KcliError:
     at = f"source offset {here}" if here is not None else f"target offset {there}"
     both = f", target offset {there}" if here is not None and there is not None else ""
     differ = f" differ from {at}{both} on" if here is not None or there is not None else " differ"
-    count = "" if one.counted and one.different == 1 else f"; {_how_many(one)}"
+    unit = ("key", "keys") if one.by_key else ("record", "records")
+    least = "" if one.counted else "at least "
+    count = "" if one.different == 1 else f"; {least}{counted(one.different, *unit)} differ"
     return MismatchError(
         f"{source} of the source and {target} of the target{differ}",
         why=f"{first.what}{count}",
         do="find out what else writes to the target; `kcli consume TOPIC -p N --offset SPEC` shows both records",
     )
-
-
-def _how_many(one: Comparison) -> str:
-    unit = ("key", "keys") if one.by_key else ("record", "records")
-    if one.counted:
-        return f"{counted(one.different, *unit)} differ{'s' if one.different == 1 else ''}"
-    return f"at least {counted(one.different, *unit)} differ{'s' if one.different == 1 else ''}"

@@ -10,6 +10,8 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import Rate, checkpoint_option, on_recreate_option, rate_option
 from kcli.commands.shared.two_clusters import (
     begin_option,
+    check_excludes,
+    exclude_option,
     from_option,
     job_option,
     map_topic_option,
@@ -45,6 +47,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
         ),
         (r"kcli mirror --from a:9092 --to b:9092 -t '*' --map-topic '^(.*)$=eu.\1'", "all topics, renamed"),
         ("kcli mirror --from a:9092 --to b:9092 -t orders --until-caught-up --verify", "copy, then compare"),
+        ("kcli mirror --from a:9092 --to b:9092 -t '*' --exclude 'test-*'", "follow all topics but some"),
         (
             "kcli mirror --from a:9092 --to b:9092 -t orders --sync-groups billing",
             "with the offsets of a group",
@@ -60,6 +63,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
     from_option("copied", required=True),
     to_option("written", required=True),
     topics_option("copy", required=True),
+    exclude_option("copy"),
     map_topic_option("copy topic A to B"),
     partitions_kept_option("copy"),
     begin_option(),
@@ -138,6 +142,7 @@ def _pace(rate: Rate | None) -> Pace:
 
 def _check(settings: MirrorSettings) -> None:
     """Usage errors for options that contradict each other."""
+    check_excludes("mirror run", settings.topics, settings.excludes)
     compares = settings.verify or settings.verify_only
     if settings.verify and settings.verify_only:
         raise usage(

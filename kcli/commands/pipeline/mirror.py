@@ -25,6 +25,8 @@ from kcli.commands.shared.params import since_option, until_option
 from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import (
     begin_option,
+    check_excludes,
+    exclude_option,
     from_option,
     job_option,
     map_topic_option,
@@ -65,6 +67,7 @@ from kcli.flows.stop import Stop
     from_option("copied", required=True),
     to_option("written", required=True),
     topics_option("copy", required=True),
+    exclude_option("copy"),
     map_topic_option("copy topic A to B"),
     begin_option(),
     since_option("a new job begins with records from TIME on: 3h (ago), an ISO date"),
@@ -97,6 +100,7 @@ def mirror(
     source: str,
     target: str,
     topics: tuple[str, ...],
+    excludes: tuple[str, ...],
     renames: tuple[str, ...],
     span: RangeSpec | None,
     since: int | None,
@@ -124,11 +128,13 @@ def mirror(
     # Clients are loaded when the command runs.
     from kcli.pipeline.drivers.mirror import COLUMNS, TaskMirror
 
+    check_excludes("pipeline mirror", topics, excludes)
     tasks = chosen_runner(inv, tasks, "mirror")
     spec = wanted_range("mirror", offset=span, since=since, until=until)
     check_slices("mirror", spec, continuous=continuous, sliced=seconds is not None)
     settings = MirrorSettings(
         topics=topics,
+        excludes=excludes,
         renames=renames,
         exactly_once=delivery == "exactly-once",
         until_caught_up=not continuous,
@@ -159,7 +165,7 @@ def mirror(
             inv.talk.note("stopped; the same command continues from here")
         elif report.totals["records"] and not report.failures and (span, since, until) == (None, None, None):
             words = ["kcli", "pipeline", "verify", "--from", here.named, "--to", there.named]
-            for option, values in (("-t", topics), ("--map-topic", renames)):
+            for option, values in (("-t", topics), ("--exclude", excludes), ("--map-topic", renames)):
                 words += [word for value in values for word in (option, value)]
             inv.talk.note(f"to compare both sides: {shlex.join(words)}")
         return code

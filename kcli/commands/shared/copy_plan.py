@@ -13,6 +13,7 @@ from kcli.commands.shared.sides import Side
 from kcli.core.errors import KcliError
 from kcli.flows.mirror.plan import CopyPlan
 from kcli.flows.mirror.preflight import HIDDEN, Denied, Finding, Login
+from kcli.flows.mirror.routes import IDLE_EXCLUDE
 from kcli.output.listing import DOCUMENTS, list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column
@@ -66,6 +67,10 @@ class CopyShown(Shown):
     def may_begin(self, plan: CopyPlan) -> bool:
         """Shows the plan and asks where necessary; False for a dry run. Raises ``plan.refusal``."""
         inv, names = self._inv, self._names
+        for one in plan.found.idle_excludes:
+            inv.talk.note(IDLE_EXCLUDE.format(one))
+        for source, copy in plan.found.gone.items():
+            inv.talk.warn(f"topic {source} of the source was deleted; its copy {copy} of the target is kept")
         lines = _lines(names, plan)
         text = "\n".join([*lines, *plan.remarks])
         refusal = plan.refusal(

@@ -97,7 +97,7 @@ class Discovery:
         selectors = [one for one in self._selection.selectors if one in available or is_pattern(one)]
         return [
             name
-            for name in select_topics(available, selectors, self._selection.copies)
+            for name in select_topics(available, selectors, self._selection.copies, self._selection.excludes)
             if available[name] > max(self._partitions.get(name, 0), self._refused.get(name, 0))
         ]
 

@@ -49,7 +49,10 @@ class Driver:
         self._timeout = timeout
         self._stack = ExitStack()
         self._selection = Selection(
-            settings.topics, [parse_rename(text) for text in settings.renames], settings.by_key
+            settings.topics,
+            [parse_rename(text) for text in settings.renames],
+            settings.by_key,
+            excludes=settings.excludes,
         )
         self._source_admin = self._admin(source, timeout)
         self._target_admin = self._admin(target, timeout)

@@ -119,7 +119,7 @@ class Planner:
         selection = self.selection
         available = [topic.name for topic in self._source.list_topics() if not topic.internal]
         selectors = [one for one in selection.selectors if one in available or is_pattern(one)]
-        selected = topics.keys() & select_topics(available, selectors, selection.copies)
+        selected = topics.keys() & select_topics(available, selectors, selection.copies, selection.excludes)
         own = {copy.source.topic for copy in begun}
         names = sorted((own | selected).intersection(available))
         check_continues(saved, by_key=selection.by_key)

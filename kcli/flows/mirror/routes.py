@@ -1,8 +1,9 @@
 """Which topics are copied, and what they are called on the target: selectors, rename rules, refused routes. Pure."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import NamedTuple
 
 from kcli.core.errors import ConfigError, NotFoundError
@@ -11,6 +12,7 @@ from kcli.core.names import is_own_topic, is_topic_name
 from kcli.core.near_names import near_names
 
 _OF_BROKERS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+IDLE_EXCLUDE = "--exclude {} leaves out no topic: none of that name is on the source"
 _MOST_NAMED = 5
 _GLOB = frozenset("*?[")
 
@@ -64,30 +66,45 @@ def is_pattern(selector: str) -> bool:
     return selector.startswith("^") or bool(_GLOB.intersection(selector))
 
 
+def pattern(selector: str, what: str) -> Callable[[str], object] | None:
+    """What a glob (``*?[``) or a ``^regex``, which matches all of a name, selects; None for a selector that is a name.
+
+    ConfigError for an invalid regex; ``what`` it selects is named in it.
+    """
+    if selector.startswith("^"):
+        try:
+            return re.compile(selector).fullmatch
+        except re.error as error:
+            raise ConfigError(
+                f"invalid regular expression {selector!r}",
+                why=str(error),
+                do=f"correct it; {what} that do not begin with ^ are names or shell patterns",
+            ) from None
+    return partial(_matches_glob, selector) if _GLOB.intersection(selector) else None
+
+
 def select_topics(
-    available: Iterable[str], selectors: Sequence[str], copies: Collection[str] = ()
+    available: Iterable[str],
+    selectors: Sequence[str],
+    copies: Collection[str] = (),
+    excludes: Sequence[str] = (),
 ) -> list[str]:
     """The topics that a selector names, sorted: a name, a glob (``*?[``) or a ``^regex`` that matches all of the name.
 
-    Patterns never select the topics that brokers and kcli keep for themselves, nor ``copies``. NotFoundError for a name
-    that is not available; ConfigError for an internal topic that is named, or an invalid regex.
+    Patterns never select the topics that brokers and kcli keep for themselves, nor ``copies``, nor what ``excludes``,
+    selectors too, name. NotFoundError for a name that is not available; ConfigError for an internal topic that is named,
+    or an invalid regex.
     """
     names = sorted(available)
-    open_to_patterns = [name for name in names if not _is_internal(name) and name not in copies]
+    out = {name for one in excludes for name in _matching(names, one)}
+    open_to_patterns = [
+        name for name in names if not _is_internal(name) and name not in copies and name not in out
+    ]
     chosen: set[str] = set()
     for selector in selectors:
-        if selector.startswith("^"):
-            try:
-                pattern = re.compile(selector)
-            except re.error as error:
-                raise ConfigError(
-                    f"invalid regular expression {selector!r}",
-                    why=str(error),
-                    do="correct it; topics that do not begin with ^ are names or shell patterns",
-                ) from None
-            chosen.update(name for name in open_to_patterns if pattern.fullmatch(name))
-        elif _GLOB.intersection(selector):
-            chosen.update(name for name in open_to_patterns if fnmatchcase(name, selector))
+        matches = pattern(selector, "topics")
+        if matches is not None:
+            chosen.update(name for name in open_to_patterns if matches(name))
         elif _is_internal(selector):
             raise ConfigError(
                 f"topic {selector} is not copied",
@@ -104,6 +121,17 @@ def select_topics(
                 do=f"did you mean {', '.join(near)}?" if near else "check -t and --from",
             )
     return sorted(chosen)
+
+
+def idle_excludes(available: Iterable[str], excludes: Sequence[str]) -> list[str]:
+    """Those of ``excludes`` that leave out no topic."""
+    names = [name for name in available if not _is_internal(name)]
+    return [one for one in dict.fromkeys(excludes) if not any(_matching(names, one))]
+
+
+def _matching(names: Iterable[str], selector: str) -> Iterator[str]:
+    matches = pattern(selector, "topics")
+    return (name for name in names if (name == selector if matches is None else matches(name)))
 
 
 def parse_renames(texts: Iterable[str], topics: Sequence[str]) -> list[Rename]:
@@ -158,6 +186,10 @@ def plan_routes(topics: Iterable[str], renames: Sequence[Rename], *, same_cluste
                     do=f"name another target: --map-topic {source}={source}-copy",
                 )
     return routes
+
+
+def _matches_glob(glob: str, name: str) -> bool:
+    return fnmatchcase(name, glob)
 
 
 def _is_internal(name: str) -> bool:

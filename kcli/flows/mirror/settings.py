@@ -35,12 +35,14 @@ STEADY = Pace()
 class MirrorSettings:
     """What is copied, how, and when it ends; in the words of ``kcli mirror``.
 
-    ``topics`` are selectors, ``renames`` rules of ``--map-topic``, ``groups`` those whose offsets are translated.
+    ``topics`` are selectors, ``excludes`` those of topics that patterns leave out, ``renames`` rules of ``--map-topic``,
+    ``groups`` those whose offsets are translated.
     ``span``: where a new job begins, and may end. ``job``: its name, None for the default one. ``checkpoint``: a file
     that keeps the position, None for the topic of the target.
     """
 
     topics: tuple[str, ...]
+    excludes: tuple[str, ...] = ()
     renames: tuple[str, ...] = ()
     by_key: bool = False
     span: RangeSpec | None = None

@@ -9,26 +9,29 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.flows.mirror.preflight import HIDDEN, NO_TOPICS, Findings, TopicFacts, check_routes
-from kcli.flows.mirror.routes import Rename, Route, is_pattern, plan_routes, select_topics
+from kcli.flows.mirror.routes import Rename, Route, idle_excludes, is_pattern, plan_routes, select_topics
 from kcli.output.progress import counted
 
 
 class Selection(NamedTuple):
     """What a job copies: selectors of topics, rename rules, and whether partitions are chosen by key.
 
-    ``copies`` are topics of the source that were copied from the target: patterns do not select them.
+    ``copies`` are topics of the source that were copied from the target: patterns do not select them, nor what
+    ``excludes`` selects.
     """
 
     selectors: Sequence[str]
     renames: Sequence[Rename]
     by_key: bool = False
     copies: Collection[str] = ()
+    excludes: Sequence[str] = ()
 
 
 class Survey(NamedTuple):
     """Cluster ids, routes and the facts about their topics; ``targets`` lacks the topics that are to be created.
 
-    ``brokers``: of the target.
+    ``brokers``: of the target. ``idle_excludes`` leave out nothing. ``gone``: the topics that the job copied and that the
+    source does not have any more, from source to target.
     """
 
     source_cluster: str
@@ -38,6 +41,8 @@ class Survey(NamedTuple):
     targets: Mapping[str, TopicFacts]
     findings: Findings
     brokers: int
+    idle_excludes: Sequence[str] = ()
+    gone: Mapping[str, str] = NO_TOPICS
 
 
 def survey(
@@ -51,17 +56,37 @@ def survey(
     same = bool(here.cluster_id) and here.cluster_id == target_id
     available = {topic.name: topic for topic in source.list_topics() if not topic.internal}
     hidden = _hidden(source, [name for name in selection.selectors if name not in available])
-    chosen = select_topics([*available, *hidden], selection.selectors, selection.copies)
+    known = [*available, *hidden]
+    # A topic that the job copied, and that was deleted since, is no mistake in the list of topics.
+    selectors = [one for one in selection.selectors if one not in continues or one in known]
+    missing = [name for name in continues if name not in known]
+    gone = select_topics(
+        missing,
+        [one for one in selection.selectors if one in missing or is_pattern(one)],
+        selection.copies,
+        selection.excludes,
+    )
+    chosen = select_topics(known, selectors, selection.copies, selection.excludes)
+    if gone and not chosen:
+        raise NotFoundError(
+            f"{'topic' if len(gone) == 1 else 'topics'} {', '.join(gone)} of the source "
+            f"{'was' if len(gone) == 1 else 'were'} deleted",
+            why="the job copied what was there, and no other topic is selected",
+            do="check -t, --exclude and --from; the copies on the target remain",
+        )
     if not chosen:
         raise NotFoundError(
             "no topic is selected",
             why=f"none of the {counted(len(available), 'topic')} of the source that this client may describe matches",
-            do="check -t, and the permission to describe topics",
+            do="check -t, --exclude, and the permission to describe topics",
         )
     routes = plan_routes(chosen, selection.renames, same_cluster=same)
     sources = dict.fromkeys(hidden, HIDDEN)
     sources |= _facts(source, {name: available[name] for name in chosen if name in available})
-    return survey_target(here.cluster_id, target, routes, sources, continues, by_key=selection.by_key)
+    found = survey_target(here.cluster_id, target, routes, sources, continues, by_key=selection.by_key)
+    return found._replace(
+        idle_excludes=idle_excludes(known, selection.excludes), gone={name: continues[name] for name in gone}
+    )
 
 
 def survey_target(

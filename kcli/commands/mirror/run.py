@@ -109,6 +109,13 @@ def _changes(params: Mapping[str, Any]) -> bool:
     on_recreate_option(
         "when a topic of the source is deleted and created again: end it, or copy the new one (default: fail)"
     ),
+    click.option(
+        "--on-delete",
+        type=click.Choice(["keep", "delete"]),
+        default="keep",
+        help="when a topic of the source is deleted: keep its copy, or delete it as well, if all of it was copied "
+        "(default: keep)",
+    ),
 )
 @pass_invocation
 def run(
@@ -160,6 +167,12 @@ def _check(settings: MirrorSettings) -> None:
         raise usage(
             "kcli mirror run: --verify with --headers",
             why="the records of the copy have one header more than those of the source",
+            do="leave one of them out",
+        )
+    if settings.on_delete == "delete" and settings.bounded:
+        raise usage(
+            "kcli mirror run: --on-delete delete with --until-caught-up, --verify or --verify-only",
+            why="a run that ends by itself does not wait until the deletion of a topic is certain",
             do="leave one of them out",
         )
     for group in settings.groups:

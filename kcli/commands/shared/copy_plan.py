@@ -77,10 +77,18 @@ class CopyShown(Shown):
             Login(names.source_option, names.source.user), Login(names.target_option, names.target.user)
         )
         filled = plan.filled
-        if refusal is None and filled:
+        asked = []
+        if filled:
             verb = "Copy to" if plan.title is None else "Import into"
-            question = f"{verb} {', '.join(filled)}, which has records already?"
-            confirm(inv, text, question, name=filled[0], among=filled)
+            asked.append(f"{verb} {', '.join(filled)}, which has records already")
+        if plan.deletes:
+            asked.append("delete topics of the target when they are deleted at the source")
+        if refusal is None and asked:
+            question = ", and ".join(asked)
+            names_typed = [*filled, *([plan.job] if plan.deletes else [])]
+            confirm(
+                inv, text, f"{question[0].upper()}{question[1:]}?", name=names_typed[0], among=names_typed
+            )
         else:
             show_plan(inv, text)
         if inv.dry_run and plan.title is None:
@@ -177,6 +185,10 @@ def _lines(names: Names, plan: CopyPlan) -> list[str]:
             state = "continues" if route.source in plan.own else "exists"
         count = counted(plan.partitions.get(route.source, 0), "partition")
         lines.append(f"  {route.source} → {route.target}: {count}, the target {state}")
+    if plan.deletes:
+        lines.append(
+            "  a topic that is deleted at the source is deleted on the target, if all of it was copied"
+        )
     notes: list[Finding | Denied] = [*findings.conflicts, *findings.denied, *findings.warnings]
     for one in notes:
         lines.append(

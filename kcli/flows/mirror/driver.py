@@ -18,6 +18,7 @@ from typing import Self
 from kcli.core.admin.admin import Admin
 from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
+from kcli.flows.mirror.deleted import DeletedTopics
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.job import default_name
 from kcli.flows.mirror.loops import jobs_that_write
@@ -98,6 +99,7 @@ class Driver:
         selection: Selection,
         found: Survey,
         copies: Iterable[PartitionCopy],
+        deleted: DeletedTopics | None = None,
     ) -> Discovery:
         """What finds topics and partitions that appear while the job follows its source; with clients of its own."""
         return Discovery(
@@ -109,6 +111,8 @@ class Driver:
             jobs=lambda: self._jobs_on_source(source, again=True),
             headers=self._settings.headers,
             may_fill=self._observer.may_fill,
+            deleted=deleted,
+            restarts=self._settings.on_recreate == "restart",
         )
 
     def _admin(self, cluster: Cluster, timeout: float) -> Admin:

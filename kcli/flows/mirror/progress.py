@@ -24,6 +24,8 @@ class MirrorProgress:
         self._next = 0.0
         self._moved: Moved = {}
         self._watched: set[PartitionCopy] = set()
+        self._newest: PartitionCopy | None = None
+        self._count = 0
         self._counted: dict[PartitionCopy, tuple[int, int]] = {}
         self._records = self._bytes = 0
         self._lags: dict[TopicPartition, int] = {}
@@ -49,7 +51,9 @@ class MirrorProgress:
 
     def _count_moved(self) -> None:
         """Records, bytes and lag are of all partitions that are read; only those that have moved are counted anew."""
-        if len(self._watched) != len(self._copies):
+        newest = self._copies[-1] if self._copies else None
+        if newest is not self._newest or len(self._copies) != self._count:
+            self._newest, self._count = newest, len(self._copies)
             for copy in self._copies:
                 if copy not in self._watched:
                     self._watched.add(copy)

@@ -37,6 +37,7 @@ def compare_copies(
             why="the records of one partition are in several",
             do="leave --verify out",
         )
+    copies = [copy for copy in copies if copy.error is None]
     left, right = reader(source), reader(target)
     for side, consumer in ((source, left), (target, right)):
         with observer.contact(side.servers):
@@ -52,7 +53,6 @@ def compare_copies(
         if whole
         else _pair(copy, here, there, to_end=to_end, limited=limited)
         for copy in copies
-        if copy.error is None
     ]
     with observer.progress("compared") as bar:
         return compare(

@@ -21,6 +21,7 @@ the coordinator waits. ``_recover`` tells them apart by the claim, and makes a n
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -33,6 +34,7 @@ from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
+from kcli.flows.mirror.deleted import DeletedTopics
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.driver import Driver
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
@@ -113,6 +115,7 @@ class Mirror(Driver):
             settings.exactly_once,
             unfit=None if settings.verify_only else unfit(self._target_admin, self._producer_options()),
             compares=settings.verify_only,
+            deletes=settings.on_delete == "delete",
         )
 
     def _saved_before_plan(self) -> SavedJob | None:
@@ -317,12 +320,28 @@ class Mirror(Driver):
             )
         source, target = self._task_admins
         if self._discovery is None:
+            deleted = DeletedTopics(
+                source,
+                target,
+                (plan.found.source_cluster, plan.found.target_cluster),
+                lambda: self._plan.copies,
+                self._end_seen,
+                deletes=settings.on_delete == "delete",
+            )
             self._discovery = self._look_for_more(
-                source, target, self._planner.selection, plan.found, plan.copies
+                source, target, self._planner.selection, plan.found, plan.copies, deleted
             )
 
         def add(copies: Sequence[PartitionCopy]) -> None:
-            plan.copies.extend(copies)
+            new = {
+                one.source for one in copies
+            }  # of a topic that is there again, instead of those that ended
+            plan.copies[:] = [one for one in plan.copies if one.source not in new] + list(copies)
+            back = sorted({one.source.topic for one in copies if one.restarted})
+            with suppress(
+                KcliError
+            ):  # else the consumer takes them for deleted until it refreshes its metadata
+                self._consumer.partitions(back, _TASK_PATIENCE)
             copy.add(copies)
 
         look = discovery_task(observer, self._discovery, producer, saving, add, by_key=settings.by_key)
@@ -393,6 +412,11 @@ class Mirror(Driver):
         return self._target.options(
             ProducerOptions, delivery_timeout_ms=_FOREVER, max_block_ms=_FOREVER, linger_ms=0, **own
         )
+
+    def _end_seen(self, tp: TopicPartition) -> int:
+        """The high watermark of a partition as it was seen last; −1 if it was not read."""
+        state = self._consumer.assigned(tp)
+        return -1 if state is None else state.high_watermark
 
     def _source_end(self, tp: TopicPartition) -> int:
         """Where the readable records of a partition end, as far as it is known; −1 where it is not read."""

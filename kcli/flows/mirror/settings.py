@@ -57,6 +57,7 @@ class MirrorSettings:
     checkpoint: str | None = None
     on_gap: str = "fail"
     on_recreate: str = "fail"
+    on_delete: str = "keep"
 
     @property
     def bounded(self) -> bool:

@@ -171,7 +171,7 @@ class DeletedTopics:
                 raise ConflictError(
                     f"the copy {target} of a deleted topic is kept",
                     why=str(copy.error) if broken else "it has gaps" if copy.gaps else why,
-                    do=f"when it is not needed any more: `kcli topics delete {target}` on the target",
+                    do="delete it yourself when it is not needed any more",
                 )
 
     def _delete(self, target: str, topic_id: str) -> str:
@@ -185,7 +185,7 @@ class DeletedTopics:
             raise ConflictError(
                 f"topic {target} of the target is kept",
                 why="it is not known to be the one that was copied to: its topic id is another one, or brokers have none",
-                do=f"when it is not needed any more: `kcli topics delete {target}` on the target",
+                do="delete it yourself when it is not needed any more",
             )
         journal = change.journal(self._target, [item])
         assert journal is not None, "internal topics are never copied to"

@@ -20,7 +20,7 @@ the coordinator waits. ``_recover`` tells them apart by the claim, and makes a n
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -337,11 +337,8 @@ class Mirror(Driver):
                 one.source for one in copies
             }  # of a topic that is there again, instead of those that ended
             plan.copies[:] = [one for one in plan.copies if one.source not in new] + list(copies)
-            back = sorted({one.source.topic for one in copies if one.restarted})
-            with suppress(
-                KcliError
-            ):  # else the consumer takes them for deleted until it refreshes its metadata
-                self._consumer.partitions(back, _TASK_PATIENCE)
+            if any(one.restarted for one in copies):
+                self._know_again(one.source.topic for one in copies)
             copy.add(copies)
 
         look = discovery_task(observer, self._discovery, producer, saving, add, by_key=settings.by_key)
@@ -412,6 +409,13 @@ class Mirror(Driver):
         return self._target.options(
             ProducerOptions, delivery_timeout_ms=_FOREVER, max_block_ms=_FOREVER, linger_ms=0, **own
         )
+
+    def _know_again(self, topics: Iterable[str]) -> None:
+        """Topics that the consumer takes for deleted are there again: it would end them at once, as before."""
+        cluster = self._consumer.cluster
+        cluster.topics.update(topics)
+        with suppress(KcliError):
+            cluster.wait_refreshed(cluster.deadline(_TASK_PATIENCE))
 
     def _end_seen(self, tp: TopicPartition) -> int:
         """The high watermark of a partition as it was seen last; −1 if it was not read."""

@@ -30,6 +30,15 @@ CLUSTERS = ["--from", "127.0.0.1:1", "--to", "127.0.0.1:2"]
             [*CLUSTERS, "-t", "t", "--sync-acls", "--map-principal", "User:*=User:b"],
             "invalid --map-principal 'User:*=User:b'",
         ),
+        ([*CLUSTERS, "-t", "t", "-t", "*", "--exclude", "t"], "mirror run: -t t with --exclude t"),
+        (["verify", *CLUSTERS, "-t", "*", "--exclude", "*"], "mirror verify: -t * with --exclude *"),
+        *(
+            (
+                [*CLUSTERS, "-t", "t", "--on-delete", "delete", end],
+                "--on-delete delete with --until-caught-up",
+            )
+            for end in ("--until-caught-up", "--verify", "--verify-only")
+        ),
         (["status", "--to", "127.0.0.1:2", "-t", "t"], "mirror status: there is no option -t"),
         (["status", "--to", "127.0.0.1:2", "--verify"], "mirror status: there is no option --verify"),
         (

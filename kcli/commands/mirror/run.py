@@ -10,7 +10,9 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import Rate, checkpoint_option, on_recreate_option, rate_option
 from kcli.commands.shared.two_clusters import (
     begin_option,
+    check_excludes,
     config_options,
+    exclude_option,
     from_option,
     job_option,
     map_topic_option,
@@ -46,6 +48,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
         ),
         (r"kcli mirror --from a:9092 --to b:9092 -t '*' --map-topic '^(.*)$=eu.\1'", "all topics, renamed"),
         ("kcli mirror --from a:9092 --to b:9092 -t orders --until-caught-up --verify", "copy, then compare"),
+        ("kcli mirror --from a:9092 --to b:9092 -t '*' --exclude 'test-*'", "follow all topics but some"),
         (
             "kcli mirror --from a:9092 --to b:9092 -t orders --sync-groups billing",
             "with the offsets of a group",
@@ -69,6 +72,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
     from_option("copied", required=True),
     to_option("written", required=True),
     topics_option("copy", required=True),
+    exclude_option("copy"),
     map_topic_option("copy topic A to B"),
     partitions_kept_option("copy"),
     begin_option(),
@@ -143,6 +147,13 @@ def _changes(params: Mapping[str, Any]) -> bool:
     on_recreate_option(
         "when a topic of the source is deleted and created again: end it, or copy the new one (default: fail)"
     ),
+    click.option(
+        "--on-delete",
+        type=click.Choice(["keep", "delete"]),
+        default="keep",
+        help="when a topic of the source is deleted: keep its copy, or delete it as well, if all of it was copied "
+        "(default: keep)",
+    ),
 )
 @pass_invocation
 def run(
@@ -180,6 +191,7 @@ def _pace(rate: Rate | None) -> Pace:
 
 def _check(settings: MirrorSettings) -> None:
     """Usage errors for options that contradict each other."""
+    check_excludes("mirror run", settings.topics, settings.excludes)
     compares = settings.verify or settings.verify_only
     if settings.verify and settings.verify_only:
         raise usage(
@@ -201,6 +213,12 @@ def _check(settings: MirrorSettings) -> None:
         )
     group_selectors(settings.groups, settings.groups_excluded)  # which refuses what is no pattern
     _check_acls(settings)
+    if settings.on_delete == "delete" and (settings.bounded or settings.verify_only):
+        raise usage(
+            "kcli mirror run: --on-delete delete with --until-caught-up, --verify or --verify-only",
+            why="a run that ends by itself does not wait until the deletion of a topic is certain",
+            do="leave one of them out",
+        )
     if settings.exactly_once and settings.checkpoint:
         raise usage(
             "kcli mirror run: --exactly-once with --checkpoint",

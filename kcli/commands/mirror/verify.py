@@ -4,6 +4,8 @@ from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import checkpoint_option
 from kcli.commands.shared.two_clusters import (
+    check_excludes,
+    exclude_option,
     from_option,
     job_option,
     map_topic_option,
@@ -33,6 +35,7 @@ from kcli.flows.mirror.settings import MirrorSettings
     from_option("copied", required=True),
     to_option("the copy", required=True),
     topics_option("compare", required=False),
+    exclude_option("compare"),
     map_topic_option("topic B of the target is the copy of topic A"),
     job_option(),
     checkpoint_option("the position of the job is in FILE instead of a topic of the target"),
@@ -44,6 +47,7 @@ def verify(
     source: str,
     target: str,
     topics: tuple[str, ...],
+    excludes: tuple[str, ...],
     renames: tuple[str, ...],
     job: str | None,
     checkpoint: str | None,
@@ -55,8 +59,9 @@ def verify(
     counted and are no difference. Of a compacted topic the last record of each key is compared. Without such a job, all
     of both topics is compared.
     """
+    check_excludes("mirror verify", topics, excludes)
     settings = MirrorSettings(
-        topics=topics, renames=renames, job=job, checkpoint=checkpoint, verify_only=True
+        topics=topics, excludes=excludes, renames=renames, job=job, checkpoint=checkpoint, verify_only=True
     )
     from kcli.commands.mirror.comparing import compare_topics  # not for --help
 

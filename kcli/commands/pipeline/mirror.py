@@ -25,7 +25,9 @@ from kcli.commands.shared.params import since_option, until_option
 from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import (
     begin_option,
+    check_excludes,
     config_options,
+    exclude_option,
     from_option,
     job_option,
     map_topic_option,
@@ -66,6 +68,7 @@ from kcli.flows.stop import Stop
     from_option("copied", required=True),
     to_option("written", required=True),
     topics_option("copy", required=True),
+    exclude_option("copy"),
     map_topic_option("copy topic A to B"),
     begin_option(),
     since_option("a new job begins with records from TIME on: 3h (ago), an ISO date"),
@@ -99,6 +102,7 @@ def mirror(
     source: str,
     target: str,
     topics: tuple[str, ...],
+    excludes: tuple[str, ...],
     renames: tuple[str, ...],
     span: RangeSpec | None,
     since: int | None,
@@ -129,11 +133,13 @@ def mirror(
     # Clients are loaded when the command runs.
     from kcli.pipeline.drivers.mirror import COLUMNS, TaskMirror
 
+    check_excludes("pipeline mirror", topics, excludes)
     tasks = chosen_runner(inv, tasks, "mirror")
     spec = wanted_range("mirror", offset=span, since=since, until=until)
     check_slices("mirror", spec, continuous=continuous, sliced=seconds is not None)
     settings = MirrorSettings(
         topics=topics,
+        excludes=excludes,
         renames=renames,
         exactly_once=delivery == "exactly-once",
         until_caught_up=not continuous,
@@ -171,7 +177,7 @@ def mirror(
             and (span, since, until, timestamps) == (None, None, None, "keep")
         ):
             words = ["kcli", "pipeline", "verify", "--from", here.named, "--to", there.named]
-            for option, values in (("-t", topics), ("--map-topic", renames)):
+            for option, values in (("-t", topics), ("--exclude", excludes), ("--map-topic", renames)):
                 words += [word for value in values for word in (option, value)]
             inv.talk.note(f"to compare both sides: {shlex.join(words)}")
         return code

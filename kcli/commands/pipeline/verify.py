@@ -24,7 +24,14 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import since_option, until_option
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.sides import Side
-from kcli.commands.shared.two_clusters import from_option, map_topic_option, to_option, topics_option
+from kcli.commands.shared.two_clusters import (
+    check_excludes,
+    exclude_option,
+    from_option,
+    map_topic_option,
+    to_option,
+    topics_option,
+)
 from kcli.commands.shared.usage import usage
 from kcli.flows.stop import Stop
 from kcli.output.listing import DOCUMENTS
@@ -44,6 +51,7 @@ class VerifyOptions:
     source: str
     target: str
     topics: tuple[str, ...]
+    excludes: tuple[str, ...]
     renames: tuple[str, ...]
     since: int | None
     until: int | None
@@ -54,6 +62,7 @@ class VerifyOptions:
 
     def check(self) -> None:
         """Usage errors for options that contradict each other."""
+        check_excludes("pipeline verify", self.topics, self.excludes)
         for name, chosen in (("compacted", self.compacted), ("repair", self.repair)):
             if self.level == "offsets" and chosen:
                 raise usage(
@@ -90,6 +99,7 @@ class VerifyOptions:
     from_option("right", required=True),
     to_option("compared with it", required=True),
     topics_option("compare", required=True),
+    exclude_option("compare"),
     map_topic_option("topic A is called B on the target"),
     since_option("only records from TIME on: 3h (ago), an ISO date, an epoch"),
     until_option("only records before TIME"),
@@ -139,7 +149,7 @@ def verify(inv: Invocation, /, **given: Any) -> int:
     sides = cluster_of(inv, here), cluster_of(inv, there)
     driver = Verify(*sides, Shown(inv), level=asked.level, compacted=asked.compacted)
     spec = wanted_range("verify", since=asked.since, until=asked.until)
-    driver.pin(asked.topics, asked.renames, spec)
+    driver.pin(asked.topics, asked.excludes, asked.renames, spec)
 
     def may_repair(plan: RepairPlan) -> bool:
         names = plan.topics

@@ -14,6 +14,7 @@ from kcli.core.errors import KcliError
 from kcli.flows.mirror.acl_plan import COLUMNS as ACLS
 from kcli.flows.mirror.plan import CopyPlan
 from kcli.flows.mirror.preflight import HIDDEN, Denied, Finding, Login
+from kcli.flows.mirror.routes import IDLE_EXCLUDE
 from kcli.flows.mirror.topic_configs import BATCH_BYTES, CLEANUP, TIMESTAMPS, Difference
 from kcli.output.listing import DOCUMENTS, list_rows
 from kcli.output.progress import counted
@@ -108,6 +109,10 @@ class CopyShown(Shown):
         lines = _lines(names, plan, further=bool(inv.talk.verbose))
         acls = plan.acls.lines() if plan.acls is not None else ()
         text = "\n".join([*lines, *plan.remarks, *acls])
+        for one in plan.found.idle_excludes:
+            inv.talk.note(IDLE_EXCLUDE.format(one))
+        for source, copy in plan.found.gone.items():
+            inv.talk.warn(f"topic {source} of the source was deleted; its copy {copy} of the target is kept")
         refusal = plan.refusal(
             Login(names.source_option, names.source.user), Login(names.target_option, names.target.user)
         )
@@ -115,11 +120,18 @@ class CopyShown(Shown):
         deletion = plan.acls.question if plan.acls is not None else None
         for warning in plan.acls.warnings if plan.acls is not None else ():
             inv.talk.warn(warning)
-        if refusal is None and filled:
+        asked = []
+        if filled:
             verb = "Copy to" if plan.title is None else "Import into"
+            asked.append(f"{verb} {', '.join(filled)}, which has records already")
+        if plan.deletes:
+            asked.append("delete topics of the target when they are deleted at the source")
+        if refusal is None and asked:
+            sentence = ", and ".join(asked)
             also = f" {deletion.sentence}" if deletion is not None else ""
-            question = f"{verb} {', '.join(filled)}, which has records already?{also}"
-            confirm(inv, text, question, name=filled[0], among=filled)
+            among = [*filled, *([plan.job] if plan.deletes else [])]
+            question = f"{sentence[0].upper()}{sentence[1:]}?{also}"
+            confirm(inv, text, question, name=among[0], among=among)
         elif refusal is None and deletion is not None:
             ask(inv, deletion._replace(plan=text))
         else:
@@ -285,6 +297,10 @@ def _lines(names: Names, plan: CopyPlan, *, further: bool) -> list[str]:
             state = "continues" if route.source in plan.own else "exists"
         count = counted(plan.partitions.get(route.source, 0), "partition")
         lines.append(f"  {route.source} → {route.target}: {count}, the target {state}")
+    if plan.deletes:
+        lines.append(
+            "  a topic that is deleted at the source is deleted on the target, if all of it was copied"
+        )
     notes: list[Finding | Denied] = [*findings.conflicts, *findings.denied, *findings.warnings]
     for one in notes:
         lines.append(

@@ -1,6 +1,6 @@
 """The options of the commands that copy or compare topics of two clusters, each declared once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import click
@@ -31,6 +31,28 @@ def topics_option(verb: str, *, required: bool) -> Callable[[Any], Any]:
         metavar="TOPIC|GLOB|^REGEX",
         help=f"topics to {verb}: a name, a pattern, or a regular expression; repeatable",
     )
+
+
+def exclude_option(verb: str) -> Callable[[Any], Any]:
+    """``--exclude``: topics that patterns of ``-t`` select, and that the command is not to ``verb``."""
+    return click.option(
+        "--exclude",
+        "excludes",
+        multiple=True,
+        metavar="TOPIC|GLOB|^REGEX",
+        help=f"topics not to {verb}, although a pattern of -t selects them; repeatable",
+    )
+
+
+def check_excludes(command: str, topics: Collection[str], excludes: Iterable[str]) -> None:
+    """A usage error for a selector that is in ``-t`` and in ``--exclude``."""
+    for one in excludes:
+        if one in topics:
+            raise usage(
+                f"kcli {command}: -t {one} with --exclude {one}",
+                why="the topic cannot be selected and left out",
+                do="leave one of them out",
+            )
 
 
 def map_topic_option(what: str) -> Callable[[Any], Any]:

@@ -42,6 +42,7 @@ from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import TopicSpec
 
 _SET_ON_TOPIC = 1  # DYNAMIC_TOPIC_CONFIG
+_MOST_NAMED = 10
 _FIRST_WITH_DEFAULTS = 4  # CreateTopics of Kafka 2.4 (KIP-464)
 
 Codes = dict[str, tuple[int, str]]
@@ -199,8 +200,9 @@ def order_of_controller(
 
 
 def _named(doing: str, names: Sequence[str]) -> str:
-    """``could not create topic a``, ``could not create topics a, b``."""
-    return f"{doing}{'' if len(names) == 1 else 's'} {', '.join(names)}"
+    """``could not create topic a``, ``could not create topics a, b``, of many only the first ones."""
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return f"{doing}{'' if len(names) == 1 else 's'} {', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def _of_one(what: str, error: KcliError, seconds: float) -> KcliError:

@@ -44,7 +44,7 @@ from kcli.core.consumer.out_of_range import OutOfRange
 from kcli.core.consumer.poll_buffer import PollBuffer
 from kcli.core.consumer.positions import Positions
 from kcli.core.consumer.rebalancing import RebalanceListener, Rebalancing
-from kcli.core.consumer.subscription import UNKNOWN, PartitionState, Phase, Span, Subscription
+from kcli.core.consumer.subscription import UNKNOWN, Changes, PartitionState, Phase, Span, Subscription
 from kcli.core.errors import (
     ClosedError,
     ConfigError,
@@ -331,6 +331,17 @@ class Consumer:
         if state is None:
             raise KeyError(tp)
         return state
+
+    def watch_positions(self) -> Changes:
+        """A dict to which every partition is added whose position or end has changed: of thousands, few do at a time. The
+        caller removes what it has processed; a later call ends the updates of this dict. Of batches: ``records`` and
+        iteration do not add what they return.
+        """
+        return self._subscription.watch_positions()
+
+    def assigned(self, tp: TopicPartition) -> PartitionState | None:
+        """As ``state``; None for a partition that is not assigned."""
+        return self._subscription.get(tp)
 
     @property
     def is_stable(self) -> bool:

@@ -379,7 +379,10 @@ class Fetcher:
             self._redirected(state, data.preferred_read_replica, lane.source, now)
         found = cut(state, data, self._options, joins=self.joins)
         self.bytes_fetched += found.bytes
-        state.high_watermark, state.last_stable = data.high_watermark, data.last_stable_offset
+        ends = data.high_watermark, data.last_stable_offset
+        if ends != (state.high_watermark, state.last_stable):
+            state.high_watermark, state.last_stable = ends
+            self._subscription.note_moved(tp)
         if found.position > state.fetch_from:
             # Only where the next fetch begins. The position that is committed advances when records are
             # returned (PollBuffer).

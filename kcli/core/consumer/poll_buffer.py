@@ -142,6 +142,7 @@ class PollBuffer:
             state = seen[batch.tp]
             if state is not None:
                 state.position, state.epoch = batch.then, batch.then_epoch
+                self._subscription.note_moved(batch.tp)
             records += _count(batch)
         self.records += records
         self._open = []
@@ -152,6 +153,7 @@ class PollBuffer:
         if batches and moved is batches:
             for state, position, epoch in before:
                 state.position, state.epoch = position, epoch
+                self._subscription.note_moved(state.tp)
             self._open = batches
         self.end_open()
         self.release()
@@ -242,6 +244,7 @@ class PollBuffer:
         state = self._subscription.get(tp)
         if state is not None:
             state.position, state.epoch = position, epoch
+            self._subscription.note_moved(tp)
 
 
 def _count(batch: FetchedBatch) -> int:

@@ -174,6 +174,7 @@ class Subscription:
         self._in_phase: dict[Phase, dict[TopicPartition, PartitionState]] = {phase: {} for phase in Phase}
         self._versions = itertools.count()
         self._watched: list[Changes] = []
+        self._moves: Changes | None = None
         self._unfinished: PartitionState | None = None
         self._ahead: Iterator[PartitionState] = iter(())
 
@@ -186,6 +187,18 @@ class Subscription:
         changes: Changes = dict.fromkeys(self._states)
         self._watched.append(changes)
         return changes
+
+    def watch_positions(self) -> Changes:
+        """A dict to which every partition is added whose position, high watermark or last stable offset changes, or whose
+        phase does. There is one such watcher: the last one.
+        """
+        self._moves = dict.fromkeys(self._states)
+        return self._moves
+
+    def note_moved(self, tp: TopicPartition) -> None:
+        """The position or an end of the partition has changed."""
+        if self._moves is not None:
+            self._moves[tp] = None
 
     def assign(self, spans: Mapping[TopicPartition, Span]) -> None:
         """Replaces the assignment; responses to earlier requests are dropped.
@@ -338,3 +351,4 @@ class Subscription:
     def _note(self, tp: TopicPartition) -> None:
         for changes in self._watched:
             changes[tp] = None
+        self.note_moved(tp)

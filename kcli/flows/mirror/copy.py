@@ -36,7 +36,7 @@ from kcli.core.records.run import BatchRun
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.finer_times import has_finer_times, rows_in_ms
 from kcli.flows.mirror.origin import was_on, with_origin
-from kcli.flows.mirror.partition_copy import PartitionCopy, SentBatch
+from kcli.flows.mirror.partition_copy import Moved, PartitionCopy, SentBatch
 from kcli.flows.mirror.settings import STEADY, Pace
 from kcli.flows.rate import Periodic, TokenBucket, wait
 from kcli.flows.stop import Stop
@@ -63,7 +63,8 @@ class Checkpoints(Protocol):
         """Whether there is something to be saved."""
 
     def save(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> None:
-        """Saves the confirmed positions of these partitions; raises KcliError where that fails, or failed before.
+        """Saves the confirmed positions of these partitions, of all that have moved since the last call; raises KcliError
+        where that fails, or failed before.
 
         ``ended``: the job ends in order.
         """
@@ -172,6 +173,12 @@ class Copy:
         self._most_unconfirmed = _share_of(producer, len(copies))
         self._held: dict[TopicPartition, float] = {}  # paused until the target has accepted more, since when
         self._obsolete = False  # an abort has moved the positions back: the rest of a poll comes again
+        # Of thousands of partitions few move between two polls, and only these are looked at.
+        self._moved = consumer.watch_positions()
+        self._to_follow: dict[TopicPartition, None] = {}
+        self._to_save: Moved = {}
+        for copy in copies:
+            copy.watch(self._to_save)
 
     def run(self, tasks: Sequence[Periodic] = ()) -> None:
         """Copies; returns with all confirmed positions saved. Errors of single partitions are in ``copies``.
@@ -191,6 +198,7 @@ class Copy:
             self._save_at_interval()
         self._process_deliveries()
         self._drop_failed()
+        self._note_moved()
         now = time.monotonic()
         self._resume_held(now)
         if self._save_is_due(now):
@@ -215,6 +223,8 @@ class Copy:
     def add(self, copies: Sequence[PartitionCopy]) -> None:
         """Copies these partitions as well from now on."""
         self.copies.update({copy.source: copy for copy in copies})
+        for copy in copies:
+            copy.watch(self._to_save)
         self._most_unconfirmed = _share_of(self._producer, len(self.copies))
         self._consumer.add_partitions({copy.source: Span(copy.position, copy.stop) for copy in copies})
 
@@ -233,11 +243,20 @@ class Copy:
 
     def _follow_positions(self) -> None:
         """Where nothing was returned, positions may still have moved: over markers, or aborted records."""
-        assigned = self._consumer.assignment
-        for tp, copy in self.copies.items():
-            if copy.error is None and tp in assigned and tp not in self._held:
-                state = self._consumer.state(tp)
+        self._note_moved()
+        for tp in [tp for tp in self._to_follow if tp not in self._held]:
+            del self._to_follow[tp]
+            copy = self.copies[tp]
+            if copy.error is None and (state := self._consumer.assigned(tp)) is not None:
                 copy.skip_to(state.position, state.epoch)
+
+    def _note_moved(self) -> None:
+        """Passes on which partitions have another position or end on the source."""
+        for tp in self._moved:
+            if (copy := self.copies.get(tp)) is not None:
+                copy.note_moved()
+                self._to_follow[tp] = None
+        self._moved.clear()
 
     def _failed_to_read(self, error: KcliError) -> None:
         """Ends the partitions that failed, or continues after a gap or a recreated topic, where that was chosen."""
@@ -468,7 +487,8 @@ class Copy:
         sent again, and may be stored twice. They themselves are confirmed later; ``_finish`` waits for the last ones.
         """
         try:
-            self._checkpoints.save(self.copies.values(), ended=ended)
+            self._checkpoints.save(self._to_save, ended=ended)
+            self._to_save.clear()
             self._unsaved = False
         except ClosedError:  # a stop while the target accepts nothing and the memory is full
             if not self._stop:

@@ -11,6 +11,7 @@ from kcli.core.cluster.offsets import EARLIEST
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import AuthError, ConfigError, KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.deleted import Deleted, DeletedTopics
 from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.job import Ends, partition_copies
 from kcli.flows.mirror.loops import add_loops, copies_of_target
@@ -27,18 +28,22 @@ F = TypeVar("F", Finding, Denied)
 class Additions(NamedTuple):
     """What a job copies from now on, and why it does not copy other topics.
 
-    ``delayed``: errors that may pass; these topics are tried again at the next call.
+    ``delayed``: errors that may pass; these topics are tried again at the next call. ``deleted``: topics that the source
+    does not have any more; ``doubts``: why topics that are missing do not count as deleted.
     """
 
     routes: list[Route]
     copies: list[PartitionCopy]
     refused: list[KcliError]
     delayed: list[KcliError]
+    deleted: list[Deleted]
+    doubts: list[str]
 
 
 class Discovery:
     """``copies``: what is copied already. ``jobs`` reads those that write to the source; ``headers``: see
     ``returning_routes``. ``may_fill``: target topics that have records already are written without a question.
+    ``deleted`` looks for topics that were deleted; ``restarts``: one that is there again is copied from its start.
     """
 
     def __init__(
@@ -52,6 +57,8 @@ class Discovery:
         jobs: Callable[[], Sequence[JobState]],
         headers: bool,
         may_fill: bool,
+        deleted: DeletedTopics | None = None,
+        restarts: bool = False,
     ) -> None:
         self._source = source
         self._target = target
@@ -59,6 +66,8 @@ class Discovery:
         self._jobs = jobs
         self._headers = headers
         self._may_fill = may_fill
+        self._deleted, self._restarts = deleted, restarts
+        self._back: set[str] = set()
         self._target_cluster = found.target_cluster
         self._same_cluster = bool(found.source_cluster) and found.source_cluster == found.target_cluster
         self._topics: dict[str, str] = {}
@@ -71,10 +80,11 @@ class Discovery:
 
     def look(self) -> Additions:
         """What has appeared since the last call; its targets are created. Raises errors that concern all topics."""
-        additions = Additions([], [], [], [])
+        additions = Additions([], [], [], [], [], [])
         available = {
             topic.name: len(topic.partitions) for topic in self._source.list_topics() if not topic.internal
         }
+        self._look_for_deleted(available, additions)
         if not self._grown(available):
             return additions
         jobs = self._jobs()
@@ -92,12 +102,25 @@ class Discovery:
                 self._try(route, found, ends, additions)
         return additions
 
+    def _look_for_deleted(self, available: Mapping[str, int], additions: Additions) -> None:
+        if self._deleted is None:
+            return
+        additions.deleted.extend(self._deleted.look(available))
+        additions.doubts.extend([self._deleted.doubt] if self._deleted.doubt else [])
+        for name, error in self._deleted.returned(available).items():
+            if self._restarts:
+                self._partitions[name] = 0
+                self._refused.pop(name, None)
+                self._back.add(name)
+            else:
+                additions.refused.append(error)
+
     def _grown(self, available: Mapping[str, int]) -> list[str]:
         """The selected topics with partitions that are not copied. ``available``: what the source has."""
         selectors = [one for one in self._selection.selectors if one in available or is_pattern(one)]
         return [
             name
-            for name in select_topics(available, selectors, self._selection.copies)
+            for name in select_topics(available, selectors, self._selection.copies, self._selection.excludes)
             if available[name] > max(self._partitions.get(name, 0), self._refused.get(name, 0))
         ]
 
@@ -165,6 +188,9 @@ class Discovery:
             found, None, spans, {}, ends, by_key=self._selection.by_key, on_recreate="fail"
         )
         identify(self._target, copies)
+        for copy in copies if route.source in self._back else ():
+            copy.restarted = True
+        self._back.discard(route.source)
         return copies
 
     def _objection(self, route: Route, findings: Findings, ends: Ends) -> KcliError | None:

@@ -19,6 +19,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
+from kcli.flows.mirror.deleted import DeletedTopics
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.job import default_name
 from kcli.flows.mirror.loops import jobs_that_write
@@ -56,6 +57,7 @@ class Driver:
             [parse_rename(text) for text in settings.renames],
             settings.by_key,
             configs=ConfigSync(settings.sync_configs, dict(settings.configs)),
+            excludes=settings.excludes,
         )
         self._source_admin = self._admin(source, timeout)
         self._target_admin = self._admin(target, timeout)
@@ -110,6 +112,7 @@ class Driver:
         selection: Selection,
         found: Survey,
         copies: Iterable[PartitionCopy],
+        deleted: DeletedTopics | None = None,
     ) -> Discovery:
         """What finds topics and partitions that appear while the job follows its source; with clients of its own."""
         return Discovery(
@@ -121,6 +124,8 @@ class Driver:
             jobs=lambda: self._jobs_on_source(source, again=True),
             headers=self._settings.headers,
             may_fill=self._observer.may_fill,
+            deleted=deleted,
+            restarts=self._settings.on_recreate == "restart",
         )
 
     def _admin(self, cluster: Cluster, timeout: float) -> Admin:

@@ -30,6 +30,10 @@ class TargetChangedError(KcliError):
     exit_code = ExitCode.REFUSED
 
 
+class SourceDeletedError(NotFoundError):
+    """The topic of the source does not exist any more."""
+
+
 def may_pass(error: KcliError) -> bool:
     """Whether the request may succeed later: a broker that is away, an election, a topic that is being created."""
     transient = ConnectError, TimedOutError, NotFoundError
@@ -59,7 +63,18 @@ def of_source(error: KcliError, tp: TopicPartition, position: int) -> KcliError:
         )
     if isinstance(error, TopicRecreatedError):
         return recreated_source(tp, position)
+    if isinstance(error, NotFoundError):
+        return deleted_source(tp)
     return error
+
+
+def deleted_source(tp: TopicPartition) -> SourceDeletedError:
+    """The topic of the partition was deleted; what was copied of it stays where it is."""
+    return SourceDeletedError(
+        f"{tp} of the source was deleted",
+        why="the source cluster does not have its topic any more",
+        do="leave it out of -t; its copy on the target remains",
+    )
 
 
 def recreated_source(tp: TopicPartition, position: int) -> KcliError:

@@ -61,7 +61,8 @@ class ExactlyOnceCopy(Copy):
         """
         self._saved_at = time.monotonic()
         if not self._open:
-            if not (ended or self._checkpoints.is_pending(self.copies.values())):
+            if not (ended or self._checkpoints.is_pending(self._to_save)):
+                self._to_save.clear()
                 return True
             self._begin()
         suspected = any(self.copies[tp].unconfirmed_bytes for tp in self._suspects)
@@ -72,8 +73,10 @@ class ExactlyOnceCopy(Copy):
         if self._broken() != self._broken_before:  # since the transaction began
             self._abort(None)
             return False
+        moved = list(self._to_save)
+        self._to_save.clear()  # those of an abort have moved again: back
         try:
-            self._checkpoints.save(self.copies.values(), ended=ended)
+            self._checkpoints.save(moved, ended=ended)
             began = time.monotonic()
             commit_transaction(self._producer, self._stop, patience=math.inf, grace=_GRACE)
         except TransactionAbortableError as error:
@@ -95,7 +98,7 @@ class ExactlyOnceCopy(Copy):
         self._saved_at = now + max(0.0, longer)
         self._suspects = frozenset(self._held)
         self._checkpoints.commit()
-        for copy in self.copies.values():
+        for copy in moved:
             copy.commit()
         return True
 

@@ -67,6 +67,10 @@ class SentBatch:
         self.stored: list[tuple[int, int, int]] = []
 
 
+Moved = dict["PartitionCopy", None]
+"""Copies that have changed, in the order of their changes."""
+
+
 class PartitionCopy:
     """``offsets`` is None where records go to partitions by key: then no offset corresponds to another.
 
@@ -102,8 +106,21 @@ class PartitionCopy:
         self.gaps: list[Gap] = []
         self.restarted = False
         self.broken = False
+        self._watchers: tuple[Moved, ...] = ()
         self._sent: deque[SentBatch] = deque()
         self._committed = self._state()
+
+    def watch(self, moved: "Moved") -> None:
+        """Adds this copy to ``moved``, now and whenever its position, the source's end or its error changes; the watcher
+        removes it. Of thousands of copies few move at a time.
+        """
+        self._watchers += (moved,)
+        moved[self] = None
+
+    def note_moved(self) -> None:
+        """Something of the above has changed."""
+        for moved in self._watchers:
+            moved[self] = None
 
     @property
     def done(self) -> bool:
@@ -155,6 +172,7 @@ class PartitionCopy:
     def end(self, error: KcliError) -> None:
         """Nothing more can be read; what was sent may still be confirmed."""
         self.error = self.error or of_source(error, self.source, self.sent_to)
+        self.note_moved()
 
     def reject(self, error: KcliError, offset: int = -1) -> None:
         """The target did not store what was sent; ``offset``: of the first record in the source, where it is known."""
@@ -209,6 +227,7 @@ class PartitionCopy:
     def _forget_sent(self) -> None:
         self._sent.clear()
         self.unconfirmed_bytes = 0
+        self.note_moved()
 
     def _state(self) -> "_State":
         return _State(
@@ -234,6 +253,7 @@ class PartitionCopy:
             self.position, self.leader_epoch = sent.then, sent.epoch
             self.records += len(sent.offsets)
             self.bytes += sent.size
+            self.note_moved()
 
     def _map(self, sent: SentBatch) -> None:
         if self.offsets is None:

@@ -45,8 +45,9 @@ class CopyPlan(NamedTuple):
     """What is going to be copied.
 
     ``own``: the topics that the job copies already, from source to target; ``items``: the partitions. ``unfit``: the
-    target cannot be written by a producer of this kind. ``compares``: nothing is copied. ``title``: what is copied, if it
-    is no mirror; ``remarks``: further lines of the plan. ``carries``: keys of ``_BESIDE_RECORDS`` that are copied, too;
+    target cannot be written by a producer of this kind. ``compares``: nothing is copied. ``deletes``: a topic that is
+    deleted at the source is deleted on the target as well. ``title``: what is copied, if it is no mirror; ``remarks``:
+    further lines of the plan. ``carries``: keys of ``_BESIDE_RECORDS`` that are copied, too;
     ``acls``: what becomes of ACLs, None where they are not synced.
     """
 
@@ -58,6 +59,7 @@ class CopyPlan(NamedTuple):
     exactly_once: bool
     unfit: KcliError | None = None
     compares: bool = False
+    deletes: bool = False
     title: str | None = None
     remarks: Sequence[str] = ()
     acls: AclPlan | None = None

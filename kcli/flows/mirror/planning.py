@@ -9,15 +9,16 @@ from kcli.core.cluster.offsets import LATEST
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import ConfigError, KcliError, NotFoundError
+from kcli.core.errors import ConfigError, KcliError
 from kcli.core.positions import OffsetSpec, RangeSpec, check_times
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.errors import deleted_source
 from kcli.flows.mirror.job import Ends, begun_later, check_continues, partition_copies, source_partitions
 from kcli.flows.mirror.loops import add_loops, copies_of_target
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.routes import is_pattern, select_topics
 from kcli.flows.mirror.settings import MirrorSettings
-from kcli.flows.mirror.state import JobState, SavedJob
+from kcli.flows.mirror.state import JobState, SavedJob, SavedPartition
 from kcli.flows.mirror.survey import Selection, Survey, survey
 from kcli.flows.mirror.targets import denied_on_state, offsets, target_ends
 
@@ -114,7 +115,11 @@ class Planner:
         )
         if self._settings.checkpoint is None:
             found.findings.denied.extend(denied_on_state(self._target))
-        return self._planned(found, saved, self._spans(source_partitions(found), saved))
+        plan = self._planned(found, saved, self._spans(source_partitions(found), saved))
+        if saved is not None and not self._settings.verify_only:
+            named = set(self.selection.selectors).intersection(found.gone)
+            plan.copies.extend(_deleted(tp, one) for tp, one in saved.partitions.items() if tp.topic in named)
+        return plan
 
     def plan_again(self, saved: SavedJob | None, begun: Sequence[PartitionCopy]) -> Plan:
         """The plan of what this run has begun, with its bounds, and of what an earlier run has begun since.
@@ -125,7 +130,7 @@ class Planner:
         selection = self.selection
         available = [topic.name for topic in self._source.list_topics() if not topic.internal]
         selectors = [one for one in selection.selectors if one in available or is_pattern(one)]
-        selected = topics.keys() & select_topics(available, selectors, selection.copies)
+        selected = topics.keys() & select_topics(available, selectors, selection.copies, selection.excludes)
         own = {copy.source.topic for copy in begun}
         names = sorted((own | selected).intersection(available))
         check_continues(saved, by_key=selection.by_key)
@@ -141,13 +146,7 @@ class Planner:
         for copy in begun:
             if copy.source not in present:
                 copy.rollback()
-                copy.fail(
-                    NotFoundError(
-                        f"{copy.source} of the source was deleted",
-                        why="the source cluster does not have its topic any more",
-                        do=f"leave it out of -t; the copy in {copy.target.topic} remains",
-                    )
-                )
+                copy.fail(deleted_source(copy.source))
                 plan.copies.append(copy)
         return plan
 
@@ -190,3 +189,14 @@ class Planner:
                     do="choose another --offset",
                 )
         return spans
+
+
+def _deleted(tp: TopicPartition, old: SavedPartition) -> PartitionCopy:
+    """A partition of a topic that -t names and that was deleted since an earlier run copied it: it keeps its position."""
+    progress = old.progress
+    target = TopicPartition(progress.target, progress.target_partition)
+    made = PartitionCopy(
+        tp, target, old.offsets, position=progress.position, leader_epoch=progress.leader_epoch
+    )
+    made.fail(deleted_source(tp))
+    return made

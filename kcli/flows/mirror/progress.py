@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.partition_copy import Moved, PartitionCopy
 from kcli.output.progress import Progress, duration_text
 
 _INTERVAL = 0.2  # seconds between two looks at all partitions
@@ -14,7 +14,7 @@ _SPACING = 1.0  # seconds between two samples
 
 
 class MirrorProgress:
-    """Called often; looks at the partitions at most every 0.2 s."""
+    """Called often; looks at the partitions that have moved, at most every 0.2 s."""
 
     def __init__(self, bar: Progress, copies: Sequence[PartitionCopy], consumer: Consumer) -> None:
         self._bar = bar
@@ -22,16 +22,23 @@ class MirrorProgress:
         self._consumer = consumer
         self._trend = LagTrend()
         self._next = 0.0
+        self._moved: Moved = {}
+        self._watched: set[PartitionCopy] = set()
+        self._newest: PartitionCopy | None = None
+        self._count = 0
+        self._counted: dict[PartitionCopy, tuple[int, int]] = {}
+        self._records = self._bytes = 0
+        self._lags: dict[TopicPartition, int] = {}
 
     def __call__(self) -> None:
         """Shows how far the copies are."""
         now = time.monotonic()
         if now < self._next:
             return
-        self._next = now + _INTERVAL
-        lags = self._lags()
+        self._next = now + (_SPACING if self._bar.style == "json" else _INTERVAL)
+        self._count_moved()
+        lags, records, size = self._lags, self._records, self._bytes
         self._trend.sample(now, lags)
-        records, size = sum(copy.records for copy in self._copies), sum(copy.bytes for copy in self._copies)
         done = None
         if all(copy.stop is not None for copy in self._copies):
             total = sum((copy.stop or 0) - copy.started_at for copy in self._copies)
@@ -42,17 +49,33 @@ class MirrorProgress:
             caught_up_in = "" if done is not None else self._caught_up_in(lags)
             self._bar.update(records, size, done, lag=f"{sum(lags.values()):,}", caught_up_in=caught_up_in)
 
-    def _lags(self) -> dict[TopicPartition, int]:
-        """The records that are not copied yet, of each partition that is read."""
-        assigned = self._consumer.assignment
-        return {
-            copy.source: max(0, self._end(copy) - copy.position)
-            for copy in self._copies
-            if copy.error is None and (copy.done or copy.source in assigned)
-        }
+    def _count_moved(self) -> None:
+        """Records, bytes and lag are of all partitions that are read; only those that have moved are counted anew."""
+        newest = self._copies[-1] if self._copies else None
+        if newest is not self._newest or len(self._copies) != self._count:
+            self._newest, self._count = newest, len(self._copies)
+            for copy in self._copies:
+                if copy not in self._watched:
+                    self._watched.add(copy)
+                    copy.watch(self._moved)
+        for copy in self._moved:
+            records, size = self._counted.get(copy, (0, 0))
+            self._records += copy.records - records
+            self._bytes += copy.bytes - size
+            self._counted[copy] = copy.records, copy.bytes
+            end = self._end(copy)
+            if copy.error is not None or end is None:
+                self._lags.pop(copy.source, None)
+            else:
+                self._lags[copy.source] = max(0, end - copy.position)
+        self._moved.clear()
 
-    def _end(self, copy: PartitionCopy) -> int:
-        return copy.stop if copy.stop is not None else self._consumer.state(copy.source).last_stable
+    def _end(self, copy: PartitionCopy) -> int | None:
+        """The offset before which the copy ends, or the source does now; None for a partition that is not read."""
+        state = self._consumer.assigned(copy.source)
+        if copy.stop is not None:
+            return copy.stop if copy.done or state is not None else None
+        return None if state is None else state.last_stable
 
     def _rows(self, lags: dict[TopicPartition, int]) -> list[dict[str, object]]:
         return [
@@ -85,7 +108,7 @@ class LagTrend:
         """Adds the present lag of all partitions in records; one sample a second counts."""
         if self._samples and now - self._samples[-1][0] < _SPACING:
             return
-        self._samples.append((now, lags))
+        self._samples.append((now, dict(lags)))
         while now - self._samples[0][0] > self._window:
             self._samples.popleft()
 

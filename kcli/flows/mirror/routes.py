@@ -1,7 +1,7 @@
 """Which topics are copied, and what they are called on the target: selectors, rename rules, refused routes. Pure."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import NamedTuple
@@ -12,6 +12,7 @@ from kcli.core.names import is_own_topic, is_topic_name
 from kcli.core.near_names import near_names
 
 _OF_BROKERS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+IDLE_EXCLUDE = "--exclude {} leaves out no topic: none of that name is on the source"
 _MOST_NAMED = 5
 _GLOB = frozenset("*?[")
 
@@ -83,15 +84,22 @@ def pattern(selector: str, what: str) -> Callable[[str], object] | None:
 
 
 def select_topics(
-    available: Iterable[str], selectors: Sequence[str], copies: Collection[str] = ()
+    available: Iterable[str],
+    selectors: Sequence[str],
+    copies: Collection[str] = (),
+    excludes: Sequence[str] = (),
 ) -> list[str]:
     """The topics that a selector names, sorted: a name, a glob (``*?[``) or a ``^regex`` that matches all of the name.
 
-    Patterns never select the topics that brokers and kcli keep for themselves, nor ``copies``. NotFoundError for a name
-    that is not available; ConfigError for an internal topic that is named, or an invalid regex.
+    Patterns never select the topics that brokers and kcli keep for themselves, nor ``copies``, nor what ``excludes``,
+    selectors too, name. NotFoundError for a name that is not available; ConfigError for an internal topic that is named,
+    or an invalid regex.
     """
     names = sorted(available)
-    open_to_patterns = [name for name in names if not _is_internal(name) and name not in copies]
+    out = {name for one in excludes for name in _matching(names, one)}
+    open_to_patterns = [
+        name for name in names if not _is_internal(name) and name not in copies and name not in out
+    ]
     chosen: set[str] = set()
     for selector in selectors:
         matches = pattern(selector, "topics")
@@ -113,6 +121,17 @@ def select_topics(
                 do=f"did you mean {', '.join(near)}?" if near else "check -t and --from",
             )
     return sorted(chosen)
+
+
+def idle_excludes(available: Iterable[str], excludes: Sequence[str]) -> list[str]:
+    """Those of ``excludes`` that leave out no topic."""
+    names = [name for name in available if not _is_internal(name)]
+    return [one for one in dict.fromkeys(excludes) if not any(_matching(names, one))]
+
+
+def _matching(names: Iterable[str], selector: str) -> Iterator[str]:
+    matches = pattern(selector, "topics")
+    return (name for name in names if (name == selector if matches is None else matches(name)))
 
 
 def parse_renames(texts: Iterable[str], topics: Sequence[str]) -> list[Rename]:

@@ -20,7 +20,8 @@ the coordinator waits. ``_recover`` tells them apart by the claim, and makes a n
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +37,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.mirror.acl_changes import AclSync
 from kcli.flows.mirror.acl_plan import AclPlan
 from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
+from kcli.flows.mirror.deleted import DeletedTopics
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.driver import Driver
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
@@ -159,6 +161,7 @@ class Mirror(Driver):
             compares=settings.verify_only,
             acls=acls,
             carries=[*(["groups"] if settings.groups else []), *(["acls"] if acls else [])],
+            deletes=settings.on_delete == "delete",
         )
 
     def _acl_sync(self) -> AclSync:
@@ -419,8 +422,16 @@ class Mirror(Driver):
             )
         source, target = self._task_admins
         if self._discovery is None:
+            deleted = DeletedTopics(
+                source,
+                target,
+                (plan.found.source_cluster, plan.found.target_cluster),
+                lambda: self._plan.copies,
+                self._end_seen,
+                deletes=settings.on_delete == "delete",
+            )
             self._discovery = self._look_for_more(
-                source, target, self._planner.selection, plan.found, plan.copies
+                source, target, self._planner.selection, plan.found, plan.copies, deleted
             )
         if self._configs is None:
             self._configs = FollowedConfigs(
@@ -432,7 +443,12 @@ class Mirror(Driver):
             )
 
         def add(copies: Sequence[PartitionCopy]) -> None:
-            plan.copies.extend(copies)
+            new = {
+                one.source for one in copies
+            }  # of a topic that is there again, instead of those that ended
+            plan.copies[:] = [one for one in plan.copies if one.source not in new] + list(copies)
+            if any(one.restarted for one in copies):
+                self._know_again(one.source.topic for one in copies)
             copy.add(copies)
 
         look = discovery_task(observer, self._discovery, producer, saving, add, by_key=settings.by_key)
@@ -511,6 +527,18 @@ class Mirror(Driver):
         return self._target.options(
             ProducerOptions, delivery_timeout_ms=_FOREVER, max_block_ms=_FOREVER, linger_ms=0, **own
         )
+
+    def _know_again(self, topics: Iterable[str]) -> None:
+        """Topics that the consumer takes for deleted are there again: it would end them at once, as before."""
+        cluster = self._consumer.cluster
+        cluster.topics.update(topics)
+        with suppress(KcliError):
+            cluster.wait_refreshed(cluster.deadline(_TASK_PATIENCE))
+
+    def _end_seen(self, tp: TopicPartition) -> int:
+        """The high watermark of a partition as it was seen last; −1 if it was not read."""
+        state = self._consumer.assigned(tp)
+        return -1 if state is None else state.high_watermark
 
     def _source_end(self, tp: TopicPartition) -> int:
         """Where the readable records of a partition end, as far as it is known; −1 where it is not read."""

@@ -35,14 +35,15 @@ STEADY = Pace()
 class MirrorSettings:
     """What is copied, how, and when it ends; in the words of ``kcli mirror``.
 
-    ``topics`` are selectors, ``renames`` rules of ``--map-topic``, ``groups`` selectors of those whose offsets
-    are translated, ``groups_excluded`` what patterns among them do not select, ``principals`` the rules of
-    ``--map-principal``.
+    ``topics`` are selectors, ``excludes`` those of topics that patterns leave out, ``renames`` rules of ``--map-topic``,
+    ``groups`` selectors of those whose offsets are translated, ``groups_excluded`` what patterns among them do not
+    select, ``principals`` the rules of ``--map-principal``.
     ``span``: where a new job begins, and may end. ``job``: its name, None for the default one. ``checkpoint``: a file
     that keeps the position, None for the topic of the target. ``configs``: keys and values of ``--config``.
     """
 
     topics: tuple[str, ...]
+    excludes: tuple[str, ...] = ()
     renames: tuple[str, ...] = ()
     by_key: bool = False
     span: RangeSpec | None = None
@@ -64,6 +65,7 @@ class MirrorSettings:
     sync_configs: str = "topic"
     configs: tuple[tuple[str, str], ...] = ()
     timestamps: str = "keep"
+    on_delete: str = "keep"
 
     @property
     def bounded(self) -> bool:

@@ -9,7 +9,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.flows.mirror.preflight import HIDDEN, NO_TOPICS, Findings, TopicFacts, check_routes
-from kcli.flows.mirror.routes import Rename, Route, is_pattern, plan_routes, select_topics
+from kcli.flows.mirror.routes import Rename, Route, idle_excludes, is_pattern, plan_routes, select_topics
 from kcli.flows.mirror.topic_configs import ConfigSync, Values, values_of_new_topics
 from kcli.output.progress import counted
 
@@ -18,7 +18,8 @@ class Selection(NamedTuple):
     """What a job copies: selectors of topics, rename rules, whether partitions are chosen by key, and what of the
     configuration is written.
 
-    ``copies`` are topics of the source that were copied from the target: patterns do not select them.
+    ``copies`` are topics of the source that were copied from the target: patterns do not select them, nor what
+    ``excludes`` selects.
     """
 
     selectors: Sequence[str]
@@ -26,12 +27,15 @@ class Selection(NamedTuple):
     by_key: bool = False
     copies: Collection[str] = ()
     configs: ConfigSync = ConfigSync()
+    excludes: Sequence[str] = ()
 
 
 class Survey(NamedTuple):
     """Cluster ids, routes and the facts about their topics; ``targets`` lacks the topics that are to be created.
 
     ``brokers``: of the target. ``unknown``: what of the target could not be read, though the copy does not need it.
+    ``idle_excludes`` leave out nothing. ``gone``: the topics that the job copied and that the
+    source does not have any more, from source to target.
     """
 
     source_cluster: str
@@ -42,6 +46,8 @@ class Survey(NamedTuple):
     findings: Findings
     brokers: int
     unknown: str = ""
+    idle_excludes: Sequence[str] = ()
+    gone: Mapping[str, str] = NO_TOPICS
 
 
 def survey(
@@ -55,17 +61,34 @@ def survey(
     same = bool(here.cluster_id) and here.cluster_id == target_id
     available = {topic.name: topic for topic in source.list_topics() if not topic.internal}
     hidden = _hidden(source, [name for name in selection.selectors if name not in available])
-    chosen = select_topics([*available, *hidden], selection.selectors, selection.copies)
+    known = [*available, *hidden]
+    # A topic that the job copied, and that was deleted since, is no mistake in the list of topics.
+    selectors = [one for one in selection.selectors if one not in continues or one in known]
+    missing = [name for name in continues if name not in known]
+    gone = select_topics(
+        missing,
+        [one for one in selection.selectors if one in missing or is_pattern(one)],
+        selection.copies,
+        selection.excludes,
+    )
+    chosen = select_topics(known, selectors, selection.copies, selection.excludes)
+    if gone and not chosen:
+        raise NotFoundError(
+            f"{'topic' if len(gone) == 1 else 'topics'} {', '.join(gone)} of the source "
+            f"{'was' if len(gone) == 1 else 'were'} deleted",
+            why="the job copied what was there, and no other topic is selected",
+            do="check -t, --exclude and --from; the copies on the target remain",
+        )
     if not chosen:
         raise NotFoundError(
             "no topic is selected",
             why=f"none of the {counted(len(available), 'topic')} of the source that this client may describe matches",
-            do="check -t, and the permission to describe topics",
+            do="check -t, --exclude, and the permission to describe topics",
         )
     routes = plan_routes(chosen, selection.renames, same_cluster=same)
     sources = dict.fromkeys(hidden, HIDDEN)
     sources |= _facts(source, {name: available[name] for name in chosen if name in available})
-    return survey_target(
+    found = survey_target(
         here.cluster_id,
         target,
         routes,
@@ -73,6 +96,9 @@ def survey(
         continues,
         by_key=selection.by_key,
         sync=selection.configs,
+    )
+    return found._replace(
+        idle_excludes=idle_excludes(known, selection.excludes), gone={name: continues[name] for name in gone}
     )
 
 

@@ -1,9 +1,11 @@
 """The target: whether it can be written, its topics (creates what is missing), their ids and ends."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigResource
+from kcli.core.admin.topic_changes import Outcome
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.cluster.retry import classify_error
 from kcli.core.error_codes import UNKNOWN_TOPIC_OR_PARTITION
@@ -12,12 +14,16 @@ from kcli.core.names import STATE_TOPIC
 from kcli.core.options import ProducerOptions
 from kcli.core.permissions import AclOperation, is_allowed
 from kcli.core.producer.requests import NOT_IDEMPOTENT, check_offer
-from kcli.core.types import TopicPartition
+from kcli.core.types import TopicPartition, TopicSpec
 from kcli.flows.mirror.job import Ends
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.preflight import Denied, Findings, denied_state
 from kcli.flows.mirror.store import state_topic_spec
 from kcli.flows.mirror.survey import Survey
+
+T = TypeVar("T")
+
+_AT_ONCE = 100  # topics of one request
 
 
 def unfit(admin: Admin, options: ProducerOptions) -> UnsupportedError | None:
@@ -59,10 +65,10 @@ def create_targets(admin: Admin, findings: Findings, topics: Collection[str]) ->
 
 def made_targets(admin: Admin, findings: Findings, topics: Collection[str]) -> dict[str, KcliError]:
     """As ``create_targets``; returns what the target refuses, by topic. Raises an error that says nothing of a topic."""
-    specs = [spec for spec in findings.create if spec.name in topics]
-    refused = _refused("created", admin.create_topics(specs) if specs else {})
+    specs = {spec.name: spec for spec in findings.create if spec.name in topics}
+    refused = _refused("created", created(admin, specs))
     counts = {name: count for name, count in findings.grow.items() if name in topics}
-    refused |= _refused("given more partitions", admin.create_partitions(counts) if counts else {})
+    refused |= _refused("given more partitions", grown(admin, counts))
     changes = _changes(findings, topics)
     return refused | _altered(admin.alter_configs(changes) if changes else {})
 
@@ -71,13 +77,44 @@ def refused_targets(admin: Admin, findings: Findings, topics: Collection[str]) -
     """What the target would refuse, by topic, found out without making it; nothing where its brokers are not known to
     honour that.
     """
-    specs = [spec for spec in findings.create if spec.name in topics]
+    refused: dict[str, KcliError] = {}
     try:
-        refused = _refused("created", admin.create_topics(specs, validate_only=True) if specs else {})
+        for some in _hundreds([spec for spec in findings.create if spec.name in topics]):
+            refused |= _refused("created", admin.create_topics(some, validate_only=True))
     except NotValidatedError:
         refused = {}
     changes = _changes(findings, topics)
     return refused | _altered(admin.alter_configs(changes, validate_only=True) if changes else {})
+
+
+def created(admin: Admin, specs: Mapping[str, TopicSpec]) -> Outcome:
+    """Creates topics, a hundred at a time: a controller that takes long for thousands has the client's timeout for each
+    request. Then waits until their leaders respond.
+
+    In KRaft the metadata names a leader before it has made the log. A copy that began then would be refused each batch
+    of each partition several times over (NOT_LEADER_OR_FOLLOWER), while the broker is busy making logs.
+    """
+    outcome: Outcome = {}
+    for some in _hundreds(list(specs.values())):
+        outcome |= admin.create_topics(some)
+    new = [name for name, error in outcome.items() if error is None]
+    wanted = {TopicPartition(name, n): LATEST for name in new for n in range(specs[name].partitions)}
+    if wanted:  # what fails here is left to the producer, which waits for as long as it takes
+        admin.list_offsets(wanted)
+    return outcome
+
+
+def grown(admin: Admin, counts: Mapping[str, int]) -> Outcome:
+    """Adds partitions to topics, a hundred at a time; ``counts`` are the new totals."""
+    outcome: Outcome = {}
+    for some in _hundreds(list(counts)):
+        outcome |= admin.create_partitions({name: counts[name] for name in some})
+    return outcome
+
+
+def _hundreds(all_of_them: Sequence[T]) -> Iterator[Sequence[T]]:
+    for first in range(0, len(all_of_them), _AT_ONCE):
+        yield all_of_them[first : first + _AT_ONCE]
 
 
 def _changes(findings: Findings, topics: Collection[str]) -> dict[ConfigResource, list[ConfigChange]]:
@@ -110,7 +147,7 @@ def _refused(what: str, outcome: Mapping[str, KcliError | None]) -> dict[str, Kc
 
 def create_state_topic(admin: Admin, brokers: int) -> None:
     """Creates the topic for the state of jobs unless it exists. ``brokers``: how many the target has."""
-    if isinstance(admin.describe_topics([STATE_TOPIC])[STATE_TOPIC], KcliError):
+    if isinstance(admin.topic_operations([STATE_TOPIC])[STATE_TOPIC], KcliError):
         for error in admin.create_topics([state_topic_spec(brokers)]).values():
             if error is not None:
                 raise error

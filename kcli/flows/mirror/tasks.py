@@ -8,6 +8,7 @@ from kcli.account.outcomes import Outcome
 from kcli.core.errors import KcliError
 from kcli.core.names import group_shown
 from kcli.core.producer.producer import Producer
+from kcli.flows.mirror.deleted import Deleted
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.followed_configs import FollowedConfigs
@@ -48,6 +49,10 @@ def discovery_task(
         except KcliError as error:
             missed(error)
             return
+        for one in found.deleted:
+            observer.warn(_deleted_text(one))
+        for doubt in found.doubts:
+            observer.warn(f"topics of the source are missing and not taken for deleted: {doubt}")
         for delay in found.delayed:
             missed(delay)
         for refusal in found.refused:
@@ -61,6 +66,14 @@ def discovery_task(
         add(found.copies)
 
     return look
+
+
+def _deleted_text(one: Deleted) -> str:
+    what = f"topic {one.source} of the source was deleted"
+    if one.undo:
+        return f"{what}, and so was its copy {one.target} of the target; `kcli undo {one.undo}` creates it again, empty"
+    why = "" if one.error is None else f": {one.error}"
+    return f"{what}; its copy {one.target} of the target is kept{why}"
 
 
 def configs_task(observer: Observer, configs: FollowedConfigs) -> Callable[[], None]:

@@ -9,7 +9,14 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
-from kcli.flows.mirror.routes import Route, parse_renames, plan_routes, select_topics
+from kcli.flows.mirror.routes import (
+    IDLE_EXCLUDE,
+    Route,
+    idle_excludes,
+    parse_renames,
+    plan_routes,
+    select_topics,
+)
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 from kcli.output.tables import Column
@@ -72,8 +79,10 @@ class Verify:
         """Whether the first record that differs is found."""
         return self._settings.compacted or self._settings.locate
 
-    def pin(self, topics: Sequence[str], renames: Sequence[str], spec: RangeSpec) -> None:
-        """Fixes what is compared; ``topics`` are selectors, ``renames`` rules."""
+    def pin(
+        self, topics: Sequence[str], excludes: Sequence[str], renames: Sequence[str], spec: RangeSpec
+    ) -> None:
+        """Fixes what is compared; ``topics`` and ``excludes`` are selectors, ``renames`` rules."""
         timeout = self._observer.timeout
         with ExitStack() as stack:
             here, there = (
@@ -87,7 +96,9 @@ class Verify:
                     consumer.connect(timeout)
             known = [_topics(consumer, timeout) for consumer in (here, there)]
             ids = [consumer.cluster.view.cluster_id for consumer in (here, there)]
-            chosen = select_topics(known[0], topics)
+            chosen = select_topics(known[0], topics, excludes=excludes)
+            for one in idle_excludes(known[0], excludes):
+                self._observer.note(IDLE_EXCLUDE.format(one))
             routes = plan_routes(chosen, parse_renames(renames, chosen), same_cluster=False)
             _check_differ(routes, same_cluster=ids[0] == ids[1])
             present = [route for route in routes if route.target in known[1]]

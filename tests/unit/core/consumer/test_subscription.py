@@ -252,3 +252,26 @@ def test_whether_all_is_done_costs_the_same_for_thousands_that_end_one_by_one() 
     assert found.done
     found.add_partition(partitions[3], Span(0, 1))
     assert not found.done
+
+
+def test_only_partitions_that_have_moved_are_noted() -> None:
+    found = subscribed()
+    moved = found.watch_positions()
+    assert list(moved) == [P0, P1], "what is assigned when the watch begins"
+    moved.clear()
+    found.note_moved(P1)
+    assert list(moved) == [P1]
+    moved.clear()
+    found.seek(P0, 7)
+    found.add_partition(P2, Span(0))
+    assert set(moved) == {P0, P2}
+
+
+def test_the_last_watcher_of_positions_is_the_only_one() -> None:
+    found = subscribed()
+    before = found.watch_positions()
+    before.clear()
+    after = found.watch_positions()
+    after.clear()
+    found.note_moved(P0)
+    assert (list(before), list(after)) == ([], [P0])

@@ -1,13 +1,14 @@
 """Confirmations of a partition's copy: in any order, in parts, with failures in between."""
 
 import random
+from collections.abc import Callable
 
 import pytest
 
 from kcli.core.errors import DataLossError, KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.offset_map import OffsetMap, Run
-from kcli.flows.mirror.partition_copy import Gap, PartitionCopy, SentBatch
+from kcli.flows.mirror.partition_copy import Gap, Moved, PartitionCopy, SentBatch
 
 TP, COPY = TopicPartition("t", 0), TopicPartition("copy", 0)
 
@@ -110,3 +111,40 @@ def test_by_key_no_offsets_are_mapped() -> None:
     copy = PartitionCopy(TP, COPY, None, position=0)
     copy.confirm(copy.send(range(5), 5, 0, 1), range(5), -1)
     assert copy.position == 5
+
+
+def _confirmed(copy: PartitionCopy) -> None:
+    copy.confirm(copy.send(range(1), 1, 0, 1), range(1), 0)
+
+
+def _held_by_a_hole(copy: PartitionCopy) -> None:
+    copy.send(range(1), 1, 0, 1)
+    copy.skip_to(2, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_noted"),
+    [
+        (_confirmed, True),
+        (_held_by_a_hole, False),
+        (lambda copy: copy.skip_to(5, 0), True),
+        (lambda copy: copy.record_gap(5, "removed"), True),
+        (lambda copy: copy.end(KcliError("away")), True),
+        (lambda copy: copy.fail(KcliError("refused")), True),
+        (lambda copy: copy.rollback(), True),
+        (lambda copy: copy.restart("id", None), True),
+        (lambda copy: copy.send(range(1), 1, 0, 1), False),
+    ],
+)
+def test_each_watcher_finds_what_has_moved_since_it_looked(
+    change: Callable[[PartitionCopy], object], is_noted: bool
+) -> None:
+    copy, other = copy_of(), copy_of()
+    seen: list[Moved] = [{}, {}]
+    for moved in seen:
+        copy.watch(moved)
+        other.watch(moved)
+        assert list(moved) == [copy, other], "nobody has looked yet"
+        moved.clear()
+    change(copy)
+    assert [list(moved) for moved in seen] == [[copy] if is_noted else []] * 2

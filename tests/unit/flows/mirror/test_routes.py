@@ -3,7 +3,7 @@
 import pytest
 
 from kcli.core.errors import ConfigError, NotFoundError
-from kcli.flows.mirror.routes import Route, parse_rename, plan_routes, select_topics
+from kcli.flows.mirror.routes import Route, idle_excludes, parse_rename, plan_routes, select_topics
 
 TOPICS = ["orders", "orders-eu", "payments", "__consumer_offsets", "__kcli_mirror", "__kcli_later", "__own"]
 
@@ -96,3 +96,31 @@ def test_patterns_do_not_select_copies_and_names_do() -> None:
     assert select_topics(available, ["*"], copies) == ["orders"]
     assert select_topics(available, ["^.*"], copies) == ["orders"]
     assert select_topics(available, ["*", "a.orders"], copies) == ["a.orders", "orders"]
+
+
+@pytest.mark.parametrize(
+    ("selectors", "excludes", "found"),
+    [
+        (["*"], ["orders"], ["__own", "orders-eu", "payments"]),
+        (["*"], ["orders*", "^__.*"], ["payments"]),
+        (["^orders.*"], ["^.*-eu"], ["orders"]),
+        (["orders", "pay*"], ["*"], ["orders"]),  # a name is asked for, whatever patterns leave out
+        (["*"], ["none"], ["__own", "orders", "orders-eu", "payments"]),
+        (["*"], ["*"], []),
+    ],
+)
+def test_excludes_leave_out_what_patterns_select(
+    selectors: list[str], excludes: list[str], found: list[str]
+) -> None:
+    assert select_topics(TOPICS, selectors, excludes=excludes) == found
+
+
+def test_an_exclude_that_is_no_regular_expression_is_refused() -> None:
+    with pytest.raises(ConfigError, match="invalid regular expression"):
+        select_topics(TOPICS, ["*"], excludes=["^("])
+
+
+def test_excludes_that_leave_out_nothing_are_known() -> None:
+    """A pattern that matches only what is never copied leaves out nothing."""
+    excludes = ["orders", "none", "*-us", "^__kcli.*", "none"]
+    assert idle_excludes(TOPICS, excludes) == ["none", "*-us", "^__kcli.*"]

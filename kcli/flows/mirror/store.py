@@ -217,6 +217,7 @@ class StateWriter:
                 acks="all",
                 enable_idempotence=False,
                 max_in_flight_requests_per_connection=1,
+                max_block_ms=int(1000 * self._patience),
             )
             made = Producer(options, hooks=self._hooks, on_delivery=self._reports.append)
             self._producer = self._stack.enter_context(made)

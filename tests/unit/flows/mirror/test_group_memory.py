@@ -1,5 +1,7 @@
 """What a job remembers of groups: what is written before a commit is what a later run reads."""
 
+import json
+
 import pytest
 
 from kcli.account.outcomes import Outcome
@@ -43,6 +45,16 @@ def test_a_later_run_knows_what_was_written() -> None:
         U0: (7, "note", (107,), 99),
     }
     assert later.commits("h", [T1]) == {}
+
+
+def test_versions_that_know_nothing_of_groups_leave_the_records_alone() -> None:
+    """They read each record whose key has a ``job``."""
+    written: list[StateRecord] = []
+    GroupMemory("j", {}, written.extend).remember([planned("g", T0, 5)], 1)
+    assert json.loads(written[0].key) == {"of_job": "j", "group": "g", "topic": "t"}
+    value = json.loads(written[0].value or b"")
+    assert (value["kind"], value["version"]) == ("MirrorGroup", 1)
+    assert loaded([]).groups == {}
 
 
 def test_only_topics_with_news_are_written() -> None:

@@ -155,6 +155,12 @@ def test_records_of_others_are_named_by_their_offsets_and_repetitions_are_not(
     fill(target, 103, 104)
     done = verified(source, target)
     assert done.code == 8
+    type_remedy(
+        "find out what else writes to the target; `kcli consume TOPIC -p N --offset SPEC` shows both records",
+        done.err,
+        target.bootstrap,
+        TOPIC="t",
+    )
     row = only_row(done)
     assert (row["result"], row["repeated"], row["different"]) == ("differs", 10, 3)
     assert row["digest_source"] != row["digest_target"]

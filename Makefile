@@ -30,7 +30,7 @@ COMPILE_TESTS = ls tests/checks/__pycache__/*-pytest-*.pyc >/dev/null 2>&1 || { 
     $(BIN)/pytest -qq --collect-only $(filter-out $(HALF),$(SUITES)) >/dev/null 2>&1; wait; }
 
 .NOTPARALLEL:
-.PHONY: help demo test test-long one test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
+.PHONY: help demo test test-long one test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger mirror-service fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
@@ -42,6 +42,7 @@ help:
 	@echo 'make test-spark-cluster   jobs on a cluster of Spark: a master and two workers, whose processes are killed'
 	@echo 'make chaos      the long fault runs: brokers die, restart and stop under load, groups are rewound'
 	@echo 'make lost-lines  300 random runs of produce on brokers that die: is a line lost? About half an hour'
+	@echo 'make mirror-service  long runs of a mirror: WHAT=kills, outages or drills (SEED ARGS)'
 	@echo 'make rewind-ledger   200 random live rewinds, judged by what the members read: about half an hour (SEED CELLS JOBS)'
 	@echo 'make fuzz       10,000,000 mutated inputs over every parser of foreign bytes, 100,000 over sockets, 1,000 examples of each property: an hour (SEED FUZZ)'
 	@echo 'make fuzz-guided   inputs that follow the coverage of the parsers, each family for SECONDS=60, by atheris'
@@ -133,6 +134,11 @@ SEED ?= 1
 JOBS ?= 6
 lost-lines: venv-dev
 	@$(PY) -m tests.chaos.lost_lines --runs $(RUNS) --seed $(SEED) --jobs $(JOBS)
+
+# WHAT: kills, outages or drills; more by ARGS, such as --exactly-once.
+WHAT ?= kills
+mirror-service: venv-dev
+	@$(PY) -m tests.chaos.mirror_service $(WHAT) --seed $(SEED) $(ARGS)
 
 rewind-ledger: venv-dev
 	@$(PY) -m tests.chaos.rewind_ledger --seed $(SEED) --cells $(CELLS) --jobs $(JOBS)

@@ -27,10 +27,13 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds of user and system time of the process and its children, and of the clock on the wall."""
+    """Seconds of user and system time of the process and its children, and of the clock on the wall; the largest resident
+    size of the process in MB.
+    """
 
     cpu: float
     wall: float
+    resident_mb: float = 0.0
 
 
 class FailedRunError(Exception):
@@ -55,7 +58,7 @@ def measure(run: Run) -> Cost:
         process.stderr.close()
     if process.returncode:
         raise FailedRunError(f"{run.argv[0]} ended with {process.returncode}: {said.decode()[-500:]}")
-    return Cost(usage.ru_utime + usage.ru_stime, time.monotonic() - started)
+    return Cost(usage.ru_utime + usage.ru_stime, time.monotonic() - started, usage.ru_maxrss / 1_000)
 
 
 @dataclass(slots=True)

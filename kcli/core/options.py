@@ -107,7 +107,7 @@ def option(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-_AROUND_RECORDS = 1 << 20
+AROUND_RECORDS = 1 << 20
 """Bytes of a fetch response besides its records: topics, partitions, aborted transactions."""
 
 
@@ -316,7 +316,8 @@ class ProducerOptions(ClientOptions):
     enable_idempotence: bool = option(True, "number the batches so that a retry is never stored twice")
     max_in_flight_requests_per_connection: int = option(
         5,
-        "requests to one broker that may wait for their response at a time",
+        "requests to one broker that may wait for their response at a time; by default more of a broker that is far "
+        "away, with at most five batches of a partition",
         aliases=("max.in.flight",),
         low=1,
     )
@@ -409,10 +410,15 @@ class ConsumerOptions(ClientOptions):
     fetch_max_wait_ms: int = option(
         500, "how long a broker may wait for fetch.min.bytes", aliases=("fetch.wait.max.ms",), low=0
     )
-    fetch_max_bytes: int = option(16_777_216, "the most bytes that one fetch response should carry", low=1)
+    fetch_max_bytes: int = option(
+        16_777_216,
+        "the most bytes that one fetch response should carry; by default more of a broker that is far away",
+        low=1,
+    )
     max_partition_fetch_bytes: int = option(
         4_194_304,
-        "the most bytes of one partition that a fetch response should carry",
+        "the most bytes of one partition that a fetch response should carry; by default more of a broker that is far "
+        "away",
         aliases=("fetch.message.max.bytes",),
         low=1,
     )
@@ -445,7 +451,7 @@ class ConsumerOptions(ClientOptions):
     )
     fetch_buffer_bytes: int = option(
         67_108_864,
-        "bytes of fetch responses that are buffered, of all brokers together",
+        "bytes of fetch responses that are buffered, of all brokers together; by default 100663296 while one is far away",
         low=1_024,
     )
 
@@ -453,9 +459,14 @@ class ConsumerOptions(ClientOptions):
     def largest_response(self) -> int:
         """The same, and never less than a fetch may bring by itself, unless the limit was lowered or raised by hand."""
         limit = self.receive_message_max_bytes
-        if limit != type(self).__dataclass_fields__["receive_message_max_bytes"].default:
+        if not is_default(self, "receive_message_max_bytes"):
             return limit
-        return max(limit, self.fetch_max_bytes + _AROUND_RECORDS)
+        return max(limit, self.fetch_max_bytes + AROUND_RECORDS)
+
+
+def is_default(options: ClientOptions, name: str) -> bool:
+    """Whether the field ``name`` has its default: what a client may adapt is left as it is where it was set."""
+    return bool(getattr(options, name) == type(options).__dataclass_fields__[name].default)
 
 
 WHOLE_BATCHES = 0x7FFF_FFFF

@@ -127,12 +127,20 @@ LISTS = {
             "The rewinds that were made from this machine.",
             Items("RewindJournal", "A rewind of a group.", "commands.groups.rewind.journal:JOURNALS+OFFSETS"),
         ),
-        _list(
-            "mirror run",
+        Listed(
+            "MirrorReport",
             "What was copied.",
-            Items("MirrorPartition", "A partition.", "commands.mirror.report:COLUMNS"),
-            kind="MirrorReport",
-            head="commands.mirror.report:HEAD",
+            "mirror run",
+            (
+                Items("MirrorPartition", "A partition.", "commands.mirror.report:COLUMNS"),
+                Items(
+                    "MirrorGroupOffset",
+                    "An offset of a group: a line of ndjson; other documents have them in their groups.",
+                    "commands.mirror.report:GROUP_COLUMNS",
+                    "mirror run --sync-groups",
+                ),
+            ),
+            "commands.mirror.report:HEAD",
         ),
         _list(
             "mirror run --dry-run, pipeline mirror --dry-run",

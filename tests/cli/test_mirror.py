@@ -22,6 +22,14 @@ CLUSTERS = ["--from", "127.0.0.1:1", "--to", "127.0.0.1:2"]
         ([*CLUSTERS, "-t", "t", "--verify", "--verify-only"], "--verify with --verify-only"),
         ([*CLUSTERS, "-t", "t", "--verify", "--partitions", "by-key"], "--verify with --partitions by-key"),
         ([*CLUSTERS, "-t", "t", "--exactly-once", "--checkpoint", "f"], "--exactly-once with --checkpoint"),
+        ([*CLUSTERS, "-t", "t", "--prune-acls"], "--prune-acls without --sync-acls"),
+        ([*CLUSTERS, "-t", "t", "--map-principal", "User:a=User:b"], "--map-principal without --sync-acls"),
+        ([*CLUSTERS, "-t", "t", "--sync-acls", "--verify-only"], "--sync-acls with --verify-only"),
+        ([*CLUSTERS, "-t", "t", "--sync-acls", "--map-principal", "a=b"], "invalid --map-principal 'a=b'"),
+        (
+            [*CLUSTERS, "-t", "t", "--sync-acls", "--map-principal", "User:*=User:b"],
+            "invalid --map-principal 'User:*=User:b'",
+        ),
         (["status", "--to", "127.0.0.1:2", "-t", "t"], "mirror status: there is no option -t"),
         (["status", "--to", "127.0.0.1:2", "--verify"], "mirror status: there is no option --verify"),
         (

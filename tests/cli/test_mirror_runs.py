@@ -54,7 +54,11 @@ def numbers(first: int, stop: int) -> list[bytes | None]:
 
 
 def untouched(target: FakeCluster) -> bool:
-    return not target.seen((CreateTopicsRequest, ProduceRequest))
+    return not [
+        one
+        for one in target.seen((CreateTopicsRequest, ProduceRequest))
+        if not getattr(one.request, "validate_only", False)
+    ]
 
 
 # --- output ------------------------------------------------------------------------------------------

@@ -42,6 +42,17 @@ _BROKER_DEFAULTS = {
 _UNLISTED = {"follower.replication.throttled.rate": "", "leader.replication.throttled.rate": ""}
 """What brokers have only where it is set."""
 _SECRETS = ("ssl.keystore.password",)
+_IN_BROKERS = {
+    "cleanup.policy": "log.cleanup.policy",
+    "max.message.bytes": "message.max.bytes",
+    "message.timestamp.after.max.ms": "log.message.timestamp.after.max.ms",
+    "message.timestamp.before.max.ms": "log.message.timestamp.before.max.ms",
+    "message.timestamp.type": "log.message.timestamp.type",
+    "min.insync.replicas": "min.insync.replicas",
+    "retention.bytes": "log.retention.bytes",
+    "retention.ms": "log.retention.ms",
+}
+"""Where brokers have the value of a topic that does not set it."""
 
 
 async def describe_configs(ctx: "Context", request: DescribeConfigsRequest) -> DescribeConfigsResponse:
@@ -73,7 +84,11 @@ Chain = list[tuple[str, int]]
 
 def _values(state: "State", node: int, kind: int, name: str) -> dict[str, Chain]:
     if kind == _TOPIC:
-        return _chains((state.topics.find(name).configs, _BY_TOPIC), (DEFAULTS, _BY_DEFAULT))
+        files = state.settings.broker_configs
+        of_brokers = {key: files[place] for key, place in _IN_BROKERS.items() if place in files}
+        return _chains(
+            (state.topics.find(name).configs, _BY_TOPIC), (of_brokers, _BY_FILE), (DEFAULTS, _BY_DEFAULT)
+        )
     if kind == _BROKER:
         all_brokers = (state.configs.get((kind, ""), {}), _BY_ALL_BROKERS)
         if name == "":
@@ -82,7 +97,8 @@ def _values(state: "State", node: int, kind: int, name: str) -> dict[str, Chain]
         own = (state.configs.get((kind, name), {}), _BY_BROKER)
         creates = str(state.settings.auto_create_topics).lower()
         defaults = _BROKER_DEFAULTS | {"auto.create.topics.enable": creates, "num.partitions": "1"}
-        return _chains(own, all_brokers, ({"broker.id": name}, _BY_FILE), (defaults, _BY_DEFAULT))
+        files = {"broker.id": name, **state.settings.broker_configs}
+        return _chains(own, all_brokers, (files, _BY_FILE), (defaults, _BY_DEFAULT))
     if kind == _GROUP:
         return _chains((state.configs.get((kind, name), {}), _BY_GROUP), (_GROUP_DEFAULTS, _BY_DEFAULT))
     raise RefusedError(Code.INVALID_REQUEST, f"Unexpected resource type {kind}")
@@ -110,7 +126,7 @@ def _config(name: str, chain: Chain, *, synonyms: bool) -> DescribeConfigsResour
     return DescribeConfigsResourceResult(
         name=name,
         value=None if secret else value,
-        read_only=source == _BY_FILE,
+        read_only=name == "broker.id",
         config_source=source,
         is_sensitive=secret,
         synonyms=[
@@ -137,6 +153,8 @@ def _alter(ctx: "Context", asked: AlterConfigsResource, *, dry: bool) -> AlterCo
     kind, name = asked.resource_type, asked.resource_name
     try:
         known = _known(ctx, kind, name)
+        if kind == _TOPIC:
+            ctx.state.topics.check_configs(change.name for change in asked.configs)
         own = dict(_own(ctx.state, kind, name))
         for change in asked.configs:
             if change.name not in known:
@@ -157,7 +175,7 @@ def _known(ctx: "Context", kind: int, name: str) -> dict[str, str]:
     """The keys that may be set, with their defaults."""
     if kind == _TOPIC:
         ctx.state.topics.find(name)
-        return DEFAULTS
+        return dict.fromkeys(_IN_BROKERS, "") | DEFAULTS
     if kind == _BROKER:
         if name:
             _check_broker(ctx.node, name)

@@ -35,6 +35,10 @@ class Settings:
     """ACLs can be listed and changed; they are kept, but not obeyed."""
     deep_check: bool = True
     """Produced records are looked at one by one: dense offsets, keys, timestamps."""
+    broker_configs: dict[str, str] = field(default_factory=dict)
+    """What the files of all brokers set (``log.retention.ms``): in force for topics that do not set it."""
+    unknown_configs: frozenset[str] = frozenset()
+    """Keys of topics that brokers refuse, as older ones do; and what a policy does not want."""
     max_message_bytes: int = 1_048_588
     min_insync_replicas: int = 1
     completion_delay: float = 0.0

@@ -88,12 +88,18 @@ class Topics:
             raise RefusedError(
                 Code.INVALID_REPLICATION_FACTOR, f"{copies} copies on {len(self._nodes)} brokers"
             )
+        self.check_configs(configs or {})
         made = [self._partition(i, copies, (assignments or {}).get(i)) for i in range(count)]
         topic = Topic(name, uuid.uuid4().bytes, made, dict(configs or {}))
         if not dry:
             self.by_name[name] = self.by_id[topic.topic_id] = topic
             self._former_names[topic.topic_id] = name
         return topic
+
+    def check_configs(self, keys: Iterable[str]) -> None:
+        """RefusedError for a key of a topic that these brokers do not have."""
+        for key in sorted(self._settings.unknown_configs.intersection(keys)):
+            raise RefusedError(Code.INVALID_CONFIG, f"Unknown topic config name: {key}")
 
     def delete(self, name: str) -> None:
         topic = self.by_name.pop(name, None)

@@ -402,3 +402,33 @@ def test_a_slice_lasts_as_long_as_its_option_says(
     for more in (("--slice", "10s"), ("--slice", "200ms"), ()):
         assert mirror(source, target, "--continuous", *more)[0].code == 0
     assert lasted == [10.0, 0.2, 30.0]
+
+
+# --- settings and times, as with kcli mirror: tests/fault/test_mirror_settings.py ---------------------------
+
+
+def test_records_that_only_the_source_keeps_are_not_copied_into_their_deletion(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    source.settings.broker_configs["log.retention.ms"] = "-1"
+    words = arguments(source, target)
+    done = command(*words)
+    assert done.code == 7, done
+    assert "would delete up to 13 records of 2 partitions soon after they are copied" in done.err
+    done = command(*words, "--sync-configs", "effective")
+    assert done.code == 0, done
+    assert values(target, "t") == VALUES
+
+
+def test_times_in_us_are_copied_in_ms(source: FakeCluster, target: FakeCluster) -> None:
+    target.settings.broker_configs |= {
+        "log.message.timestamp.after.max.ms": "3600000",
+        "log.retention.ms": "-1",
+    }
+    source.append("t", 0, batch(b"late", timestamp=1_700_000_000_123_456))
+    words = arguments(source, target)
+    done = command(*words)
+    assert done.code == 7, done
+    assert "--timestamps ms copies times" in done.err
+    assert command(*words, "--timestamps", "ms").code == 0
+    assert [record.timestamp for record in target.log("t").records()] == [*[1_000] * 10, 1_700_000_000_123]

@@ -1,15 +1,18 @@
 """The report of a mirror: the summary on stderr, rows for ``-o``, the exit status."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from kcli.account.outcomes import Outcome
+from kcli.account.survey import Missing
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
-from kcli.core.errors import KcliError, PartlyFailedError
+from kcli.flows.mirror.acl_plan import COLUMNS as ACLS
+from kcli.flows.mirror.group_offsets import GroupsAccount, SyncedOffset
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.result import Result, unread
-from kcli.flows.mirror.sync_groups import FAILED, LIVE, SET, UNKNOWN, Translated
+from kcli.flows.mirror.result import NotSyncedError, Result, not_synced, unread
 from kcli.flows.mirror.verify import Comparison
 from kcli.flows.stop import Stop
+from kcli.output.envelope import item_of
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
 
@@ -44,6 +47,43 @@ COLUMNS = (
     Column("digest_target", wide=True, meaning="Digest of the records, with --verify; null without it."),
     Column("error", "prose"),
 )
+GROUP_COLUMNS = (
+    Column("group", meaning="Name of the group, or the pattern of --sync-groups that selects none."),
+    Column(
+        "topic", meaning="Name of the topic on the source; null where no offset of the group could be read."
+    ),
+    Column("partition", "number", meaning="Number of the partition; null where the topic is."),
+    Column("target", spare=2, meaning="Name of the topic on the target."),
+    Column("source_offset", "number", meaning="What the group has committed on the source."),
+    Column(
+        "target_offset",
+        "number",
+        meaning="The offset on the target that corresponds to it; null where there is none.",
+    ),
+    Column(
+        "status",
+        values=tuple(
+            str(one)
+            for one in (
+                Outcome.DONE,
+                Outcome.UNCHANGED,
+                Outcome.REFUSED,
+                Outcome.MISSING,
+                Outcome.FAILED,
+                Outcome.UNKNOWN,
+            )
+        ),
+        meaning="What became of it; done: this run has set it, and read it back; missing: there is no offset to be set.",
+    ),
+    Column("why", "prose", meaning="Why it is not done; null where there is nothing to be said."),
+    Column(
+        "synced_at",
+        "time",
+        wide=True,
+        values="time?",
+        meaning="When the offset was last set or found on the target; null for never.",
+    ),
+)
 HEAD = (
     Column("target_cluster", meaning="Id of the target."),
     Column("job", values="string", meaning="Name of the job."),
@@ -51,6 +91,28 @@ HEAD = (
     Column("seconds", values="amount", meaning="How long it took."),
     *COLUMNS[8:11],  # batches
     Column("gaps", values="count", meaning="How many gaps."),
+    Column(
+        "acls",
+        values="objects",
+        inner=(
+            *ACLS,
+            Column(
+                "status",
+                values=("done", "unchanged", "refused", "failed", "unknown"),
+                meaning="What became of it; unknown: the result could not be seen.",
+            ),
+            Column("note"),
+        ),
+        sometimes=True,
+        meaning="With --sync-acls: the ACLs of the target, and those of the source that could not be carried over.",
+    ),
+    Column(
+        "groups",
+        values="objects",
+        inner=GROUP_COLUMNS,
+        sometimes=True,
+        meaning="With --sync-groups: the committed offsets of the groups. In ndjson they are lines of their own.",
+    ),
 )
 
 
@@ -61,7 +123,11 @@ def report(inv: Invocation, result: Result, stop: Stop) -> int:
     for part in unread(result.comparisons):
         inv.lacks(part, later=True)
     cluster, totals = result.survey.source_cluster, _totals(result)
-    print_rows(inv, "MirrorReport", COLUMNS, rows, cluster, item="MirrorPartition", head=totals)
+    groups = [_group_row(one) for one in result.synced.offsets]
+    not_set = _lack_groups(inv, result.synced)
+    head = {**totals, "groups": [item_of(GROUP_COLUMNS, row) for row in groups]} if groups else totals
+    print_rows(inv, "MirrorReport", COLUMNS, rows, cluster, item="MirrorPartition", head=head)
+    _print_groups(inv, groups, cluster)
     for topic, why in {(one.pair.source.tp.topic, one.ignored) for one in result.comparisons if one.ignored}:
         inv.talk.warn(f"topic {topic}: timestamps are not compared: {why}")
     inv.talk.note(_summary(result))
@@ -69,13 +135,16 @@ def report(inv: Invocation, result: Result, stop: Stop) -> int:
         inv.talk.note("stopped; the same command continues from here")
     for error in result.failures():
         inv.failed(error)
-    _report_groups(inv, result.synced)
+    for error in result.acls.errors if result.acls is not None else ():
+        inv.failed(error, partly=True)
+    for error in not_set:
+        inv.failed(error)
     return inv.finish(done=result.done, also=[stop.exit_code])
 
 
 def _totals(result: Result) -> dict[str, object]:
     copies = result.copies
-    return {
+    totals: dict[str, object] = {
         "target_cluster": result.survey.target_cluster,
         "job": result.job,
         "records": sum(copy.records for copy in copies),
@@ -86,6 +155,9 @@ def _totals(result: Result) -> dict[str, object]:
         "dropped_control_batches": sum(copy.control_batches for copy in copies),
         "gaps": sum(len(copy.gaps) for copy in copies),
     }
+    if result.acls is not None:
+        totals["acls"] = [row.values for row in result.acls.rows]
+    return totals
 
 
 def _row(copy: PartitionCopy, end: int, compared: Comparison | None) -> dict[str, object]:
@@ -117,7 +189,7 @@ def _summary(result: Result) -> str:
     batches = untouched + sum(copy.encoded_batches for copy in result.copies)
     parts = []
     if result.seconds and not records and all(copy.done and copy.error is None for copy in result.copies):
-        parts.append("nothing to copy: the target has everything")
+        parts.append("nothing to copy: everything was copied before")
     elif result.seconds:
         rate = records / result.seconds
         parts.append(
@@ -135,18 +207,47 @@ def _summary(result: Result) -> str:
         )
         if repeated := sum(one.repeated for one in result.comparisons):
             parts.append(f"{repeated:,} stored twice by the mirror")
-    if result.synced:
-        done = sum(row.status == SET for row in result.synced)
-        parts.append(f"{done} of {counted(len(result.synced), 'committed offset')} set")
+    if result.synced.offsets:
+        parts.append(result.synced.text)
     return ", ".join(parts) or "nothing was copied"
 
 
-def _report_groups(inv: Invocation, synced: Sequence[Translated]) -> None:
-    for row in synced:
-        if row.status in (UNKNOWN, LIVE):
-            inv.talk.warn(
-                f"group {row.group}, {row.source}: offset {row.source_offset} was not set: {row.why}"
-            )
-        elif row.status == FAILED:
-            what = f"group {row.group}: offset {row.target_offset} of {row.target} was not committed"
-            inv.failed(PartlyFailedError(what, KcliError(row.why)))
+def _group_row(one: SyncedOffset) -> dict[str, object]:
+    source, target = one.source, one.target
+    return {
+        "group": one.group,
+        "topic": source.topic if source else None,
+        "partition": source.partition if source else None,
+        "target": target.topic if target else None,
+        "source_offset": one.source_offset,
+        "target_offset": one.verdict.offset,
+        "status": str(one.status),
+        "why": one.verdict.why or None,
+        "synced_at": one.synced_at,
+    }
+
+
+def _print_groups(inv: Invocation, rows: Sequence[Mapping[str, object]], cluster: str) -> None:
+    """Below the partitions: another table for people, lines of another kind in ndjson. Documents have them in their head,
+    and csv and tsv have one kind of rows.
+    """
+    form = inv.out.list_kind()
+    if rows and form not in ("json", "yaml", "csv", "tsv"):
+        if form != "ndjson":
+            inv.out.text("\n")
+        print_rows(inv, "MirrorReport", GROUP_COLUMNS, rows, cluster, item="MirrorGroupOffset")
+
+
+def _lack_groups(inv: Invocation, account: GroupsAccount) -> list[NotSyncedError]:
+    """What of the groups is missing stands in the document, and is reported below the tables; returns what else is not
+    as it was asked for.
+    """
+    others = []
+    for part in account.missing:
+        inv.lacks(part, later=True)
+    for one in not_synced(account.offsets):
+        if one.status is Outcome.MISSING:
+            inv.lacks(Missing(f"group {one.group}", one.partitions, one.error), later=True)
+        else:
+            others.append(one.error)
+    return others

@@ -10,6 +10,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import Rate, checkpoint_option, on_recreate_option, rate_option
 from kcli.commands.shared.two_clusters import (
     begin_option,
+    config_options,
     from_option,
     job_option,
     map_topic_option,
@@ -18,7 +19,7 @@ from kcli.commands.shared.two_clusters import (
     topics_option,
 )
 from kcli.commands.shared.usage import usage
-from kcli.core.names import own_group_note
+from kcli.flows.mirror.group_selection import group_selectors
 from kcli.flows.mirror.settings import MirrorSettings, Pace
 
 
@@ -32,7 +33,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
     changes=_changes,
     exits={
         5: "records were removed before they were copied, a batch is damaged, or a topic was created anew",
-        6: "a partition has ended with an error, or there are gaps (--on-gap record)",
+        6: "a partition has ended with an error, there are gaps (--on-gap record), or an offset of a group is not set",
         8: "the clusters differ: --verify, --verify-only",
     },
     reads=("KCLI_IMPL",),
@@ -48,6 +49,14 @@ def _changes(params: Mapping[str, Any]) -> bool:
         (
             "kcli mirror --from a:9092 --to b:9092 -t orders --sync-groups billing",
             "with the offsets of a group",
+        ),
+        (
+            "kcli mirror --from a:9092 --to b:9092 -t orders --sync-acls --map-principal User:bob=User:dr-bob",
+            "with its ACLs",
+        ),
+        (
+            "kcli mirror --from a:9092 --to b:9092 -t '*' --sync-configs effective --dry-run",
+            "which settings differ, and would be written",
         ),
         (
             "kcli mirror --from a:9092 --to a:9092 -t orders --map-topic orders=copy --offset 0:1000 --until-caught-up",
@@ -77,8 +86,37 @@ def _changes(params: Mapping[str, Any]) -> bool:
         "--sync-groups",
         "groups",
         multiple=True,
-        metavar="GROUP",
-        help="also commit the group's offsets on the target, translated; repeatable",
+        metavar="GROUP|GLOB|^REGEX",
+        help="also commit the offsets of these groups on the target, translated; repeatable",
+    ),
+    click.option(
+        "--exclude-groups",
+        "groups_excluded",
+        multiple=True,
+        metavar="GROUP|GLOB|^REGEX",
+        help="groups that a pattern of --sync-groups does not select; repeatable",
+    ),
+    *config_options(),
+)
+@options(
+    "Permissions",
+    click.option(
+        "--sync-acls",
+        is_flag=True,
+        help="also create the ACLs of the topics, and of the groups, on the target; what lets others write waits for the "
+        "promotion",
+    ),
+    click.option(
+        "--map-principal",
+        "principals",
+        multiple=True,
+        metavar="A=B",
+        help=r"the ACLs of principal A are for B on the target; '^REGEX=NAME' maps by a pattern; repeatable",
+    ),
+    click.option(
+        "--prune-acls",
+        is_flag=True,
+        help="delete the ACLs of the topics, and of the groups, that the source does not have; asks",
     ),
 )
 @options(
@@ -155,12 +193,33 @@ def _check(settings: MirrorSettings) -> None:
             why="the records of one partition are then in several, which cannot be compared one by one",
             do="leave one of them out",
         )
-    for group in settings.groups:
-        if note := own_group_note(group):
-            raise usage(f"kcli mirror run: --sync-groups {group}", why=f"it is {note}", do="leave it out")
+    if settings.groups_excluded and not settings.groups:
+        raise usage(
+            "kcli mirror run: --exclude-groups without --sync-groups",
+            why="there is nothing to leave them out of",
+            do="add --sync-groups, or leave it out",
+        )
+    group_selectors(settings.groups, settings.groups_excluded)  # which refuses what is no pattern
+    _check_acls(settings)
     if settings.exactly_once and settings.checkpoint:
         raise usage(
             "kcli mirror run: --exactly-once with --checkpoint",
             why="the position has to be in the same transaction as the records, on the target",
             do="leave --checkpoint out",
+        )
+
+
+def _check_acls(settings: MirrorSettings) -> None:
+    for option, given in (("--map-principal", settings.principals), ("--prune-acls", settings.prune_acls)):
+        if given and not settings.sync_acls:
+            raise usage(
+                f"kcli mirror run: {option} without --sync-acls",
+                why="no ACLs are synced",
+                do="add --sync-acls",
+            )
+    if settings.sync_acls and settings.verify_only:
+        raise usage(
+            "kcli mirror run: --sync-acls with --verify-only",
+            why="it compares, and changes nothing",
+            do="leave one of them out",
         )

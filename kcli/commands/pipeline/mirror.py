@@ -25,6 +25,7 @@ from kcli.commands.shared.params import since_option, until_option
 from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import (
     begin_option,
+    config_options,
     from_option,
     job_option,
     map_topic_option,
@@ -88,6 +89,7 @@ from kcli.flows.stop import Stop
         help="with --continuous: how often it looks for new records, topics and partitions (default: 30s)",
     ),
     job_option(),
+    *config_options(),
 )
 @job_options
 @pass_invocation
@@ -106,6 +108,9 @@ def mirror(
     seconds: float | None,
     job: str | None,
     tasks: TaskOptions,
+    sync_configs: str,
+    configs: tuple[tuple[str, str], ...],
+    timestamps: str,
 ) -> int:
     """Copy topics from one cluster to another by many tasks, exactly once.
 
@@ -133,6 +138,9 @@ def mirror(
         exactly_once=delivery == "exactly-once",
         until_caught_up=not continuous,
         job=job,
+        sync_configs=sync_configs,
+        configs=configs,
+        timestamps=timestamps,
     )
     here, there = Side(inv, "--from", source, changes=False), Side(inv, "--to", target, changes=True)
     shown = copy_shown(inv, (here.name, here.option), (there.name, there.option))
@@ -157,7 +165,11 @@ def mirror(
             )
         if stop:
             inv.talk.note("stopped; the same command continues from here")
-        elif report.totals["records"] and not report.failures and (span, since, until) == (None, None, None):
+        elif (
+            report.totals["records"]
+            and not report.failures
+            and (span, since, until, timestamps) == (None, None, None, "keep")
+        ):
             words = ["kcli", "pipeline", "verify", "--from", here.named, "--to", there.named]
             for option, values in (("-t", topics), ("--map-topic", renames)):
                 words += [word for value in values for word in (option, value)]

@@ -2,17 +2,19 @@
 somebody else.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kcli.account.outcomes import Outcome
-from kcli.commands.shared.confirm import confirm, show_plan
+from kcli.commands.shared.confirm import ask, confirm, show_plan
 from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.sides import Side
 from kcli.core.errors import KcliError
+from kcli.flows.mirror.acl_plan import COLUMNS as ACLS
 from kcli.flows.mirror.plan import CopyPlan
 from kcli.flows.mirror.preflight import HIDDEN, Denied, Finding, Login
+from kcli.flows.mirror.topic_configs import BATCH_BYTES, CLEANUP, TIMESTAMPS, Difference
 from kcli.output.listing import DOCUMENTS, list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column
@@ -37,7 +39,44 @@ COLUMNS = (
 HEAD = (
     Column("target_cluster", meaning="Id of the target."),
     Column("job", values="string", meaning="Name of the job."),
+    Column(
+        "acls",
+        values="objects",
+        inner=(
+            *ACLS,
+            Column("status", values=("planned", "unchanged", "refused"), meaning="What would become of it."),
+            Column("note"),
+        ),
+        sometimes=True,
+        meaning="With --sync-acls: the ACLs of the target, and those of the source that cannot be carried over.",
+    ),
+    Column(
+        "differences",
+        values="objects",
+        meaning="Settings whose value in force is another one on the target, wherever it is set.",
+        inner=(
+            Column("topic"),
+            Column("target", values="string", meaning="Name of the topic on the target."),
+            Column("key", values="string", meaning="The setting, as a topic has it."),
+            Column("source_value", values="string", meaning="The value in force on the source."),
+            Column("target_value", values="string", meaning="That on the target, before the copy."),
+            Column("effect", values="string", meaning="What it does to the records."),
+            Column(
+                "loses",
+                values="boolean",
+                meaning="Whether the target removes or refuses what the source keeps.",
+            ),
+            Column("is_set", values="boolean", meaning="Whether the target is changed before the copy."),
+        ),
+    ),
+    Column(
+        "not_carried_over",
+        values="strings",
+        meaning="What of the source the target does not get; settings with the topics that have them.",
+    ),
 )
+_SHOWN_BY_CONFLICTS = (CLEANUP, BATCH_BYTES, TIMESTAMPS)
+_MOST_NAMED = 3
 
 
 class Names(NamedTuple):
@@ -66,16 +105,23 @@ class CopyShown(Shown):
     def may_begin(self, plan: CopyPlan) -> bool:
         """Shows the plan and asks where necessary; False for a dry run. Raises ``plan.refusal``."""
         inv, names = self._inv, self._names
-        lines = _lines(names, plan)
-        text = "\n".join([*lines, *plan.remarks])
+        lines = _lines(names, plan, further=bool(inv.talk.verbose))
+        acls = plan.acls.lines() if plan.acls is not None else ()
+        text = "\n".join([*lines, *plan.remarks, *acls])
         refusal = plan.refusal(
             Login(names.source_option, names.source.user), Login(names.target_option, names.target.user)
         )
         filled = plan.filled
+        deletion = plan.acls.question if plan.acls is not None else None
+        for warning in plan.acls.warnings if plan.acls is not None else ():
+            inv.talk.warn(warning)
         if refusal is None and filled:
             verb = "Copy to" if plan.title is None else "Import into"
-            question = f"{verb} {', '.join(filled)}, which has records already?"
+            also = f" {deletion.sentence}" if deletion is not None else ""
+            question = f"{verb} {', '.join(filled)}, which has records already?{also}"
             confirm(inv, text, question, name=filled[0], among=filled)
+        elif refusal is None and deletion is not None:
+            ask(inv, deletion._replace(plan=text))
         else:
             show_plan(inv, text)
         if inv.dry_run and plan.title is None:
@@ -89,7 +135,15 @@ class CopyShown(Shown):
         inv, found = self._inv, plan.found
         if inv.out.kind in (*DOCUMENTS, "csv", "tsv"):
             warnings = [*inv.talk.warnings, *(one.what for one in found.findings.warnings)]
-            head = {"target_cluster": found.target_cluster, "job": plan.job}
+            warnings += [found.unknown] if found.unknown else []
+            head: dict[str, object] = {
+                "target_cluster": found.target_cluster,
+                "job": plan.job,
+                "differences": [_difference(one) for one in found.findings.differences],
+                "not_carried_over": [] if plan.compares else [*plan.not_carried_over, *_settings_left(plan)],
+            }
+            if plan.acls is not None:
+                head["acls"] = [row.values for row in plan.acls.rows]
             with list_rows(
                 inv.out,
                 "MirrorPlan",
@@ -102,11 +156,15 @@ class CopyShown(Shown):
             ) as rows:
                 for row in _rows(plan, refusal):
                     rows.add(row)
+        errors: list[KcliError] = []
         for one in plan.items if refusal is None else ():
-            if one.error is not None:
-                inv.failed(one.error)
-            else:
+            if one.error is None:
                 self._planned = True
+            elif one.error not in errors:  # partitions of a topic may share one
+                errors.append(one.error)
+                inv.failed(one.error)
+        for error in plan.acls.errors if plan.acls is not None and refusal is None else ():
+            inv.failed(error, partly=True)
 
     def end(self) -> int:
         """The exit status of a dry run: that of the run itself, as far as it is known before."""
@@ -121,6 +179,9 @@ def _rows(plan: CopyPlan, refusal: KcliError | None) -> Iterator[dict[str, Any]]
     for one in found:
         for route in plan.found.routes if one.route is None else [one.route]:
             notes.setdefault(route.source, []).append(one.what)
+    for each in _beside_conflicts(findings.differences):
+        if each.loses:
+            notes.setdefault(each.source, []).append(f"{each.key}: {each.effect}")
     for item in plan.items:
         error = refusal or item.error
         status = Outcome.REFUSED if error else Outcome.UNCHANGED if item.is_idle else Outcome.PLANNED
@@ -142,8 +203,60 @@ def _rows(plan: CopyPlan, refusal: KcliError | None) -> Iterator[dict[str, Any]]
             yield {"topic": source, **row, "target": target, "note": note, "status": str(Outcome.REFUSED)}
 
 
-def _lines(names: Names, plan: CopyPlan) -> list[str]:
-    """What the mirror is going to do."""
+def _difference(one: Difference) -> dict[str, object]:
+    return {
+        "topic": one.source,
+        "target": one.target,
+        "key": one.key,
+        "source_value": one.source_value,
+        "target_value": one.target_value,
+        "effect": one.effect,
+        "loses": one.loses,
+        "is_set": one.is_set,
+    }
+
+
+def _beside_conflicts(differences: Iterable[Difference]) -> list[Difference]:
+    """Those that no conflict names already."""
+    return [one for one in differences if one.is_set or not (one.loses and one.key in _SHOWN_BY_CONFLICTS)]
+
+
+def _settings_left(plan: CopyPlan) -> list[str]:
+    return [f"{key} of {_some(topics)}" for key, topics in plan.settings_left.items()]
+
+
+def _some(names: Sequence[str]) -> str:
+    """``a, b, c and 4 more``."""
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _difference_lines(plan: CopyPlan, *, further: bool) -> list[str]:
+    """What differs of the values in force, topics with the same difference in one line; what loses nothing is counted
+    unless ``further`` is wanted.
+    """
+    alike: dict[tuple[object, ...], list[Difference]] = {}
+    for one in _beside_conflicts(plan.found.findings.differences):
+        alike.setdefault((one.key, one.source_value, one.target_value, one.effect), []).append(one)
+    lines, rest = [], set()
+    for some in alike.values():
+        one = some[0]
+        if not (further or one.loses or one.is_set):
+            rest.add(one.key)
+            continue
+        routes = [f"{each.source} → {each.target}" for each in some]
+        there = f"now {one.target_value}" if one.is_set else f"{one.key}={one.target_value}"
+        lines.append(f"  {_some(routes)}: {one.effect} ({there}, on the source {one.source_value})")
+    if rest:
+        lines.append(
+            f"  {counted(len(rest), 'further setting')} in force {'differs' if len(rest) == 1 else 'differ'}, without a "
+            "loss: -v lists them"
+        )
+    return lines
+
+
+def _lines(names: Names, plan: CopyPlan, *, further: bool) -> list[str]:
+    """What the mirror is going to do; ``further``: and what is of less weight."""
     found = plan.found
     source = cluster_text(names.source, found.source_cluster)
     target = cluster_text(names.target, found.target_cluster)
@@ -177,4 +290,10 @@ def _lines(names: Names, plan: CopyPlan) -> list[str]:
         lines.append(
             f"  {one.route.source} → {one.route.target}: {one.what}" if one.route else f"  {one.what}"
         )
+    if not plan.compares:
+        lines += _difference_lines(plan, further=further)
+        lines += [f"  {found.unknown}"] if found.unknown else []
+    if not plan.compares and plan.title is None:
+        left = [*plan.not_carried_over, *(_settings_left(plan) if further else ())]
+        lines.append(f"  not carried over: {', '.join(left)}")
     return lines

@@ -7,6 +7,7 @@ import click
 
 from kcli.commands.shared.options import PROFILE
 from kcli.commands.shared.params import offset_option
+from kcli.commands.shared.usage import usage
 
 
 def from_option(what: str, *, required: bool) -> Callable[[Any], Any]:
@@ -51,6 +52,59 @@ def partitions_kept_option(verb: str) -> Callable[[Any], Any]:
         default="keep",
         help=f"{verb} to the same partition, or to that of the key (default: keep)",
     )
+
+
+def config_options() -> list[Callable[[Any], Any]]:
+    """What becomes of the configuration and the timestamps of copied topics: ``--sync-configs``, ``--config``,
+    ``--timestamps``.
+    """
+    return [
+        click.option(
+            "--sync-configs",
+            type=click.Choice(["off", "topic", "effective"]),
+            default="topic",
+            help="write to the target what is set on the source topic, or each value in force that differs, wherever it "
+            "is set; off: only what an exact copy needs (default: topic)",
+        ),
+        click.option(
+            "--config",
+            "configs",
+            multiple=True,
+            metavar="KEY=VALUE",
+            callback=_pairs,
+            help="configuration of the target topics, whatever the source has; repeatable",
+        ),
+        click.option(
+            "--timestamps",
+            type=click.Choice(["keep", "ms"]),
+            default="keep",
+            help="copy timestamps in µs or ns as they are, or in milliseconds (default: keep)",
+        ),
+    ]
+
+
+def _pairs(
+    context: click.Context, _param: click.Parameter, texts: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """The keys and values of ``--config``; a usage error for what is none, and for a key that has two values."""
+    command = context.command_path.removeprefix("kcli ")
+    found: dict[str, str] = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        key = key.strip()
+        if not sign or not key:
+            raise usage(
+                f"{command}: --config {text!r} is not KEY=VALUE",
+                why="there is no = in it" if not sign else "there is no key before the =",
+                do="write --config retention.ms=3600000",
+            )
+        if found.setdefault(key, value) != value:
+            raise usage(
+                f"{command}: --config {key} has two values",
+                why=f"they are {found[key]} and {value}",
+                do="leave one of them out",
+            )
+    return tuple(found.items())
 
 
 def begin_option() -> Callable[[Any], Any]:

@@ -25,12 +25,14 @@ from kcli.core.protocol.messages.delete_acls import (
 from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 E = TypeVar("E", bound=IntEnum)
+A = TypeVar("A")
 R = TypeVar("R", DescribeAclsRequest, CreateAclsRequest, DeleteAclsRequest)
 
 CLUSTER_NAME = "kafka-cluster"
 """The name of the only resource of the type cluster."""
 
 _ANY = 1
+_AT_ONCE = 1_000  # ACLs in a request: a controller refuses what makes more than 10,000 records (MAX_RECORDS_PER_USER_OP)
 _FIRST_WITH_USERS = 3
 
 
@@ -166,21 +168,22 @@ def create_acls(
     ``unsure`` collects those with an attempt whose response was lost: it may have created them.
     """
 
-    def ask(_broker: Broker, items: Items[AclBinding, None]) -> list[Part[AclBinding]]:
-        wanted = [binding for binding, _ in items]
-        rows = [
-            AclCreation(
-                resource_type=int(binding.resource),
-                resource_name=binding.name,
-                resource_pattern_type=int(binding.pattern),
-                principal=binding.principal,
-                host=binding.host,
-                operation=int(binding.operation),
-                permission_type=int(binding.permission),
-            )
-            for binding in wanted
-        ]
-        return [Part(_for_users(CreateAclsRequest(creations=rows), [b.resource for b in wanted]), wanted)]
+    def ask(_broker: Broker, items: Items[AclBinding, None]) -> Iterator[Part[AclBinding]]:
+        for some in _portions(items):
+            wanted = [binding for binding, _ in some]
+            rows = [
+                AclCreation(
+                    resource_type=int(binding.resource),
+                    resource_name=binding.name,
+                    resource_pattern_type=int(binding.pattern),
+                    principal=binding.principal,
+                    host=binding.host,
+                    operation=int(binding.operation),
+                    permission_type=int(binding.permission),
+                )
+                for binding in wanted
+            ]
+            yield Part(_for_users(CreateAclsRequest(creations=rows), [b.resource for b in wanted]), wanted)
 
     def read(
         response: CreateAclsResponse, part: Part[AclBinding]
@@ -207,21 +210,24 @@ def delete_acls(
     ``unsure`` collects the filters with an attempt whose response was lost: it may have deleted what they match.
     """
 
-    def ask(_broker: Broker, items: Items[AclFilter, None]) -> list[Part[AclFilter]]:
-        wanted = [each for each, _ in items]
-        rows = [
-            DeleteAclsFilter(
-                resource_type_filter=_code(each.resource),
-                resource_name_filter=each.name,
-                pattern_type_filter=_code(each.pattern),
-                principal_filter=each.principal,
-                host_filter=each.host,
-                operation=_code(each.operation),
-                permission_type=_code(each.permission),
+    def ask(_broker: Broker, items: Items[AclFilter, None]) -> Iterator[Part[AclFilter]]:
+        for some in _portions(items):
+            wanted = [each for each, _ in some]
+            rows = [
+                DeleteAclsFilter(
+                    resource_type_filter=_code(each.resource),
+                    resource_name_filter=each.name,
+                    pattern_type_filter=_code(each.pattern),
+                    principal_filter=each.principal,
+                    host_filter=each.host,
+                    operation=_code(each.operation),
+                    permission_type=_code(each.permission),
+                )
+                for each in wanted
+            ]
+            yield Part(
+                _for_users(DeleteAclsRequest(filters=rows), [each.resource for each in wanted]), wanted
             )
-            for each in wanted
-        ]
-        return [Part(_for_users(DeleteAclsRequest(filters=rows), [each.resource for each in wanted]), wanted)]
 
     def read(
         response: DeleteAclsResponse, part: Part[AclFilter]
@@ -241,6 +247,11 @@ def delete_acls(
     return fan_out(
         cluster, dict.fromkeys(filters), route, ask, read, deadline, "deleting ACLs", unsure=unsure
     )
+
+
+def _portions(items: Items[A, None]) -> Iterator[Items[A, None]]:
+    for first in range(0, len(items), _AT_ONCE):
+        yield items[first : first + _AT_ONCE]
 
 
 def _for_users(request: R, resources: Collection[AclResource | int | None]) -> R:

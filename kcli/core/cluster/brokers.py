@@ -13,6 +13,7 @@ from kcli.core import cluster as parts
 from kcli.core.cluster.hosts import HostCheck, host_check
 from kcli.core.cluster.retry import Backoff
 from kcli.core.connection.connection import Connection
+from kcli.core.connection.framing import BufferPool
 from kcli.core.connection.plan import Plan
 from kcli.core.connection.state import NEVER
 from kcli.core.errors import (
@@ -60,7 +61,8 @@ class _Route:
 @dataclass(slots=True, eq=False, repr=False)
 class _Address:
     """The state of a host and port: all purposes share one backoff, so that together they try a dead broker no more
-    often than one would. ``failure``: why the last attempt to connect failed. ``refusal``: why it is never tried.
+    often than one would, and the buffers of large responses. ``failure``: why the last attempt to connect failed.
+    ``refusal``: why it is never tried.
     """
 
     backoff: Backoff
@@ -68,6 +70,7 @@ class _Address:
     retry_at: float = 0.0
     failure: KcliError | None = None
     has_answered: bool = False
+    buffers: BufferPool = field(default_factory=BufferPool)
     routes: list[_Route] = field(default_factory=list)
 
 
@@ -173,6 +176,16 @@ class Brokers:
         channel = self._usable(route) if route else None
         return channel.connection.pending if channel else 0
 
+    def round_trip(self, node: Node, purpose: str) -> float:
+        """Seconds, the shortest from a request to its response on the connection; 0 without one, or before any."""
+        route = self._routes.get((node.id, purpose))
+        channel = self._usable(route) if route else None
+        return (
+            0.0
+            if channel is None or channel.connection.round_trip == NEVER
+            else channel.connection.round_trip
+        )
+
     def disconnect(self, node_id: int, purpose: str) -> None:
         """Closes the connection to a broker that is slow to respond, so that the next requests do not wait behind it."""
         route = self._routes.get((node_id, purpose))
@@ -262,6 +275,7 @@ class Brokers:
             hooks=self._hooks,
             login=self._authentication.login if self._authentication is not None else None,
             setup_timeout=setup_timeout,
+            buffers=route.address.buffers,
         )
         if self._authentication is not None:
             # Until this connection has its outcome the others wait: a wrong password is sent once, not once per

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kcli.core.connection.framing import Frame, FrameReader
+from kcli.core.connection.framing import BufferPool, Frame, FrameReader
 from kcli.core.connection.handshake import BrokerApiVersions, Handshake, handshake, reauthentication
 from kcli.core.connection.plan import Broker, Plan
 from kcli.core.connection.state import ESTABLISHED, TABLE, Event, Session, State
@@ -146,6 +146,7 @@ class Connection:
     """``request`` queues, ``outgoing`` holds the bytes to write, ``received`` handles the bytes read.
 
     ``login``: how to authenticate, None without SASL. ``setup_timeout``: seconds for a later authentication.
+    ``buffers``: those of large responses, which several connections of one loop may share.
     """
 
     def __init__(
@@ -158,6 +159,7 @@ class Connection:
         hooks: Hooks,
         login: Login | None = None,
         setup_timeout: float = NEVER,
+        buffers: BufferPool | None = None,
     ) -> None:
         self.node = node
         self.state = State.CONNECTING  # set by ``_report_state`` only
@@ -168,7 +170,7 @@ class Connection:
         self._complete = complete
         self._hooks = hooks
         self._cell = StateCell(State.CONNECTING, TABLE, self._report_state)
-        self.frames = FrameReader(str(node), max_frame_bytes)
+        self.frames = FrameReader(str(node), max_frame_bytes, buffers)
         """Has the buffer for the socket's next bytes."""
         self._in_flight = InFlight()
         self._waiting: deque[tuple[Request | Plan, Future[Any], float]] = deque()
@@ -185,7 +187,8 @@ class Connection:
         self._sent_bytes = 0
         self._awaiting_write: deque[tuple[int, Future[Any], float]] = deque()
         self._quiet_until = 0.0
-        self._round_trip = NEVER  # the shortest
+        self.round_trip = NEVER
+        """Seconds, the shortest from a request to its response."""
 
     @property
     def pending(self) -> int:
@@ -378,7 +381,7 @@ class Connection:
     def _write_plan(self, plan: Plan, future: Future[Any], now: float, deadline: float) -> None:
         assert self.offer is not None
         try:
-            requests = plan.begin(Broker(str(self.node), self.offer, self._round_trip), future)
+            requests = plan.begin(Broker(str(self.node), self.offer, self.round_trip), future)
         except KcliError as error:
             self._complete((future, None, error))
             return
@@ -411,8 +414,8 @@ class Connection:
     def _response(self, frame: Frame, now: float) -> None:
         correlation_id = int.from_bytes(frame.data[:4], "big", signed=True)
         sent = self._in_flight.take(correlation_id, self.node)
-        if now - sent.sent_at < self._round_trip:
-            self._round_trip = now - sent.sent_at
+        if now - sent.sent_at < self.round_trip:
+            self.round_trip = now - sent.sent_at
         if self._hooks.wire is not None:
             size = len(frame.data)
             self._hooks.wire("←", self.node, correlation_id, sent.request.api_name, sent.version, size)

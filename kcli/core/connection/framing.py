@@ -26,7 +26,7 @@ _FOREIGN = (
 
 
 class BufferPool:
-    """Large receive buffers of one connection, reused once their response was released."""
+    """Large receive buffers, of one connection or of all to a broker, reused once their response was released."""
 
     def __init__(self, keep: int = 2) -> None:
         self._free: list[bytearray] = []
@@ -66,10 +66,10 @@ class Frame:
 class FrameReader:
     """``writable()`` returns the buffer for the next bytes, ``received(n)`` the frames that they completed."""
 
-    def __init__(self, peer: str, max_bytes: int) -> None:
+    def __init__(self, peer: str, max_bytes: int, pool: BufferPool | None = None) -> None:
         self._peer = peer
         self._max = max_bytes
-        self._pool = BufferPool()
+        self._pool = pool or BufferPool()
         self._scratch = bytearray(SCRATCH_BYTES)
         self._view = memoryview(self._scratch)
         self._filled = 0

@@ -1,6 +1,8 @@
 """Keeps one fetch in flight per broker and requests the next range before the last one is decoded.
 
-A response is split into batches by their headers only; the next request is sent at once, starting where those end.
+A broker that is far away is read in several lanes, each with a fetch in flight (``sources.py``). A response is split
+into batches by their headers only; the next request is sent at once, starting where those end.
+
 Buffered data is bounded by ``fetch.buffer.bytes``. Only partitions that changed are examined: the partitions requested
 from a broker are kept in its fetch session (``fetch_session.py``). Runs in the consumer's thread.
 
@@ -12,17 +14,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any
 
-from kcli.core.cluster.brokers import CONTROL, FETCH
+from kcli.core.cluster.brokers import CONTROL
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import ClusterView
-from kcli.core.cluster.retry import Backoff, classify_code, classify_error
-from kcli.core.consumer.fetch_session import Ask, FetchSession
+from kcli.core.cluster.retry import classify_code, classify_error
+from kcli.core.cluster.window import FAR
+from kcli.core.consumer.fetch_session import Ask
 from kcli.core.consumer.fetched import Arrived, cut
 from kcli.core.consumer.open_transactions import OpenTransactions
 from kcli.core.consumer.partition_recovery import PartitionRecovery, Report
-from kcli.core.consumer.sources import Source, source_of
+from kcli.core.consumer.sources import FAR_BUFFER_BYTES, Lane, Source, source_of
 from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
 from kcli.core.error_codes import (
     FETCH_SESSION_ID_NOT_FOUND,
@@ -35,7 +39,7 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError, CorruptRecordsError, DataLossError, KcliError
 from kcli.core.future import Future
-from kcli.core.options import ConsumerOptions
+from kcli.core.options import ConsumerOptions, is_default
 from kcli.core.permissions import on_topic
 from kcli.core.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from kcli.core.protocol.schema import NO_UUID
@@ -50,6 +54,7 @@ _SESSION_CODES = (
 _TOPIC_ID_CODES = (UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID)
 _FRUITLESS = 3  # consecutive early, empty responses before a broker is polled less often
 _NEVER = float("inf")
+_SENT_AT = attrgetter("sent_at")
 
 
 class OutOfRangeError(DataLossError):
@@ -78,9 +83,10 @@ class Fetcher:
         self._changed = subscription.watch_changes()
         self._view: ClusterView | None = None
         self._sources: dict[int, Source] = {}
-        self._read_from: dict[TopicPartition, Source] = {}
+        self._read_from: dict[TopicPartition, Lane] = {}
         self._queue: deque[Arrived | Report] = deque()
         self._taken: Arrived | Report | None = None
+        self._adapts = is_default(options, "fetch_buffer_bytes")
         self._recovery = PartitionRecovery(cluster, options, subscription, self._changed, self._queue.append)
         self.open_transactions: OpenTransactions | None = None
         if options.isolation_level == "read_committed":
@@ -122,23 +128,33 @@ class Fetcher:
             if waiting.wake_at < self.wake_at:
                 self.wake_at = waiting.wake_at
         for source in self._sources.values():
-            if source.session.wanted and not source.in_flight:
-                self._send_fetches(now)
-                return
+            for lane in source.lanes:
+                if lane.session.wanted and not lane.asked:
+                    self._send_fetches(now)
+                    return
 
     def _send_fetches(self, now: float) -> None:
-        busy = [source for source in self._sources.values() if source.session.wanted]
+        busy = [lane for source in self._sources.values() for lane in source.lanes if lane.session.wanted]
+        brokers, last, buffer = 0, None, self._options.fetch_buffer_bytes
+        for lane in busy:
+            if lane.source is not last:
+                brokers, last = brokers + 1, lane.source
+                if self._adapts and lane.source.is_far:
+                    buffer = FAR_BUFFER_BYTES
+        share = buffer // brokers
+        if len(busy) > brokers:
+            # Where the application is slow, room comes for one fetch at a time: always for the first lane otherwise.
+            busy.sort(key=_SENT_AT)
         sent = False
-        for source in busy:
-            if source.in_flight:
+        for lane in busy:
+            if lane.asked:
                 continue
-            if source.not_before > now:
-                self.wake_at = min(self.wake_at, source.not_before)
+            if lane.not_before > now:
+                self.wake_at = min(self.wake_at, lane.not_before)
                 continue
-            share = self._options.fetch_buffer_bytes // len(busy)
-            room = source.room(share, self._options.fetch_max_bytes)
-            if room and self._is_available(source, now):
-                self._send(source, room, now)
+            room = lane.source.room(share)
+            if room and self._is_available(lane, now):
+                self._send(lane, room, now)
                 sent = True
         if sent:  # the application may occupy the thread for a while: let the broker work meanwhile
             self._cluster.loop.flush()
@@ -149,10 +165,11 @@ class Fetcher:
             self.open_transactions.close()
         for source in self._sources.values():
             node = self._cluster.view.nodes.get(source.node_id)
-            # queued after a fetch in flight, it would not be read before the connection closes
-            purpose = CONTROL if source.in_flight else FETCH
-            if node is not None and source.session.id and self._cluster.brokers.offer(node, purpose):
-                self._cluster.send(source.session.farewell(), node.id, purpose=purpose)
+            for lane in source.lanes:
+                # queued after a fetch in flight, it would not be read before the connection closes
+                purpose = CONTROL if lane.asked else lane.purpose
+                if node is not None and lane.session.id and self._cluster.brokers.offer(node, purpose):
+                    self._cluster.send(lane.session.farewell(), node.id, purpose=purpose)
         self._cluster.loop.flush()
 
     # --- sources -----------------------------------------------------------------------------------
@@ -173,23 +190,24 @@ class Fetcher:
 
     def _update_source(self, tp: TopicPartition, now: float) -> None:
         state = self._subscription.get(tp)
-        source = None if state is None else self._source(state, now)
         before = self._read_from.get(tp)
-        if before is not None and before is not source:
+        source = None if state is None else self._source(state, now)
+        lane = None if source is None else source.lane_of(before)
+        if before is not None and before is not lane:
             # From its old broker first: a partition in two fetch sessions is sent twice, and one of the two is
             # dropped.
             before.session.drop(tp)
             del self._read_from[tp]
-        if source is None and self.open_transactions is not None:
+        if lane is None and self.open_transactions is not None:
             self.open_transactions.forget(tp)
         if state is None:
             self._recovery.mark_recovered(tp)
-        elif source is not None:
+        elif lane is not None:
             partition = self._cluster.view.topics[tp.topic].partition(tp.partition)
             epoch = partition.leader_epoch if partition else -1
             ask = Ask(state.version, state.fetch_from, epoch, state.topic_id or NO_UUID)
-            source.session.want(tp, ask)
-            self._read_from[tp] = source
+            lane.session.want(tp, ask)
+            self._read_from[tp] = lane
 
     def _source(self, state: PartitionState, now: float) -> Source | None:
         """The broker to fetch from; None if the partition is not to be read at present."""
@@ -214,25 +232,27 @@ class Fetcher:
 
     def _source_named(self, node_id: int) -> Source:
         if node_id not in self._sources:
-            self._sources[node_id] = Source(node_id, FetchSession(), Backoff.of_requests(self._options))
+            self._sources[node_id] = Source(node_id, self._options)
         return self._sources[node_id]
 
-    def _is_available(self, source: Source, now: float) -> bool:
+    def _is_available(self, lane: Lane, now: float) -> bool:
         """Whether the broker is available; if not, requests metadata and returns its replica reads to their leaders."""
-        node = self._cluster.view.nodes.get(source.node_id)
-        if node is not None and self._cluster.brokers.available(node, FETCH, now):
+        node = self._cluster.view.nodes.get(lane.source.node_id)
+        if node is not None and self._cluster.brokers.available(node, lane.purpose, now):
             return True
-        source.not_before = self._cluster.brokers.retry_at(node, FETCH) if node is not None else now + 1.0
-        self.wake_at = min(self.wake_at, source.not_before)
+        lane.not_before = (
+            self._cluster.brokers.retry_at(node, lane.purpose) if node is not None else now + 1.0
+        )
+        self.wake_at = min(self.wake_at, lane.not_before)
         # A follower that cannot be reached is no reason to wait: the leader has the records (KIP-392).
-        self._leave_replica(source, source.session.wanted)
+        self._leave_replica(lane.source, lane.session.wanted)
         self._cluster.request_refresh()
         return False
 
     # --- requests ----------------------------------------------------------------------------------
 
-    def _send(self, source: Source, room: int, now: float) -> None:
-        options = self._options
+    def _send(self, lane: Lane, room: int, now: float) -> None:
+        options, source = self._options, lane.source
         request = FetchRequest(
             max_wait_ms=options.fetch_max_wait_ms,
             min_bytes=options.fetch_min_bytes,
@@ -241,29 +261,31 @@ class Fetcher:
             topics=[],
             rack_id=options.client_rack if now >= source.no_rack_until else "",
         )
-        source.session.fill(request, options.max_partition_fetch_bytes)
+        lane.session.fill(request, source.partition_bytes(lane))
         timeout = (options.request_timeout_ms + options.fetch_max_wait_ms) / 1000
-        source.in_flight, source.sent_at = True, now
-        future = self._cluster.send(request, source.node_id, purpose=FETCH, timeout=timeout)
-        future.on_done(lambda done: self._handle_result(source, done))
+        lane.asked, lane.sent_at = room, now
+        source.asked += room
+        future = self._cluster.send(request, source.node_id, purpose=lane.purpose, timeout=timeout)
+        future.on_done(lambda done: self._handle_result(lane, done))
 
-    def _handle_result(self, source: Source, future: Future[Any]) -> None:
-        source.in_flight = False
+    def _handle_result(self, lane: Lane, future: Future[Any]) -> None:
+        lane.source.asked -= lane.asked
+        lane.asked = 0
         now = self._cluster.loop.now()
         error = future.error
         if error is None and future.value.error_code != NONE:
-            error = BrokerError(future.value.error_code, f"fetch from broker {source.node_id}")
+            error = BrokerError(future.value.error_code, f"fetch from broker {lane.source.node_id}")
         if error is not None:
-            self._failed(source, error, now)
+            self._failed(lane, error, now)
         else:
-            source.session.answered(future.value.session_id)
-            self._handle_response(source, future.value, now)
+            lane.session.answered(future.value.session_id)
+            self._handle_response(lane, future.value, now)
         # At once, before the application gets this response: the broker works on the next fetch meanwhile.
         self.pump(now)
 
-    def _failed(self, source: Source, error: BaseException, now: float) -> None:
+    def _failed(self, lane: Lane, error: BaseException, now: float) -> None:
         """Handles the failure of a whole fetch: starts a new session and requests metadata."""
-        session = source.session
+        session = lane.session
         code = error.code if isinstance(error, BrokerError) else NONE
         # KIP-227: an unknown id is forgotten. In all other cases the broker may still have the session, and the
         # next request, with its id and epoch 0, replaces it.
@@ -272,12 +294,12 @@ class Fetcher:
         else:
             session.reset()
         # Without a pause only the first time: a broker that refuses each session would be asked in a loop.
-        at_once = code in _SESSION_CODES and not source.backoff.failures
-        source.failed(now)
+        at_once = code in _SESSION_CODES and not lane.backoff.failures
+        lane.failed(now)
         if at_once:  # the broker evicted the session or was restarted: nothing is wrong
-            source.not_before = now
+            lane.not_before = now
             return
-        self._leave_replica(source, session.all_asked)
+        self._leave_replica(lane.source, session.all_asked)
         if not isinstance(error, KcliError):
             raise error
         if not classify_error(error).retriable:
@@ -287,7 +309,7 @@ class Fetcher:
         self._cluster.request_refresh()
         for tp in list(session.all_asked):
             state = self._subscription.get(tp)
-            if state is None or self._read_from.get(tp) is not source:
+            if state is None or self._read_from.get(tp) is not lane:
                 continue
             if code in _TOPIC_ID_CODES:
                 self._recovery.handle_unknown_id(state, error, now)
@@ -296,40 +318,50 @@ class Fetcher:
 
     # --- responses ---------------------------------------------------------------------------------
 
-    def _handle_response(self, source: Source, answer: FetchResponse, now: float) -> None:
+    def _handle_response(self, lane: Lane, answer: FetchResponse, now: float) -> None:
         self.fetches += 1
+        source = lane.source
         arrived = Arrived(answer, source.release)
         self._queue.append(arrived)  # ahead of errors that follow its records
         seen: set[TopicPartition] = set()
         for topic in answer.responses:
-            name = source.session.topic(topic.topic, topic.topic_id)
+            name = lane.session.topic(topic.topic, topic.topic_id)
             for data in topic.partitions:
                 tp = TopicPartition(name, data.partition_index)
                 if tp not in seen:
                     seen.add(tp)
-                    self._handle_partition(tp, data, source, arrived, now)
+                    self._handle_partition(tp, data, lane, arrived, now)
         if arrived.parts:
             source.held += arrived.size
-            source.fruitless = 0
+            lane.fruitless = 0
         else:
             self._queue.remove(arrived)
             answer.release()
-        if self._is_fruitless(source, arrived, now):
-            source.failed(now)
+        if now - lane.sent_at >= FAR or source.window.size:
+            size = arrived.size if arrived.parts else 0
+            source.window.answered(size, now, self._round_trip(lane))
+            if source.is_left(lane):
+                self._changed.update((tp, None) for tp in lane.session.wanted)
+        if self._is_fruitless(lane, arrived, now):
+            lane.failed(now)
         else:
-            source.worked()
+            lane.worked()
 
-    def _is_fruitless(self, source: Source, arrived: Arrived, now: float) -> bool:
+    def _round_trip(self, lane: Lane) -> float:
+        node = self._cluster.view.nodes.get(lane.source.node_id)
+        return self._cluster.brokers.round_trip(node, lane.purpose) if node is not None else 0.0
+
+    def _is_fruitless(self, lane: Lane, arrived: Arrived, now: float) -> bool:
         """Whether a broker keeps returning empty responses at once: it must not cause a busy loop."""
         options = self._options
-        early = now - source.sent_at < options.fetch_max_wait_ms / 2_000 and options.fetch_min_bytes > 0
-        source.fruitless = source.fruitless + 1 if early and not arrived.parts and not self._changed else 0
-        return source.fruitless >= _FRUITLESS
+        early = now - lane.sent_at < options.fetch_max_wait_ms / 2_000 and options.fetch_min_bytes > 0
+        lane.fruitless = lane.fruitless + 1 if early and not arrived.parts and not self._changed else 0
+        return lane.fruitless >= _FRUITLESS
 
     def _handle_partition(
-        self, tp: TopicPartition, data: PartitionData, source: Source, arrived: Arrived, now: float
+        self, tp: TopicPartition, data: PartitionData, lane: Lane, arrived: Arrived, now: float
     ) -> None:
-        state, asked = self._subscription.get(tp), source.session.asked(tp)
+        state, asked = self._subscription.get(tp), lane.session.asked(tp)
         if (
             state is None
             or asked is None
@@ -340,11 +372,11 @@ class Fetcher:
             # 150.
             return
         if data.error_code != NONE:
-            self._partition_error(state, data, source, now)
+            self._partition_error(state, data, lane, now)
             return
         self._recovery.mark_recovered(tp)
         if data.preferred_read_replica >= 0:
-            self._redirected(state, data.preferred_read_replica, source, now)
+            self._redirected(state, data.preferred_read_replica, lane.source, now)
         found = cut(state, data, self._options, joins=self.joins)
         self.bytes_fetched += found.bytes
         state.high_watermark, state.last_stable = data.high_watermark, data.last_stable_offset
@@ -408,18 +440,16 @@ class Fetcher:
 
     # --- errors ------------------------------------------------------------------------------------
 
-    def _partition_error(
-        self, state: PartitionState, data: PartitionData, source: Source, now: float
-    ) -> None:
+    def _partition_error(self, state: PartitionState, data: PartitionData, lane: Lane, now: float) -> None:
         code, needs = data.error_code, [on_topic("READ", state.tp.topic)]
         error = BrokerError(code, f"fetch of {state.tp}", needs=needs)
-        if state.read_replica == source.node_id:  # only an error from the leader counts
+        if state.read_replica == lane.source.node_id:  # only an error from the leader counts
             self._cluster.hooks.log("debug", "fetch", f"{error}; back to the leader")
             self._back_to_leader(state)
         elif code == OFFSET_OUT_OF_RANGE:
             self._recovery.fail(state, OutOfRangeError(state.tp, state.fetch_from))
         elif code in _TOPIC_ID_CODES:
-            source.session.reset()
+            lane.session.reset()
             self._recovery.handle_unknown_id(state, error, now)
         elif classify_code(code).retriable:
             self._recovery.retry_later(state, error, now)

@@ -1,8 +1,9 @@
 """The sender thread: finds leaders, drains batches to them and completes batches in the order of the responses.
 
 One thread owns the event loop, all connections and every batch that left the accumulator. Each iteration places parked
-records, expires batches, sends what is ready and polls. Up to ``max.in.flight`` requests are pending per broker; a
-request carries at most one batch per partition.
+records, expires batches, sends what is ready and polls. Up to ``max.in.flight`` requests are pending per broker, and
+more of one that is far away (``cluster/window.py``), unless that option is set; a request carries at most one batch per
+partition, and at most five batches of a partition are in flight.
 
 Brokers refuse a request with two batches of one partition. With idempotence several requests of a partition may be
 in flight; a batch that is retried is sent alone, and the batches that followed it are refused by the broker and
@@ -43,6 +44,7 @@ from kcli.core.cluster.retry import (
     classify_error,
     outcome_is_ambiguous,
 )
+from kcli.core.cluster.window import FAR, Window
 from kcli.core.error_codes import (
     CORRUPT_MESSAGE,
     DUPLICATE_SEQUENCE_NUMBER,
@@ -54,7 +56,7 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError, ClosedError, KcliError, OutcomeUnknownError
 from kcli.core.future import Future
-from kcli.core.options import ProducerOptions
+from kcli.core.options import ProducerOptions, is_default
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.batch import BatchEvent, BatchState, ProducerBatch
 from kcli.core.producer.idempotence import Idempotence
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
     from kcli.core.producer.transaction_steps import TransactionSteps
 
 _REQUEST_BYTES = 4_000_000
+_MOST_OF_A_PARTITION = 5  # batches in flight: a broker remembers as many of a producer (KIP-98)
 _LONGEST_WAIT = 1.0  # seconds between two iterations at most
 _LOST_NUMBERS = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID, INVALID_PRODUCER_EPOCH})
 _MOST_SEARCHES = 32  # splits of a partition's batches without a record that was stored: then all are refused
@@ -96,6 +99,7 @@ class _Delivery:
     request: ProduceRequest
     sent_at: float
     batches: list[ProducerBatch]
+    size: int
 
 
 class Sender:
@@ -118,6 +122,9 @@ class Sender:
         self._numbers: Idempotence | None = None
         self._in_flight: dict[TopicPartition, list[ProducerBatch]] = {}
         self._requests_to: defaultdict[int, int] = defaultdict(int)
+        self._bytes_to: defaultdict[int, int] = defaultdict(int)
+        self._windows: defaultdict[int, Window] = defaultdict(Window)
+        self._adapts = is_default(options, "max_in_flight_requests_per_connection")
         self._refusals = Refusals(cluster)
         self._stalls = StallReporter(cluster.hooks, "proto")
         self.counters = Counters()
@@ -275,8 +282,7 @@ class Sender:
         self._request_metadata(tp.topic)
 
     def _send_to(self, leader: Node, partitions: list[TopicPartition], now: float) -> None:
-        limit = self._options.max_in_flight_requests_per_connection
-        if self._requests_to[leader.id] >= limit:
+        if not self._has_room(leader.id):
             self._accumulator.hold_partitions(partitions)
             return
         brokers = self._cluster.brokers
@@ -287,7 +293,7 @@ class Sender:
             self._stalls.met(partitions[0], failure, now)
             return
         may_send = partial(self._may_send, leader)
-        while partitions and self._requests_to[leader.id] < limit:
+        while partitions and self._has_room(leader.id):
             batches, partitions, wake = self._accumulator.take_batches(
                 partitions, now, may_send, _REQUEST_BYTES
             )
@@ -299,6 +305,12 @@ class Sender:
         if partitions:
             self._accumulator.hold_partitions(partitions)
 
+    def _has_room(self, node_id: int) -> bool:
+        """Whether one more request may be in flight."""
+        if self._requests_to[node_id] < self._options.max_in_flight_requests_per_connection:
+            return True
+        return self._adapts and self._bytes_to[node_id] < self._windows[node_id].size
+
     def _may_send(self, leader: Node, first: ProducerBatch) -> bool:
         """Keeps order within the partition: a retry goes alone; without sequence numbers, only one batch at a time."""
         # What goes wrong otherwise, without numbers: batch 1 is refused (NOT_LEADER_OR_FOLLOWER), batch 2 is
@@ -308,6 +320,8 @@ class Sender:
         flying = self._in_flight.get(tp)
         if self._identity is None or self._numbers is None:
             return not flying
+        if flying and len(flying) >= _MOST_OF_A_PARTITION:
+            return False
         if flying and flying[0].sent_to != leader.id:
             # The leader has moved, and batches at the old one may be stored. A broker remembers the last five
             # batches of a producer: five new ones at the new leader, and an old one that is repeated is no
@@ -337,13 +351,16 @@ class Sender:
         if self.transactions is not None:
             self.transactions.mark_request(request)
         sent_at = self._cluster.loop.now()  # after the compression
+        size = 0
         for batch in batches:
             batch.sent_at = batch.sent_at or sent_at
-            self.counters.bytes_sent += batch.builder.wire_size
+            size += batch.builder.wire_size
+        self.counters.bytes_sent += size
         self.counters.requests += 1
         self.counters.batches += len(batches)
         self._requests_to[leader.id] += 1
-        delivery = _Delivery(leader, request, sent_at, batches)
+        self._bytes_to[leader.id] += size
+        delivery = _Delivery(leader, request, sent_at, batches, size)
         answer = self._cluster.send(request, leader.id, purpose=PRODUCE)
         answer.on_done(partial(self._answered, delivery))
 
@@ -353,6 +370,7 @@ class Sender:
         if self._abandoned:
             return
         self._requests_to[delivery.node.id] -= 1
+        self._bytes_to[delivery.node.id] -= delivery.size
         now = self._cluster.loop.now()
         for batch in delivery.batches:
             # Out of flight before anything is decided: _may_retry_without_predecessor looks for other batches
@@ -371,6 +389,9 @@ class Sender:
                 self._confirm(batch, -1, -1)
         else:
             self.counters.answered(now - delivery.sent_at, answer.throttle_time_ms / 1000)
+            window = self._windows[delivery.node.id]
+            if now - delivery.sent_at >= FAR or window.size:
+                window.answered(delivery.size, now, self._cluster.brokers.round_trip(delivery.node, PRODUCE))
             self._complete_request(delivery, answer, now)
 
     def _request_failed(self, delivery: _Delivery, error: BaseException, now: float) -> None:

@@ -10,8 +10,8 @@ from kcli.core.admin.acls import AclBinding, AclPermission
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.flows.acls.rows import AclChange, AclItem, plan_lines
-from kcli.flows.acls.selection import SEE, in_order, matching
+from kcli.flows.acls.rows import AclChange, AclItem, plan_lines, refused
+from kcli.flows.acls.selection import SEE, existing, in_order
 from kcli.flows.journal import AclEntry, Journal
 from kcli.flows.permitted import denied_on_cluster
 from kcli.flows.read_back import lost_answers, wait_until_empty
@@ -33,18 +33,19 @@ class AclCreation(AclChange):
 
     def __init__(self, wanted: Iterable[AclBinding]) -> None:
         self.wanted = in_order(wanted)
+        self._refused: set[AclBinding] = set()
         exist = "the ACL exists" if len(self.wanted) == 1 else f"all {len(self.wanted)} ACLs exist"
         self.nothing = f"nothing is to be created: {exist} already"
 
     def decide(self, admin: Admin) -> list[AclItem]:
         """Those that exist are unchanged."""
-        existing = matching(admin, [binding.filter for binding in self.wanted])
-        missing = any(binding not in existing for binding in self.wanted)
+        present = existing(admin, self.wanted)
+        missing = any(binding not in present for binding in self.wanted)
         denied = denied_on_cluster(admin, "ALTER", "creating ACLs") if missing else None
         planned = Outcome.PLANNED if denied is None else Outcome.REFUSED
         return [
             Item(binding, None, Outcome.UNCHANGED)
-            if binding in existing
+            if binding in present
             else Item(binding, None, planned, denied)
             for binding in self.wanted
         ]
@@ -69,14 +70,16 @@ class AclCreation(AclChange):
         """Creates the ACLs."""
         unsure: set[AclBinding] = set()
         answers = admin.create_acls([item.key for item in todo], unsure=unsure)
-        return lost_answers(answers, unsure, what="ACL", see=SEE)
+        answers = lost_answers(answers, unsure, what="ACL", see=SEE)
+        self._refused |= refused(answers)
+        return answers
 
     def read_back(self, admin: Admin, items: Sequence[AclItem]) -> dict[AclBinding, Found[None] | KcliError]:
-        """Which of the ACLs exist."""
-        made = [item.key for item in items]
+        """Which of the ACLs exist; nobody waits for those that were refused."""
+        made = [item.key for item in items if item.key not in self._refused]
         absent = wait_until_empty(
             admin,
-            lambda: set(made) - matching(admin, [binding.filter for binding in made]),
+            lambda: set(made) - existing(admin, made),
             f"{counted(len(made), 'ACL')} created",
             see=SEE,
         )

@@ -10,7 +10,7 @@ from kcli.core.admin.acls import AclBinding, AclFilter, AclPermission
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.flows.acls.rows import AclChange, AclItem, plan_lines
+from kcli.flows.acls.rows import AclChange, AclItem, plan_lines, refused
 from kcli.flows.acls.selection import SEE, Selection, in_order, nothing_selected, selected_acls
 from kcli.flows.journal import AclEntry, Draft
 from kcli.flows.permitted import denied_on_cluster
@@ -38,18 +38,23 @@ class AclDeletion(AclChange):
         self.selected = selected
         self._cluster = ""
         self._gone: set[AclBinding] = set()
+        self._refused: set[AclBinding] = set()
         self._left: set[AclBinding] = set()
 
     def decide(self, admin: Admin) -> list[AclItem]:
         """All that are selected."""
         self._cluster = admin.cluster_id()
-        found = selected_acls(admin, self.selected)
+        found = self.found(admin)
         if not found:
             self.nothing = nothing_selected(admin, self.selected)
             return []
         denied = denied_on_cluster(admin, "ALTER", "deleting ACLs")
         outcome = Outcome.PLANNED if denied is None else Outcome.REFUSED
         return [Item(binding, None, outcome, denied) for binding in found]
+
+    def found(self, admin: Admin) -> list[AclBinding]:
+        """Those that are selected now."""
+        return selected_acls(admin, self.selected)
 
     def text(self, plan: Sequence[AclItem]) -> str:
         """The exact ACLs."""
@@ -93,16 +98,18 @@ class AclDeletion(AclChange):
         found = admin.delete_acls([item.key.filter for item in todo], unsure=unsure)
         answers = {item.key: found[item.key.filter] for item in todo}
         lost = {key for key in answers if key.filter in unsure}
-        self._gone = {key for key, deleted in answers.items() if deleted == [] and key not in lost}
+        self._gone |= {key for key, deleted in answers.items() if deleted == [] and key not in lost}
         errors = {key: one if isinstance(one, KcliError) else None for key, one in answers.items()}
-        return lost_answers(errors, lost, what="ACL", see=SEE)
+        errors = lost_answers(errors, lost, what="ACL", see=SEE)
+        self._refused |= refused(errors)
+        return errors
 
     def read_back(self, admin: Admin, items: Sequence[AclItem]) -> dict[AclBinding, Found[None] | KcliError]:
-        """Which of the ACLs are left."""
-        away = {item.key for item in items}
+        """Which of the ACLs are left; nobody waits for those whose deletion was refused."""
+        away = {item.key for item in items} - self._refused
 
         def left() -> set[AclBinding]:
-            self._left = set(selected_acls(admin, self.selected))
+            self._left = set(self.found(admin))
             return away & self._left
 
         again = wait_until_empty(admin, left, f"{counted(len(away), 'ACL')} deleted", see=SEE)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from kcli.account.change import Change, Item
+from kcli.account.change import Change, Item, is_lost
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.acls import AclBinding, word
+from kcli.core.errors import KcliError
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
 
@@ -52,6 +53,11 @@ def acl_row(binding: AclBinding) -> dict[str, Any]:
         "pattern": word(binding.pattern),
         "host": binding.host,
     }
+
+
+def refused(answers: Mapping[AclBinding, KcliError | None]) -> set[AclBinding]:
+    """The ACLs that were certainly not changed."""
+    return {key for key, error in answers.items() if error is not None and not is_lost(error)}
 
 
 def plan_lines(title: str, plan: Sequence[AclItem]) -> str:

@@ -17,6 +17,8 @@ from kcli.core.permissions import AclOperation
 SEE = "`kcli acls list` shows the ACLs"
 """The remedy where it is not known which there are."""
 
+_FEW = 4
+
 
 class Resource(NamedTuple):
     """A type and a name."""
@@ -101,6 +103,20 @@ def matching(admin: Admin, filters: Iterable[AclFilter]) -> set[AclBinding]:
             raise bindings
         found.update(bindings)
     return found
+
+
+def existing(admin: Admin, bindings: Iterable[AclBinding]) -> set[AclBinding]:
+    """Those of the ACLs that the cluster has; the first error if there is one.
+
+    A few are listed one by one, many with all of their types of resources: a request for each would take long.
+    """
+    wanted = set(bindings)
+    filters = (
+        [one.filter for one in wanted]
+        if len(wanted) <= _FEW
+        else [AclFilter(resource=kind) for kind in {one.resource for one in wanted}]
+    )
+    return wanted & matching(admin, filters)
 
 
 def nothing_selected(admin: Admin, selected: Selection) -> str:

@@ -34,6 +34,7 @@ from kcli.core.producer.report import Report
 from kcli.core.records.passing import offsets_taken, passes, rows_taken
 from kcli.core.records.run import BatchRun
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.finer_times import has_finer_times, rows_in_ms
 from kcli.flows.mirror.origin import was_on, with_origin
 from kcli.flows.mirror.partition_copy import PartitionCopy, SentBatch
 from kcli.flows.mirror.settings import STEADY, Pace
@@ -121,7 +122,8 @@ class Deliveries:
 class Copy:
     """Copies partitions until all are done, or ``stop`` is requested.
 
-    ``clusters``: the ids of source and target, for a header with each record's origin; None: no such header.
+    ``clusters``: the ids of source and target, for a header with each record's origin; None: no such header. ``to_ms``:
+    times in µs and ns are copied in ms, for which batches that have such are encoded again.
     """
 
     def __init__(
@@ -140,6 +142,7 @@ class Copy:
         on_recreate: str = "fail",
         progress: Callable[[], None] = lambda: None,
         warn: Callable[[str], None] = lambda _text: None,
+        to_ms: bool = False,
     ) -> None:
         self._consumer = consumer
         self._producer = producer
@@ -161,6 +164,7 @@ class Copy:
         self._on_recreate = on_recreate
         self._progress = progress
         self._warn = warn
+        self._to_ms = to_ms
         self._saved_at = now
         self._tasks: Sequence[Periodic] = ()
         self._failed: set[PartitionCopy] = set()  # and not paused yet
@@ -321,8 +325,10 @@ class Copy:
         rows: Sequence[Row] | None = None
         try:
             offsets = offsets_taken(batch, first, stop)
-            if self._by_key or self._clusters is not None:
+            finer = self._to_ms and has_finer_times(batch)
+            if self._by_key or self._clusters is not None or finer:
                 rows = rows_taken(batch, first, stop)
+                rows = rows_in_ms(rows) if finer else rows
         except StoppedError:
             return
         except CorruptRecordsError as error:
@@ -512,5 +518,9 @@ class Copy:
 
 
 def _share_of(producer: Producer, partitions: int) -> int:
-    """How many bytes of a partition may be unconfirmed: together half of the producer's memory."""
-    return max(_LEAST_UNCONFIRMED, producer.options.buffer_memory // (2 * max(partitions, 1)))
+    """How many bytes of a partition may be unconfirmed: together three quarters of the producer's memory.
+
+    With four partitions that are the five batches of 1 MB that may be in flight, and one to follow: a target that is far
+    away is never without.
+    """
+    return max(_LEAST_UNCONFIRMED, producer.options.buffer_memory * 3 // (4 * max(partitions, 1)))

@@ -16,17 +16,20 @@ from types import TracebackType
 from typing import Self
 
 from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
 from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.job import default_name
 from kcli.flows.mirror.loops import jobs_that_write
+from kcli.flows.mirror.losses import check_losses
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.plan import CopyPlan
 from kcli.flows.mirror.routes import parse_rename
 from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
 from kcli.flows.mirror.state import JobState
 from kcli.flows.mirror.survey import Selection, Survey
+from kcli.flows.mirror.topic_configs import ConfigSync
 
 
 class Driver:
@@ -49,7 +52,10 @@ class Driver:
         self._timeout = timeout
         self._stack = ExitStack()
         self._selection = Selection(
-            settings.topics, [parse_rename(text) for text in settings.renames], settings.by_key
+            settings.topics,
+            [parse_rename(text) for text in settings.renames],
+            settings.by_key,
+            configs=ConfigSync(settings.sync_configs, dict(settings.configs)),
         )
         self._source_admin = self._admin(source, timeout)
         self._target_admin = self._admin(target, timeout)
@@ -71,7 +77,16 @@ class Driver:
                 admin.connect()
         source_id = self._source_admin.cluster_id()
         self._name = settings.job or default_name(source_id, settings.topics, settings.renames)
-        return self._observer.may_begin(self._planned(source_id))
+        plan = self._planned(source_id)
+        if not plan.compares:
+            check_losses(
+                self._source_admin,
+                plan,
+                self._selection.configs,
+                to_ms=settings.timestamps == "ms",
+                now=wall_ms(),
+            )
+        return self._observer.may_begin(plan)
 
     def _planned(self, source_id: str) -> CopyPlan:
         """What is copied of each partition, and what stands against it. ``source_id``: of the source's cluster."""

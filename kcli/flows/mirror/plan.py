@@ -1,14 +1,16 @@
 """The plan of a copy to another cluster: what is shown, what stands against it, and what has to be asked. Pure."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.errors import AuthError, KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.acl_plan import AclPlan
 from kcli.flows.mirror.job import Ends
 from kcli.flows.mirror.preflight import ConflictError, Login, grant_commands
 from kcli.flows.mirror.survey import Survey
+from kcli.flows.mirror.topic_configs import own_settings_left
 from kcli.output.progress import counted
 
 
@@ -29,12 +31,23 @@ class PlannedPartition(NamedTuple):
         return self.end is not None and self.start >= self.end
 
 
+_BESIDE_RECORDS = {
+    "acls": "ACLs",
+    "quotas": "quotas",
+    "groups": "committed offsets of groups",
+    "schemas": "schemas of a registry",
+    "aborted": "records of aborted transactions",
+}
+"""What belongs to a topic or a cluster besides the records that its readers see."""
+
+
 class CopyPlan(NamedTuple):
     """What is going to be copied.
 
     ``own``: the topics that the job copies already, from source to target; ``items``: the partitions. ``unfit``: the
     target cannot be written by a producer of this kind. ``compares``: nothing is copied. ``title``: what is copied, if it
-    is no mirror; ``remarks``: further lines of the plan.
+    is no mirror; ``remarks``: further lines of the plan. ``carries``: keys of ``_BESIDE_RECORDS`` that are copied, too;
+    ``acls``: what becomes of ACLs, None where they are not synced.
     """
 
     job: str
@@ -47,6 +60,8 @@ class CopyPlan(NamedTuple):
     compares: bool = False
     title: str | None = None
     remarks: Sequence[str] = ()
+    acls: AclPlan | None = None
+    carries: Collection[str] = ()
 
     @property
     def partitions(self) -> Mapping[str, int]:
@@ -63,6 +78,21 @@ class CopyPlan(NamedTuple):
             and self.own.get(route.source) != route.target
             and self.ends.has_records(route.target)
         ]
+
+    @property
+    def not_carried_over(self) -> list[str]:
+        """What of the source the target does not get, in words."""
+        return [text for name, text in _BESIDE_RECORDS.items() if name not in self.carries]
+
+    @property
+    def settings_left(self) -> dict[str, list[str]]:
+        """The settings of source topics that are not carried over, and the topics that set them."""
+        found: dict[str, list[str]] = {}
+        for source, target in self.found.routes:
+            values = self.found.findings.in_force.get(target)
+            for key in () if values is None else own_settings_left(self.found.sources[source].own, values):
+                found.setdefault(key, []).append(source)
+        return found
 
     def refusal(self, source: Login, target: Login) -> KcliError | None:
         """Why it cannot begin: AuthError for missing permissions, ConflictError for a target that cannot hold the copy,

@@ -9,7 +9,7 @@ from kcli.core.cluster.offsets import LATEST
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import ConfigError, NotFoundError
+from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.positions import OffsetSpec, RangeSpec, check_times
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.job import Ends, begun_later, check_continues, partition_copies, source_partitions
@@ -42,6 +42,12 @@ class Plan:
     def targets(self) -> list[str]:
         """The topics that are written."""
         return list(dict.fromkeys(copy.target.topic for copy in self.copies if copy.error is None))
+
+    def fail(self, refused: Mapping[str, KcliError]) -> None:
+        """Ends the partitions of the target topics that the target refuses."""
+        for copy in self.copies:
+            if copy.error is None and copy.target.topic in refused:
+                copy.fail(refused[copy.target.topic])
 
     def become(self, new: "Plan") -> None:
         """Takes over all of another plan; the list of copies stays the same object."""

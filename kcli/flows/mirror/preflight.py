@@ -14,35 +14,24 @@ from kcli.core.names import STATE_TOPIC
 from kcli.core.permissions import AclOperation, Permission, grant_command, granted_to, is_allowed, on_topic
 from kcli.core.types import TopicSpec
 from kcli.flows.mirror.routes import Route
-from kcli.output.progress import counted
-
-_NOT_COPIED = frozenset(
-    {
-        "follower.replication.throttled.replicas",
-        "leader.replication.throttled.replicas",
-        "message.downconversion.enable",
-        "message.format.version",
-        "message.timestamp.type",
-        "message.timestamp.difference.max.ms",
-        "message.timestamp.after.max.ms",
-        "message.timestamp.before.max.ms",
-        "min.insync.replicas",
-        "remote.log.copy.disable",
-        "remote.log.delete.on.disable",
-        "remote.storage.enable",
-        "local.retention.bytes",
-        "local.retention.ms",
-        "unclean.leader.election.enable",
-    }
+from kcli.flows.mirror.topic_configs import (
+    APPENDED,
+    BATCH_BYTES,
+    TIMESTAMPS,
+    ConfigSync,
+    Difference,
+    Values,
+    differences,
+    number,
+    policies,
+    written_to_existing,
+    written_to_new,
 )
-"""Settings of one cluster, those that only old brokers have, and limits that could refuse what the source accepted."""
-
-_ALWAYS_COPIED = ("cleanup.policy", "max.message.bytes")
-_FUTURE, _FUTURE_DEFAULT = "message.timestamp.after.max.ms", 3_600_000
-
+from kcli.output.progress import counted
 
 NO_TOPICS: Mapping[str, str] = {}
 _NOTHING_KNOWN: Mapping[str, int | KcliError | None] = {}
+_TOPIC_LEVEL = ConfigSync()
 
 
 class ConflictError(KcliError):
@@ -90,6 +79,8 @@ class Findings(NamedTuple):
     """The result of all checks. ``create`` are the topics that the target lacks.
 
     ``grow`` are the target's topics that get as many partitions as the source has now: those that the job copies already.
+    ``alter``: what is set on topics that the target has. ``differences`` remain, or are set; ``in_force`` are the
+    values of all target topics when the copy begins, as far as they are known.
     """
 
     conflicts: list[Finding]
@@ -97,6 +88,9 @@ class Findings(NamedTuple):
     warnings: list[Finding]
     create: list[TopicSpec]
     grow: dict[str, int]
+    alter: dict[str, dict[str, str]]
+    differences: list[Difference]
+    in_force: dict[str, Values]
 
 
 def check_routes(
@@ -109,14 +103,17 @@ def check_routes(
     cluster_operations: int | None,
     new_operations: Mapping[str, int | KcliError | None] = _NOTHING_KNOWN,
     continues: Mapping[str, str] = NO_TOPICS,
+    sync: ConfigSync = _TOPIC_LEVEL,
+    defaults: Values = NO_TOPICS,
 ) -> Findings:
     """Checks all routes; ``targets`` lacks the topics that do not exist. ``brokers``: of the target.
 
     ``new_operations``: what this client may do with topics of the names that ``targets`` lacks; an error where it may not
     even describe them.
     ``continues``: the topics that the job copies already, from source to target.
+    ``defaults``: the values in force of a new topic that sets nothing; empty where they are not known.
     """
-    found = Findings([], [], [], [], {})
+    found = Findings([], [], [], [], {}, {}, [], {})
     for route in routes:
         source, target = sources[route.source], targets.get(route.target)
         if not is_allowed(source.operations, AclOperation.READ):
@@ -125,7 +122,11 @@ def check_routes(
             own = new_operations.get(route.target)
             found.denied.extend(_denied_to_new(route, own, cluster_operations))
             if source is not HIDDEN and not isinstance(own, KcliError):
-                found.create.append(_new_topic(route.target, source, brokers))
+                replicas = min(source.replicas, brokers)
+                configs = written_to_new(sync, source.configs, source.own, defaults, replicas)
+                found.create.append(TopicSpec(route.target, source.partitions, replicas, configs))
+                made = TopicFacts("", source.partitions, replicas, {**defaults, **configs}, configs)
+                _compare(found, route, source, made, by_key=by_key)
         if source is HIDDEN or target is None:
             continue
         if not is_allowed(target.operations, AclOperation.WRITE):
@@ -139,9 +140,30 @@ def check_routes(
             if not is_allowed(target.operations, AclOperation.ALTER):
                 found.denied.append(_denied("ALTER", route, of_source=False))
             target = target._replace(partitions=source.partitions)
-        found.conflicts.extend(_conflicts(route, source, target, by_key=by_key))
-        found.warnings.extend(_warnings(route, source, target, by_key=by_key))
+        written = written_to_existing(sync, source.configs, source.own, target.configs, target.replicas)
+        if written:
+            found.alter[route.target] = written
+            if not is_allowed(target.operations, AclOperation.ALTER_CONFIGS):
+                found.denied.append(_denied("ALTER_CONFIGS", route, of_source=False))
+        _compare(found, route, source, target, written, by_key=by_key)
     return found
+
+
+def _compare(
+    found: Findings,
+    route: Route,
+    source: TopicFacts,
+    target: TopicFacts,
+    written: Values = NO_TOPICS,
+    *,
+    by_key: bool,
+) -> None:
+    """Adds what a target topic does to the copy, after ``written`` was set."""
+    found.differences.extend(differences(route, source.configs, target.configs, written))
+    target = target._replace(configs={**target.configs, **written})
+    found.in_force[route.target] = target.configs
+    found.conflicts.extend(_conflicts(route, source, target, by_key=by_key))
+    found.warnings.extend(_warnings(route, source, target, by_key=by_key))
 
 
 def denied_state(own: int | KcliError | None, *, creates: bool) -> list[Denied]:
@@ -214,7 +236,7 @@ def _conflicts(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: 
                 f"add partitions to topic {route.target}, or choose partitions by key: --partitions by-key",
             )
         )
-    if target.configs.get("message.timestamp.type") == "LogAppendTime":
+    if target.configs.get(TIMESTAMPS) == APPENDED:
         found.append(
             Finding(
                 route,
@@ -231,7 +253,7 @@ def _conflicts(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: 
                 f"set message.format.version=0.11.0 or later on topic {route.target}",
             )
         )
-    here, there = _policies(source), _policies(target)
+    here, there = policies(source.configs), policies(target.configs)
     if here and there and not there <= here:
         found.append(
             Finding(
@@ -241,8 +263,8 @@ def _conflicts(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: 
                 f"set cleanup.policy={','.join(sorted(here))} on topic {route.target}",
             )
         )
-    largest, limit = _number(source, "max.message.bytes"), _number(target, "max.message.bytes")
-    if largest is not None and limit is not None and limit < largest:
+    largest, limit = (number(one.configs, BATCH_BYTES, -1) for one in (source, target))
+    if largest >= 0 and 0 <= limit < largest:
         found.append(
             Finding(
                 route,
@@ -271,26 +293,7 @@ def _warnings(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: b
     return found
 
 
-def _new_topic(name: str, source: TopicFacts, brokers: int) -> TopicSpec:
-    configs = {key: value for key, value in source.own.items() if key not in _NOT_COPIED}
-    for key in _ALWAYS_COPIED:
-        if key in source.configs:
-            configs[key] = source.configs[key]
-    if _FUTURE in source.own and (_number(source, _FUTURE) or 0) > _FUTURE_DEFAULT:
-        configs[_FUTURE] = source.own[_FUTURE]  # its records may be further in the future than others accept
-    return TopicSpec(name, source.partitions, min(source.replicas, brokers), configs)
-
-
-def _policies(topic: TopicFacts) -> frozenset[str]:
-    return frozenset(filter(None, topic.configs.get("cleanup.policy", "").split(",")))
-
-
 def _is_old_format(version: str) -> bool:
     """Whether ``version``, such as ``0.10.2-IV0``, is one before magic 2."""
     numbers = version.partition("-")[0].split(".")[:2]
     return len(numbers) == 2 and all(map(str.isdigit, numbers)) and [*map(int, numbers)] < [0, 11]
-
-
-def _number(topic: TopicFacts, key: str) -> int | None:
-    value = topic.configs.get(key, "")
-    return int(value) if value.isdigit() else None

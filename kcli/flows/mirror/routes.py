@@ -1,8 +1,9 @@
 """Which topics are copied, and what they are called on the target: selectors, rename rules, refused routes. Pure."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import NamedTuple
 
 from kcli.core.errors import ConfigError, NotFoundError
@@ -64,6 +65,23 @@ def is_pattern(selector: str) -> bool:
     return selector.startswith("^") or bool(_GLOB.intersection(selector))
 
 
+def pattern(selector: str, what: str) -> Callable[[str], object] | None:
+    """What a glob (``*?[``) or a ``^regex``, which matches all of a name, selects; None for a selector that is a name.
+
+    ConfigError for an invalid regex; ``what`` it selects is named in it.
+    """
+    if selector.startswith("^"):
+        try:
+            return re.compile(selector).fullmatch
+        except re.error as error:
+            raise ConfigError(
+                f"invalid regular expression {selector!r}",
+                why=str(error),
+                do=f"correct it; {what} that do not begin with ^ are names or shell patterns",
+            ) from None
+    return partial(_matches_glob, selector) if _GLOB.intersection(selector) else None
+
+
 def select_topics(
     available: Iterable[str], selectors: Sequence[str], copies: Collection[str] = ()
 ) -> list[str]:
@@ -76,18 +94,9 @@ def select_topics(
     open_to_patterns = [name for name in names if not _is_internal(name) and name not in copies]
     chosen: set[str] = set()
     for selector in selectors:
-        if selector.startswith("^"):
-            try:
-                pattern = re.compile(selector)
-            except re.error as error:
-                raise ConfigError(
-                    f"invalid regular expression {selector!r}",
-                    why=str(error),
-                    do="correct it; topics that do not begin with ^ are names or shell patterns",
-                ) from None
-            chosen.update(name for name in open_to_patterns if pattern.fullmatch(name))
-        elif _GLOB.intersection(selector):
-            chosen.update(name for name in open_to_patterns if fnmatchcase(name, selector))
+        matches = pattern(selector, "topics")
+        if matches is not None:
+            chosen.update(name for name in open_to_patterns if matches(name))
         elif _is_internal(selector):
             raise ConfigError(
                 f"topic {selector} is not copied",
@@ -127,7 +136,7 @@ def plan_routes(topics: Iterable[str], renames: Sequence[Rename], *, same_cluste
     ConfigError where a target is not a legal name, is the topic itself, or is the target of two topics; or where a
     target is also a source in the same cluster.
     """
-    routes = [Route(name, _renamed(name, renames)) for name in topics]
+    routes = [Route(name, renamed(name, renames)) for name in topics]
     sources: dict[str, str] = {}
     for source, target in routes:
         if not is_topic_name(target):
@@ -160,11 +169,16 @@ def plan_routes(topics: Iterable[str], renames: Sequence[Rename], *, same_cluste
     return routes
 
 
+def _matches_glob(glob: str, name: str) -> bool:
+    return fnmatchcase(name, glob)
+
+
 def _is_internal(name: str) -> bool:
     return name in _OF_BROKERS or is_own_topic(name)
 
 
-def _renamed(name: str, renames: Sequence[Rename]) -> str:
+def renamed(name: str, renames: Sequence[Rename]) -> str:
+    """What the first rule that matches makes of a name; the name itself where none does."""
     for rule in renames:
         found = rule.apply(name)
         if found is not None:

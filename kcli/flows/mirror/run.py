@@ -20,7 +20,8 @@ the coordinator waits. ``_recover`` tells them apart by the claim, and makes a n
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -29,27 +30,58 @@ from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError, ProducerFencedError, TransactionUnknownError, UnsupportedError
 from kcli.core.hooks import Hooks
-from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, ProducerOptions
+from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.acl_changes import AclSync
+from kcli.flows.mirror.acl_plan import AclPlan
 from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.driver import Driver
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
+from kcli.flows.mirror.followed_configs import FollowedConfigs
+from kcli.flows.mirror.group_memory import GroupMemory
+from kcli.flows.mirror.group_offsets import NOTHING_SYNCED, GroupsAccount
+from kcli.flows.mirror.group_selection import group_selectors
 from kcli.flows.mirror.job import Attempt, add_attempts, finish_attempt, job_state
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
 from kcli.flows.mirror.planning import Plan, Planner
 from kcli.flows.mirror.progress import MirrorProgress
 from kcli.flows.mirror.proof import Clusters, Proof, compacted_topics, compare_copies, view_of
-from kcli.flows.mirror.result import Result
+from kcli.flows.mirror.result import Result, not_synced
 from kcli.flows.mirror.routes import STATE_TOPIC
 from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
-from kcli.flows.mirror.state import JobState, SavedJob, StateRecord, job_record, load_jobs
-from kcli.flows.mirror.store import FileStore, Progress, TopicStore, read_file_records, saved_jobs
-from kcli.flows.mirror.sync_groups import Translated
-from kcli.flows.mirror.targets import create_state_topic, create_targets, identify, unfit, without_options
-from kcli.flows.mirror.tasks import discovery_task, sync_copies, sync_task
+from kcli.flows.mirror.source_commits import SourceCommits
+from kcli.flows.mirror.state import (
+    NO_GROUPS,
+    GroupProgress,
+    GroupTopic,
+    JobState,
+    SavedJob,
+    StateRecord,
+    job_record,
+    load_jobs,
+)
+from kcli.flows.mirror.store import (
+    FileStore,
+    Progress,
+    StateWriter,
+    TopicStore,
+    read_file_records,
+    saved_jobs,
+)
+from kcli.flows.mirror.sync_acls import parse_principal_rule
+from kcli.flows.mirror.sync_groups import maps_of_copies, sync_groups
+from kcli.flows.mirror.targets import (
+    create_state_topic,
+    identify,
+    made_targets,
+    refused_targets,
+    unfit,
+    without_options,
+)
+from kcli.flows.mirror.tasks import configs_task, discovery_task, sync_task
 from kcli.flows.mirror.verify import Comparison
 from kcli.flows.produce.checkpoint import check_lockable, locked
 from kcli.flows.rate import Periodic, wait
@@ -62,6 +94,7 @@ _CREATED_PATIENCE = 30.0  # seconds until a new topic is in the metadata of all 
 _FLUSH_SLICE = 0.2
 _TASK_INTERVAL = 30.0  # seconds between two looks for new topics, and two syncs of groups
 _TASK_PATIENCE = 5.0  # seconds for one of them: nothing is copied meanwhile
+_WRITE_PATIENCE = 5.0  # seconds until what is known of groups is stored
 
 
 class Mirror(Driver):
@@ -81,7 +114,11 @@ class Mirror(Driver):
         self._file_records: list[StateRecord] = []  # of the checkpoint file, as it was read last
         self._task_admins: tuple[Admin, Admin] | None = None
         self._discovery: Discovery | None = None
+        self._groups = group_selectors(settings.groups, settings.groups_excluded)
+        self._acls = self._acl_sync() if settings.sync_acls else None
+        self._configs: FollowedConfigs | None = None
         self._consumer: Consumer
+        self._store: FileStore | TopicStore
         self._planner: Planner
         self._plan: Plan
 
@@ -101,6 +138,13 @@ class Mirror(Driver):
             settings, self._selection, self._source_admin, self._target_admin, self._consumer, self._timeout
         )
         self._plan = plan = self._planner.plan(self._saved_before_plan(), jobs)
+        findings = plan.found.findings
+        unable = None if settings.verify_only else unfit(self._target_admin, self._producer_options())
+        if not (settings.verify_only or findings.denied or findings.conflicts or unable):
+            plan.fail(refused_targets(self._target_admin, findings, plan.targets))
+        acls = None if self._acls is None else self._planned_acls(self._acls)
+        if observer.dry_run and settings.groups:
+            self._look_for_groups()
         return CopyPlan(
             self._name,
             plan.found,
@@ -111,8 +155,59 @@ class Mirror(Driver):
             ],
             plan.ends,
             settings.exactly_once,
-            unfit=unfit(self._target_admin, self._producer_options()),
+            unfit=unable,
+            compares=settings.verify_only,
+            acls=acls,
+            carries=[*(["groups"] if settings.groups else []), *(["acls"] if acls else [])],
         )
+
+    def _acl_sync(self) -> AclSync:
+        """The user of the target's options is the mirror's own there; with TLS alone, it is not known."""
+        settings, user = self._settings, self._target.options(ClientOptions).sasl_username
+        return AclSync(
+            [parse_principal_rule(text) for text in settings.principals],
+            self._group_names,
+            prunes=settings.prune_acls,
+            own={f"User:{user}"} if user else (),
+        )
+
+    def _planned_acls(self, acls: AclSync) -> AclPlan:
+        """Of the topics that are copied; missing permissions are among those of the plan."""
+        bounded = any(copy.stop is not None for copy in self._plan.copies)
+        found = acls.plan(
+            self._source_admin,
+            self._target_admin,
+            self._planner.selection,
+            self._routes(),
+            follows=not bounded,
+        )
+        self._plan.found.findings.denied.extend(found.denied)
+        return found
+
+    def _routes(self) -> dict[str, str]:
+        return {one.source.topic: one.target.topic for one in self._plan.copies if one.error is None}
+
+    def _group_names(self) -> list[str]:
+        """The groups whose offsets are synced, as far as coordinators list them now; the account of groups says what is
+        missing.
+        """
+        groups, source = self._groups, (self._task_admins or (self._source_admin,))[0]
+        listed = [one.group_id for one in source.list_groups().groups] if groups.patterns else ()
+        return sorted(
+            {*groups.names, *(name for one in groups.patterns for name in groups.selected(one, listed))}
+        )
+
+    def _look_for_groups(self) -> None:
+        """Of a dry run: the groups that are not there, or cannot be read; the rest depends on what is copied."""
+        memory = GroupMemory(self._name, self._saved_groups())
+        found = SourceCommits(self._groups, maps_of_copies(self._plan.copies), memory)
+        found.read(self._source_admin)
+        errors = [*(part.error for part in found.missing), *(one.error for one in not_synced(found.absent))]
+        for error in errors:
+            self._observer.failed(error, partly=True)
+
+    def _saved_groups(self) -> Mapping[GroupTopic, GroupProgress]:
+        return NO_GROUPS if self._plan.saved is None else self._plan.saved.groups
 
     def _saved_before_plan(self) -> SavedJob | None:
         """What is saved, without waiting for a transaction of this job that a kill left open: it ends when the copy
@@ -134,10 +229,19 @@ class Mirror(Driver):
     # --- 2: what the target lacks --------------------------------------------------------------------
 
     def create(self) -> None:
-        """Creates the topics that the target lacks; raises the first error."""
-        create_targets(self._target_admin, self._plan.found.findings, self._plan.targets)
+        """Creates the topics that the target lacks, and then their ACLs; a topic that it refuses is not copied."""
+        plan = self._plan
+        plan.fail(made_targets(self._target_admin, plan.found.findings, plan.targets))
         if self._settings.checkpoint is None:
             create_state_topic(self._target_admin, self._plan.found.brokers)
+        if self._acls is not None:
+            self._acls.act(
+                self._source_admin,
+                self._target_admin,
+                self._planner.selection,
+                self._routes(),
+                self._observer,
+            )
 
     # --- 3: the copy and its proof -------------------------------------------------------------------
 
@@ -168,9 +272,10 @@ class Mirror(Driver):
             add_attempts(copies, attempts)
             seconds = time.monotonic() - began
             comparisons = self._compare(stop) if settings.verify and not stop else []
-            synced = self._sync_groups(copies) if settings.groups else []
+            synced = self.sync_groups() if settings.groups else NOTHING_SYNCED
         ends = {copy.source: self._source_end(copy.source) for copy in copies}
-        return Result(self._name, self._plan.found, copies, comparisons, synced, seconds, ends)
+        acls = None if self._acls is None else self._acls.account
+        return Result(self._name, self._plan.found, copies, comparisons, synced, seconds, ends, acls)
 
     def _compare(self, stop: Stop) -> list[Comparison]:
         settings, found = self._settings, self._plan.found
@@ -187,20 +292,18 @@ class Mirror(Driver):
             self._timeout,
         )
 
-    def _sync_groups(self, copies: Sequence[PartitionCopy]) -> list[Translated]:
-        """The last translation of committed offsets; what failed of it is reported, and the copy counts."""
-        observer, groups = self._observer, self._settings.groups
-        try:
-            rows, errors = sync_copies(self._source_admin, self._target_admin, groups, copies)
-        except KcliError as failure:
-            observer.failed(failure)
-            return []
-        for error in errors.values():
-            observer.failed(error)
-        for group in dict.fromkeys(groups):
-            if group not in errors and not any(row.group == group for row in rows):
-                observer.warn(f"group {group} has no committed offset of a mirrored partition on the source")
-        return rows
+    def sync_groups(self) -> GroupsAccount:
+        """Commits the offsets of the groups that are selected, as far as is copied. Between two polls, and at the end."""
+        source, target = self._task_admins or (self._source_admin, self._target_admin)
+        return sync_groups(source, target, self._groups, maps_of_copies(self._plan.copies), self.memory)
+
+    @cached_property
+    def memory(self) -> GroupMemory:
+        """What the job knows of the groups; first used by an attempt, when no earlier run writes any more."""
+        if self._settings.checkpoint is not None:
+            return GroupMemory(self._name, self._saved_groups(), self._store.write)
+        writer = self._stack.enter_context(StateWriter(self._target, self._hooks, _WRITE_PATIENCE))
+        return GroupMemory(self._name, self._saved_groups(), writer.write)
 
     # --- an attempt ----------------------------------------------------------------------------------
 
@@ -215,7 +318,7 @@ class Mirror(Driver):
                 self._follow_earlier_run()
             stop.wake(producer.interrupt)
             saving = Progress(state, self._source_end, self._plan.saved)
-            store = self._claim(producer, state, saving)
+            store = self._store = self._claim(producer, state, saving)
             # Flushed, since records of an unknown job would be somebody else's to the next run, which would ask.
             while not stop and not producer.flush(_FLUSH_SLICE):
                 pass
@@ -251,6 +354,7 @@ class Mirror(Driver):
         """
         saved, known = self._saved(), self._plan.saved
         if saved is None or (known is not None and known.state == saved.state):
+            self._plan.saved = saved  # the offsets of groups have records of their own
             return
         new = self._planner.plan_again(saved, self._plan.copies)
         identify(self._target_admin, new.copies)
@@ -294,6 +398,7 @@ class Mirror(Driver):
             on_recreate=settings.on_recreate,
             progress=progress,
             warn=self._observer.warn,
+            to_ms=settings.timestamps == "ms",
         )
 
     def _tasks(self, producer: Producer, saving: Progress, copy: Copy) -> list[Periodic]:
@@ -314,19 +419,35 @@ class Mirror(Driver):
             self._discovery = self._look_for_more(
                 source, target, self._planner.selection, plan.found, plan.copies
             )
+        if self._configs is None:
+            self._configs = FollowedConfigs(
+                source,
+                target,
+                self._selection.configs,
+                plan.found,
+                lambda: {one.source.topic: one.target.topic for one in plan.copies if one.error is None},
+            )
 
         def add(copies: Sequence[PartitionCopy]) -> None:
             plan.copies.extend(copies)
             copy.add(copies)
 
         look = discovery_task(observer, self._discovery, producer, saving, add, by_key=settings.by_key)
+
+        def look_around() -> None:
+            """ACLs of a new topic are there before its first record."""
+            look()
+            self._sync_acls(source, target)
+
         interval = min(_TASK_INTERVAL, self._consumer.options.metadata_max_age_ms / 1000)
-        tasks = [Periodic(interval, look)]
+        tasks = [Periodic(interval, look_around), Periodic(interval, configs_task(observer, self._configs))]
         if settings.groups:
-            tasks.append(
-                Periodic(interval, sync_task(observer, source, target, settings.groups, plan.copies))
-            )
+            tasks.append(Periodic(interval, sync_task(observer, self.sync_groups)))
         return tasks
+
+    def _sync_acls(self, source: Admin, target: Admin) -> None:
+        if self._acls is not None:
+            self._acls.again(source, target, self._planner.selection, self._routes(), self._observer)
 
     # --- recovery after a fence ----------------------------------------------------------------------
 

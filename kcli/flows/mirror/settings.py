@@ -35,9 +35,11 @@ STEADY = Pace()
 class MirrorSettings:
     """What is copied, how, and when it ends; in the words of ``kcli mirror``.
 
-    ``topics`` are selectors, ``renames`` rules of ``--map-topic``, ``groups`` those whose offsets are translated.
+    ``topics`` are selectors, ``renames`` rules of ``--map-topic``, ``groups`` selectors of those whose offsets
+    are translated, ``groups_excluded`` what patterns among them do not select, ``principals`` the rules of
+    ``--map-principal``.
     ``span``: where a new job begins, and may end. ``job``: its name, None for the default one. ``checkpoint``: a file
-    that keeps the position, None for the topic of the target.
+    that keeps the position, None for the topic of the target. ``configs``: keys and values of ``--config``.
     """
 
     topics: tuple[str, ...]
@@ -48,6 +50,10 @@ class MirrorSettings:
     pace: Pace = STEADY
     headers: bool = False
     groups: tuple[str, ...] = ()
+    sync_acls: bool = False
+    prune_acls: bool = False
+    principals: tuple[str, ...] = ()
+    groups_excluded: tuple[str, ...] = ()
     until_caught_up: bool = False
     verify: bool = False
     verify_only: bool = False
@@ -55,6 +61,9 @@ class MirrorSettings:
     checkpoint: str | None = None
     on_gap: str = "fail"
     on_recreate: str = "fail"
+    sync_configs: str = "topic"
+    configs: tuple[tuple[str, str], ...] = ()
+    timestamps: str = "keep"
 
     @property
     def bounded(self) -> bool:

@@ -1,12 +1,14 @@
 """What a mirror job knows of its progress, as records of a compacted topic on the target. Pure.
 
 One record for the job, one for each partition (its position and the segment of its offset map that still grows), one
-for each full segment. A position is written together with the segment that belongs to it, in one record: a broker that
-dies between two records cannot separate them. The same records are the lines of a checkpoint file.
+for each full segment, and one for each topic of a group whose offsets are synced. A position is written together with
+the segment that belongs to it, in one record: a broker that dies between two records cannot separate them. The same
+records are the lines of a checkpoint file.
 """
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -81,6 +83,43 @@ class PartitionProgress(msgspec.Struct, frozen=True, kw_only=True):
     updated_ms: int
 
 
+class GroupCommit(msgspec.Struct, frozen=True, array_like=True):
+    """What a job knows of a group's offset in one partition.
+
+    ``source_offset`` and ``metadata``: of the commit that was seen last on the source. ``made``: offsets that the job may
+    have committed on the target, the last one at the end; it is written before the commit, so after a kill the offset
+    before it may still be the one that is stored there. Empty: none yet. ``made_ms``: when, milliseconds since the epoch.
+    """
+
+    source_offset: int
+    metadata: str = ""
+    made: tuple[int, ...] = ()
+    made_ms: int = -1
+
+
+class GroupProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """A group's offsets in the partitions of one topic of the source, by the number of the partition.
+
+    ``target`` and ``target_topic_id``: of the topic that has the offsets which were made.
+    """
+
+    kind: str = "MirrorGroup"
+    version: int = 1
+    target: str
+    target_topic_id: str
+    partitions: dict[int, GroupCommit]
+
+
+class GroupTopic(NamedTuple):
+    """A topic of the source as seen by one group."""
+
+    group: str
+    topic: str
+
+
+NO_GROUPS: Mapping[GroupTopic, GroupProgress] = MappingProxyType({})
+
+
 class StateRecord(NamedTuple):
     """A record of the state topic. ``value`` None deletes what was stored under the key."""
 
@@ -95,6 +134,14 @@ class _Key(msgspec.Struct, omit_defaults=True):
     segment: int = -1
 
 
+class _GroupKey(msgspec.Struct):
+    """No key of the others has these names, so versions that know nothing of groups leave the record alone."""
+
+    of_job: str
+    group: str
+    topic: str
+
+
 class SavedPartition(NamedTuple):
     """A partition as loaded: its progress and its whole offset map."""
 
@@ -107,6 +154,7 @@ class SavedJob(NamedTuple):
 
     state: JobState
     partitions: Mapping[TopicPartition, SavedPartition]
+    groups: Mapping[GroupTopic, GroupProgress] = NO_GROUPS
 
 
 def job_record(state: JobState) -> StateRecord:
@@ -129,6 +177,11 @@ def partition_records(
     ]
 
 
+def group_record(job: str, key: GroupTopic, progress: GroupProgress) -> StateRecord:
+    """The record of a group's offsets in one topic."""
+    return StateRecord(msgspec.json.encode(_GroupKey(job, *key)), msgspec.json.encode(progress))
+
+
 def load_jobs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[str, SavedJob]:
     """The jobs in (key, value) records, in the order in which they were written; the last record of a key counts.
 
@@ -144,7 +197,7 @@ def load_jobs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[str,
     jobs: dict[str, JobState] = {}
     found: dict[str, dict[TopicPartition, PartitionProgress]] = {}
     segments: dict[tuple[str, TopicPartition, int], bytes] = {}
-    for name, data in _keyed(latest):
+    for name, data in _keyed(latest, _Key):
         tp = TopicPartition(name.topic, name.partition)
         if name.segment >= 0:
             segments[name.job, tp, name.segment] = data
@@ -152,6 +205,11 @@ def load_jobs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[str,
             found.setdefault(name.job, {})[tp] = _decode(data, PartitionProgress, f"{name.job}, {tp}")
         else:
             jobs[name.job] = _decode(data, JobState, name.job)
+    groups: dict[str, dict[GroupTopic, GroupProgress]] = {}
+    for of, data in _keyed(latest, _GroupKey):
+        groups.setdefault(of.of_job, {})[GroupTopic(of.group, of.topic)] = _decode(
+            data, GroupProgress, f"{of.of_job}, group {of.group}"
+        )
     return {
         job: SavedJob(
             state,
@@ -159,6 +217,7 @@ def load_jobs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[str,
                 tp: SavedPartition(progress, _offsets(job, tp, progress, segments))
                 for tp, progress in found.get(job, {}).items()
             },
+            groups.get(job, NO_GROUPS),
         )
         for job, state in jobs.items()
     }
@@ -182,10 +241,10 @@ def _offsets(
     return made
 
 
-def _keyed(latest: Mapping[bytes, bytes]) -> Iterator[tuple[_Key, bytes]]:
+def _keyed(latest: Mapping[bytes, bytes], kind: type[S]) -> Iterator[tuple[S, bytes]]:
     for data, value in latest.items():
         try:
-            key = msgspec.json.decode(data, type=_Key)
+            key = msgspec.json.decode(data, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
         yield key, value

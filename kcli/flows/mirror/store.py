@@ -5,6 +5,8 @@ transaction where there is one. All jobs that write to a cluster share the topic
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from typing import Self
 
 import msgspec
 
@@ -13,12 +15,13 @@ from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import ConfigError, KcliError
+from kcli.core.errors import ConfigError, KcliError, TimedOutError
 from kcli.core.hooks import Hooks
 from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.names import STATE_TOPIC
-from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
+from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
+from kcli.core.producer.report import Report
 from kcli.core.types import TopicPartition, TopicSpec
 from kcli.files.atomic import replace_file
 from kcli.flows.mirror.offset_map import OffsetMap
@@ -163,6 +166,62 @@ class TopicStore:
         self._error = self._error or KcliError(
             f"the position of the mirror cannot be saved in {STATE_TOPIC}", why=str(error), do=error.do
         )
+
+
+class StateWriter:
+    """Writes to the state topic at once, by a producer of its own: what has no part in the transactions of a copy.
+
+    ``patience``: seconds until what is written has to be stored. Connects at the first record; ``with`` closes it.
+    """
+
+    def __init__(self, target: Cluster, hooks: Hooks, patience: float) -> None:
+        self._target, self._hooks, self._patience = target, hooks, patience
+        self._reports: list[Report] = []
+        self._stack = ExitStack()
+        self._producer: Producer | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self._stack.close()
+
+    def write(self, records: Iterable[StateRecord]) -> None:
+        """Returns when the records are stored; KcliError if that fails, or takes too long."""
+        now = wall_ms()
+        try:
+            producer = self._connected()
+            self._reports.clear()
+            rows = [(key, value, NO_HEADERS, now) for key, value in records]
+            producer.send_rows(STATE.topic, rows, partition=STATE.partition)
+            if not producer.flush(self._patience):
+                raise TimedOutError(
+                    f"writing {STATE} was not confirmed within {self._patience:.0f} s",
+                    why="its leader, or enough of its replicas, did not respond in time",
+                    do="see whether all brokers of the target are up",
+                )
+            for report in self._reports:
+                if report.error is not None:
+                    raise report.error
+        except KcliError as error:
+            raise KcliError(
+                f"the offsets of groups cannot be saved in {STATE_TOPIC}", why=str(error), do=error.do
+            ) from None
+
+    def _connected(self) -> Producer:
+        if self._producer is None:
+            # Stored twice is as good as once, so no further permission is needed; the order matters.
+            options = self._target.options(
+                ProducerOptions,
+                linger_ms=0,
+                acks="all",
+                enable_idempotence=False,
+                max_in_flight_requests_per_connection=1,
+            )
+            made = Producer(options, hooks=self._hooks, on_delivery=self._reports.append)
+            self._producer = self._stack.enter_context(made)
+            made.connect([STATE_TOPIC], self._patience)
+        return self._producer
 
 
 class FileStore:

@@ -4,17 +4,19 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.configs import ConfigEntry
+from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.flows.mirror.preflight import HIDDEN, NO_TOPICS, Findings, TopicFacts, check_routes
 from kcli.flows.mirror.routes import Rename, Route, is_pattern, plan_routes, select_topics
+from kcli.flows.mirror.topic_configs import ConfigSync, Values, values_of_new_topics
 from kcli.output.progress import counted
 
 
 class Selection(NamedTuple):
-    """What a job copies: selectors of topics, rename rules, and whether partitions are chosen by key.
+    """What a job copies: selectors of topics, rename rules, whether partitions are chosen by key, and what of the
+    configuration is written.
 
     ``copies`` are topics of the source that were copied from the target: patterns do not select them.
     """
@@ -23,12 +25,13 @@ class Selection(NamedTuple):
     renames: Sequence[Rename]
     by_key: bool = False
     copies: Collection[str] = ()
+    configs: ConfigSync = ConfigSync()
 
 
 class Survey(NamedTuple):
     """Cluster ids, routes and the facts about their topics; ``targets`` lacks the topics that are to be created.
 
-    ``brokers``: of the target.
+    ``brokers``: of the target. ``unknown``: what of the target could not be read, though the copy does not need it.
     """
 
     source_cluster: str
@@ -38,6 +41,7 @@ class Survey(NamedTuple):
     targets: Mapping[str, TopicFacts]
     findings: Findings
     brokers: int
+    unknown: str = ""
 
 
 def survey(
@@ -61,7 +65,15 @@ def survey(
     routes = plan_routes(chosen, selection.renames, same_cluster=same)
     sources = dict.fromkeys(hidden, HIDDEN)
     sources |= _facts(source, {name: available[name] for name in chosen if name in available})
-    return survey_target(here.cluster_id, target, routes, sources, continues, by_key=selection.by_key)
+    return survey_target(
+        here.cluster_id,
+        target,
+        routes,
+        sources,
+        continues,
+        by_key=selection.by_key,
+        sync=selection.configs,
+    )
 
 
 def survey_target(
@@ -72,6 +84,7 @@ def survey_target(
     continues: Mapping[str, str] = NO_TOPICS,
     *,
     by_key: bool,
+    sync: ConfigSync = ConfigSync(),  # noqa: B008 - it does not change
 ) -> Survey:
     """Describes the topics of the target and checks all routes, with what is known of the ``sources``."""
     there = target.describe_cluster(include_operations=True)
@@ -79,6 +92,7 @@ def survey_target(
     wanted = {route.target: existing[route.target] for route in routes if route.target in existing}
     new = [route.target for route in routes if route.target not in existing]
     targets = _facts(target, wanted)
+    defaults = _defaults(target, there.brokers[0].node.id) if new and there.brokers else {}
     findings = check_routes(
         routes,
         sources,
@@ -88,8 +102,20 @@ def survey_target(
         cluster_operations=there.operations,
         new_operations=target.topic_operations(new, missing_too=True),
         continues=continues,
+        sync=sync,
+        defaults=NO_TOPICS if isinstance(defaults, KcliError) else defaults,
     )
-    return Survey(source_cluster, there.cluster_id, routes, sources, targets, findings, len(there.brokers))
+    unknown = f"the defaults of new topics of the target are not known: {defaults}"
+    return Survey(
+        source_cluster,
+        there.cluster_id,
+        routes,
+        sources,
+        targets,
+        findings,
+        len(there.brokers),
+        unknown if isinstance(defaults, KcliError) else "",
+    )
 
 
 def _hidden(source: Admin, names: Sequence[str]) -> list[str]:
@@ -97,6 +123,15 @@ def _hidden(source: Admin, names: Sequence[str]) -> list[str]:
     found = source.topic_operations([name for name in names if not is_pattern(name)])
     refused = [(name, error) for name, error in found.items() if isinstance(error, BrokerError)]
     return [name for name, error in refused if error.code == TOPIC_AUTHORIZATION_FAILED]
+
+
+def _defaults(admin: Admin, broker: int) -> Values | KcliError:
+    """The values in force of a new topic that sets nothing, as a broker has them; an error where it does not say."""
+    resource = ConfigResource(ConfigKind.BROKER, str(broker))
+    entries = admin.describe_configs([resource])[resource]
+    if isinstance(entries, KcliError):
+        return entries
+    return values_of_new_topics({one.name: one.value for one in entries if one.value is not None})
 
 
 def _facts(admin: Admin, topics: Mapping[str, TopicInfo]) -> dict[str, TopicFacts]:
@@ -112,9 +147,7 @@ def _topic_facts(
     topic: TopicInfo, configs: list[ConfigEntry] | KcliError, operations: int | KcliError | None
 ) -> TopicFacts:
     """Without the permission to describe configurations, nothing is known of them."""
-    entries = [] if isinstance(configs, KcliError) else configs
-    values = {entry.name: entry.value for entry in entries if entry.value is not None}
-    own = {entry.name: entry.value for entry in entries if not entry.is_default and entry.value is not None}
+    values, own = ({}, {}) if isinstance(configs, KcliError) else configs_of(configs)
     return TopicFacts(
         topic.topic_id,
         len(topic.partitions),
@@ -123,3 +156,9 @@ def _topic_facts(
         own,
         None if isinstance(operations, KcliError) else operations,
     )
+
+
+def configs_of(entries: list[ConfigEntry]) -> tuple[dict[str, str], dict[str, str]]:
+    """The values in force, and those set on the topic itself; without secrets, whose values brokers do not return."""
+    values = {entry.name: entry.value for entry in entries if entry.value is not None}
+    return values, {one.name: one.value for one in entries if not one.is_default and one.value is not None}

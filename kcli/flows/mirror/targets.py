@@ -1,11 +1,13 @@
 """The target: whether it can be written, its topics (creates what is missing), their ids and ends."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigResource
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
+from kcli.core.cluster.retry import classify_error
 from kcli.core.error_codes import UNKNOWN_TOPIC_OR_PARTITION
-from kcli.core.errors import BrokerError, KcliError, UnsupportedError
+from kcli.core.errors import BrokerError, KcliError, NotValidatedError, UnsupportedError
 from kcli.core.names import STATE_TOPIC
 from kcli.core.options import ProducerOptions
 from kcli.core.permissions import AclOperation, is_allowed
@@ -46,18 +48,64 @@ def denied_on_state(admin: Admin) -> list[Denied]:
 
 
 def create_targets(admin: Admin, findings: Findings, topics: Collection[str]) -> None:
-    """Creates those of ``topics`` that the target lacks, and their partitions; raises the first error.
+    """Creates those of ``topics`` that the target lacks, and their partitions, and sets what is to be altered; raises the
+    first error.
 
     A topic that was deleted there since an earlier run is not among them.
     """
+    for error in made_targets(admin, findings, topics).values():
+        raise error
+
+
+def made_targets(admin: Admin, findings: Findings, topics: Collection[str]) -> dict[str, KcliError]:
+    """As ``create_targets``; returns what the target refuses, by topic. Raises an error that says nothing of a topic."""
     specs = [spec for spec in findings.create if spec.name in topics]
-    for error in admin.create_topics(specs).values() if specs else ():
-        if error is not None:
-            raise error
+    refused = _refused("created", admin.create_topics(specs) if specs else {})
     counts = {name: count for name, count in findings.grow.items() if name in topics}
-    for error in admin.create_partitions(counts).values() if counts else ():
-        if error is not None:
+    refused |= _refused("given more partitions", admin.create_partitions(counts) if counts else {})
+    changes = _changes(findings, topics)
+    return refused | _altered(admin.alter_configs(changes) if changes else {})
+
+
+def refused_targets(admin: Admin, findings: Findings, topics: Collection[str]) -> dict[str, KcliError]:
+    """What the target would refuse, by topic, found out without making it; nothing where its brokers are not known to
+    honour that.
+    """
+    specs = [spec for spec in findings.create if spec.name in topics]
+    try:
+        refused = _refused("created", admin.create_topics(specs, validate_only=True) if specs else {})
+    except NotValidatedError:
+        refused = {}
+    changes = _changes(findings, topics)
+    return refused | _altered(admin.alter_configs(changes, validate_only=True) if changes else {})
+
+
+def _changes(findings: Findings, topics: Collection[str]) -> dict[ConfigResource, list[ConfigChange]]:
+    return {
+        ConfigResource(ConfigKind.TOPIC, name): [ConfigChange(key, value) for key, value in values.items()]
+        for name, values in findings.alter.items()
+        if name in topics
+    }
+
+
+def _altered(outcome: Mapping[ConfigResource, KcliError | None]) -> dict[str, KcliError]:
+    return _refused("configured", {resource.name: error for resource, error in outcome.items()})
+
+
+def _refused(what: str, outcome: Mapping[str, KcliError | None]) -> dict[str, KcliError]:
+    """The refusals of an outcome, in the terms of a mirror: they stop a topic, and not the job."""
+    found: dict[str, KcliError] = {}
+    for name, error in outcome.items():
+        if error is None or isinstance(error, NotValidatedError):
+            continue
+        if not isinstance(error, BrokerError) or classify_error(error).retriable:
             raise error
+        found[name] = KcliError(
+            f"topic {name} of the target cannot be {what}, and is not copied",
+            why=error.why,
+            do="--config KEY=VALUE sets another value, --sync-configs off leaves out the configuration of the source",
+        )
+    return found
 
 
 def create_state_topic(admin: Admin, brokers: int) -> None:

@@ -1,16 +1,21 @@
-"""What a mirror that follows its source does from time to time: it looks for new topics, and syncs groups."""
+"""What a mirror that follows its source does from time to time: it looks for new topics, and for changes of their
+configurations, and syncs groups.
+"""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from kcli.core.admin.admin import Admin
+from kcli.account.outcomes import Outcome
 from kcli.core.errors import KcliError
+from kcli.core.names import group_shown
 from kcli.core.producer.producer import Producer
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.errors import may_pass
+from kcli.flows.mirror.followed_configs import FollowedConfigs
+from kcli.flows.mirror.group_offsets import GroupsAccount
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.settings import Observer
 from kcli.flows.mirror.store import Progress
-from kcli.flows.mirror.sync_groups import SET, Mapped, Translated, sync_groups
+from kcli.output.progress import counted
 
 _METADATA_PATIENCE = 30.0  # seconds until the producer knows partitions that were added
 
@@ -58,26 +63,45 @@ def discovery_task(
     return look
 
 
-def sync_task(
-    observer: Observer, source: Admin, target: Admin, groups: Sequence[str], copies: Iterable[PartitionCopy]
-) -> Callable[[], None]:
-    """Commits the groups' offsets on the target as far as it is copied; the report at the end has the details."""
+def configs_task(observer: Observer, configs: FollowedConfigs) -> Callable[[], None]:
+    """Changes the target's configurations as those of the source were; a line for each topic."""
 
-    def sync() -> None:
+    def look() -> None:
         try:
-            rows, _ = sync_copies(source, target, groups, copies)
+            found = configs.look()
         except KcliError as error:
-            observer.detail(f"syncing groups failed: {error}")
+            observer.detail(f"looking for changed configurations failed: {error}")
             return
-        done = sum(row.status == SET for row in rows)
-        observer.detail(f"{done} of {len(rows)} committed offsets set on the target")
+        for line in found.made:
+            observer.note(line)
+        for line in found.left:
+            observer.warn(line)
+        for delay in found.delayed:
+            observer.detail(f"a configuration is changed later: {delay}")
+        for refusal in found.refused:
+            observer.failed(refusal, partly=True)
 
-    return sync
+    return look
 
 
-def sync_copies(
-    source: Admin, target: Admin, groups: Sequence[str], copies: Iterable[PartitionCopy]
-) -> tuple[list[Translated], dict[str, KcliError]]:
-    """``sync_groups`` with the offset maps of these copies."""
-    maps = {copy.source: Mapped(copy.target, copy.offsets, copy.topic_ids.target) for copy in copies}
-    return sync_groups(source, target, groups, maps)
+def sync_task(observer: Observer, sync: Callable[[], GroupsAccount]) -> Callable[[], None]:
+    """Commits the groups' offsets on the target as far as it is copied; the report at the end has the details.
+
+    What is refused or fails is said when that is new: what is not copied yet is a matter of the next time.
+    """
+    said: set[str] = set()
+
+    def look() -> None:
+        nonlocal said
+        account = sync()
+        observer.detail(account.text)
+        bad = {one.group: one for one in account.offsets if one.status in (Outcome.REFUSED, Outcome.FAILED)}
+        if new := [one for group, one in bad.items() if group not in said]:
+            also = f" (and {counted(len(new) - 1, 'more group')})" if len(new) > 1 else ""
+            observer.note(f"group {group_shown(new[0].group)}{also} is not synced: {new[0].verdict.why}")
+        for part in account.missing:
+            if part.what not in said:
+                observer.note(f"groups may be left out: {part.error}")
+        said = {*bad, *(part.what for part in account.missing)}
+
+    return look

@@ -187,6 +187,7 @@ class TaskMirror(Driver):
             run=secrets.token_hex(8),
             exactly_once=given.exactly_once,
             follows=not given.bounded,
+            to_ms=given.timestamps == "ms",
         )
         try:
             if given.bounded:

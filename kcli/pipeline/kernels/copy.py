@@ -77,7 +77,7 @@ class CopyTask(NamedTuple):
 class CopySettings:
     """``source_cluster`` is an id. ``run`` identifies the command, ``part`` its slice. ``seconds``: a task that lasts
     longer ends where it is. ``interval``: seconds between two positions, or the length of a transaction; ``patience``:
-    seconds without progress until a task fails. ``follows``: the job has no end.
+    seconds without progress until a task fails. ``follows``: the job has no end. ``to_ms``: see ``Copy``.
     """
 
     source: ClusterRef
@@ -91,6 +91,7 @@ class CopySettings:
     interval: float = 1.0
     patience: float = 120.0
     follows: bool = False
+    to_ms: bool = False
 
     @property
     def group(self) -> str:
@@ -163,6 +164,7 @@ class _Task:
                 stop=self._stop,
                 pace=Pace(settings.interval),
                 progress=self._progress(copy),
+                to_ms=settings.to_ms,
             ).run()
             if self._stop:
                 producer.close(0.0)  # what is not confirmed by now is not waited for

@@ -115,7 +115,7 @@ def test_each_attempt_has_its_read_and_the_window_spans_them(world: World) -> No
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05, 0.3, 1.0, 4.0])
 def test_the_way_there_and_back_is_no_part_of_the_window(world: World, seconds: float) -> None:
-    world.brokers.delay = world.brokers.round_trip = seconds
+    world.brokers.delay = world.brokers.shortest = seconds
     preceding = Preceding()
     assert world.set(preceding) is None
     window = preceding.window(KEY, 0)
@@ -124,7 +124,7 @@ def test_the_way_there_and_back_is_no_part_of_the_window(world: World, seconds: 
 
 
 def test_a_response_that_was_later_than_others_is_part_of_the_window(world: World) -> None:
-    world.brokers.delay, world.brokers.round_trip = 2.0, 0.3
+    world.brokers.delay, world.brokers.shortest = 2.0, 0.3
     preceding = Preceding()
     assert world.set(preceding) is None
     assert preceding.window(KEY, 0) == pytest.approx(1.7, abs=0.05)

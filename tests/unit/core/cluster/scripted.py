@@ -35,14 +35,14 @@ Script = Callable[[Node, Request], Answer]
 class ScriptedBrokers:
     """Stands in for Brokers: notes what is sent, and answers after ``delay`` seconds by ``script``.
 
-    ``round_trip`` is what plans are told of the connection.
+    ``shortest`` is what plans and windows are told of the connection: its shortest round trip.
     """
 
     def __init__(self, loop: Loop, script: Script) -> None:
         self.loop = loop
         self.script = script
         self.delay = 0.01
-        self.round_trip = 0.0
+        self.shortest = 0.0
         self.sent: list[tuple[float, Node, str, Request]] = []
         self.ready: set[int] = set()
         self.down: dict[int, float] = {}
@@ -79,7 +79,7 @@ class ScriptedBrokers:
 
     def _carry_out(self, node: Node, purpose: str, plan: Plan, future: Future[Any], deadline: float) -> None:
         try:
-            broker = Broker(str(node), BrokerApiVersions(self.versions, {}), self.round_trip)
+            broker = Broker(str(node), BrokerApiVersions(self.versions, {}), self.shortest)
             parts = plan.begin(broker, future)
         except KcliError as error:
             self._later(self.delay, (future, None, error))
@@ -103,6 +103,9 @@ class ScriptedBrokers:
 
     def offer(self, node: Node, _purpose: str) -> Any:
         return "offer" if node.id in self.ready else None
+
+    def round_trip(self, _node: Node, _purpose: str) -> float:
+        return self.shortest
 
     def pending(self, node: Node, _purpose: str) -> int:
         return self.waiting.get(node.id, 0)

@@ -149,6 +149,47 @@ def test_at_most_so_many_requests_wait_at_a_broker(monkeypatch: pytest.MonkeyPat
     assert rig.confirmed() == values(10)
 
 
+def most_in_flight(rig: Rig, count: int) -> tuple[int, int]:
+    """The most requests in flight, and the most batches of one partition, while so many records of P0 and P1 are sent."""
+    requests = batches = 0
+    for one in values(count):
+        put(rig.acc, P0, one)
+        put(rig.acc, P1, one)
+    for _ in range(4_000):
+        rig.run(0.005)
+        requests = max(requests, rig.sender.requests_in_flight)
+        batches = max([batches, *map(len, rig.sender._in_flight.values())])
+        if rig.sender.idle:
+            break
+    assert rig.confirmed(P0) == rig.confirmed(P1) == values(count)
+    return requests, batches
+
+
+T4 = topic("t", *(partition(number) for number in range(2)))
+
+
+def far_rig(monkeypatch: pytest.MonkeyPatch, shortest: float, **values: Any) -> Rig:
+    """Both partitions at one broker, which answers after 0.2 s; requests of one batch."""
+    monkeypatch.setattr("kcli.core.producer.sender._REQUEST_BYTES", 1)
+    rig = Rig(monkeypatch, **values)
+    rig.metadata = metadata_of(T4)
+    rig.brokers.delay, rig.brokers.shortest = 0.2, shortest
+    return rig
+
+
+def test_requests_in_flight_grow_with_the_distance_never_five_batches_of_a_partition(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A broker remembers the last five batches of a producer (KIP-98)."""
+    assert most_in_flight(far_rig(monkeypatch, 0.2), 200) == (10, 5)
+
+
+def test_near_by_and_where_it_was_set_requests_in_flight_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert most_in_flight(far_rig(monkeypatch, 0.001), 60)[0] == 5
+    limited = far_rig(monkeypatch, 0.2, max_in_flight_requests_per_connection=3)
+    assert most_in_flight(limited, 60)[0] == 3
+
+
 @pytest.mark.case("N5")
 def test_a_lost_answer_is_sent_again_under_the_same_number(monkeypatch: pytest.MonkeyPatch) -> None:
     lost = [OutcomeUnknownError("the connection broke")]

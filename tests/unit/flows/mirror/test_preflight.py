@@ -33,7 +33,7 @@ def check(
 
 
 def test_equal_topics_have_no_finding() -> None:
-    assert check(topic(), topic()) == Findings([], [], [], [], {})
+    assert check(topic(), topic()) == Findings([], [], [], [], {}, {}, [], {"copy": CONFIGS})
 
 
 @pytest.mark.parametrize(

@@ -46,15 +46,13 @@ class Proof(NamedTuple):
     """What is compared. ``whole``: all of both topics, of which no job knows which offsets correspond.
 
     ``to_end``: what the source has after the position should have been copied. ``follows``: a mirror is copying now, so
-    the target may get more. ``limited``: somebody named the source offset at which the copies end. ``timestamps``: they
-    are compared, too.
+    the target may get more. ``limited``: somebody named the source offset at which the copies end.
     """
 
     whole: bool = False
     to_end: bool = False
     follows: bool = False
     limited: bool = False
-    timestamps: bool = True
     view: View = AS_STORED
 
 
@@ -166,7 +164,7 @@ def _compare(
         results = compare(
             *consumers,
             in_order,
-            timestamps=proof.timestamps,
+            timestamps=True,
             stop=stop,
             progress=lambda done: bar.update(
                 min(done.source, done.target), 0, done.target / done.total if done.total else None

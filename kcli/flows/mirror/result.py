@@ -179,5 +179,7 @@ def _difference(one: Comparison) -> KcliError:
     return MismatchError(
         f"{source} of the source and {target} of the target{differ}",
         why=f"{first.what}{count}",
-        do="find out what else writes to the target; `kcli consume TOPIC -p N --offset SPEC` shows both records",
+        do="run the mirror: it has not copied what follows its position"
+        if one.not_copied == one.different
+        else "find out what else writes to the target; `kcli consume TOPIC -p N --offset SPEC` shows both records",
     )

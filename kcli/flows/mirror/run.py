@@ -282,8 +282,6 @@ class Mirror(Driver):
 
     def _compare(self, stop: Stop) -> list[Comparison]:
         settings, found = self._settings, self._plan.found
-        if settings.timestamps == "ms":
-            self._observer.note("timestamps are not compared: the copy has them in ms")
         return compare_copies(
             self._observer,
             Clusters(self._source, self._target, self._source_admin, self._target_admin, self._reader),
@@ -291,7 +289,6 @@ class Mirror(Driver):
             Proof(
                 limited=settings.span is not None and settings.span.stop is not None,
                 view=view_of(found, headers=settings.headers),
-                timestamps=settings.timestamps == "keep",
             ),
             compacted_topics(found),
             stop,

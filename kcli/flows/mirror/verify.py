@@ -31,6 +31,7 @@ from kcli.flows.mirror.digest import (
     row_digester,
     source_pieces,
 )
+from kcli.flows.mirror.finer_times import in_ms
 from kcli.flows.mirror.offset_map import OffsetMap, Piece
 from kcli.flows.mirror.repetition import tell_apart
 from kcli.flows.stop import Stop
@@ -46,7 +47,6 @@ _MOST_CHUNKS = 100  # that differ, and in which the records that do are counted
 _POLL = 0.2  # seconds
 _FIELDS = ("timestamp", "key", "value", "headers")
 _APPENDED = 1  # the timestamp type LogAppendTime
-_LEAST_MICROSECONDS = 10**14  # of the year 1973; in milliseconds of the year 5138
 
 
 class Extent(NamedTuple):
@@ -533,8 +533,8 @@ def replaced(source: Record, target: Record) -> str:
     """Why the timestamps of two records may differ; empty where they may not."""
     if target.timestamp_type == _APPENDED:
         return "the target replaced them (message.timestamp.type=LogAppendTime)"
-    if source.timestamp >= _LEAST_MICROSECONDS and source.timestamp // 1000 == target.timestamp:
-        return "the source has microseconds, and its copy milliseconds"
+    if in_ms(source.timestamp) == target.timestamp:
+        return "the copy has them in ms"
     return ""
 
 

@@ -357,6 +357,23 @@ def test_changes_of_the_source_are_followed_or_said(
         assert done.err.count("t → t: changed as on the source: retention.ms=7000") == 1
 
 
+def test_what_a_topic_loses_that_appears_later_is_said(
+    source: FakeCluster, target: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.append("t", 0, batch(b"1"))
+    with running(monkeypatch, *arguments(source, target, *SOON, "-t", "*", "-o", "json")) as mirror:
+        until(lambda: "t" in target._state.topics.by_name and values(target, "t") == [b"1"])
+        source.create_topic("new")
+        source.append("new", 0, batch(b"2"))
+        until(lambda: "new" in target._state.topics.by_name and values(target, "new") == [b"2"])
+        seen = len(source.seen(DescribeConfigsRequest))
+        until(lambda: len(source.seen(DescribeConfigsRequest)) > seen + 2)
+        mirror.stop()
+        done = mirror.done()
+    line = "warning: new → new: the target deletes records older than 7d, the source keeps them for ever"
+    assert done.err.count(line) == 1
+
+
 def test_a_change_that_the_target_refuses_is_reported_once(
     source: FakeCluster, target: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,15 +11,15 @@ from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigOp, ConfigRe
 from kcli.core.errors import KcliError
 from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.survey import Survey, configs_of
-from kcli.flows.mirror.topic_configs import ConfigSync, Values, followed_changes
+from kcli.flows.mirror.topic_configs import ConfigSync, Values, differences, followed_changes
 
 _AT_ONCE = 100
 """Topics of a look: all settings of one are 33 values, and nothing is copied meanwhile."""
 
 
 class ConfigsLook(NamedTuple):
-    """What a look found: lines about what was ``made`` on the target, what was ``left`` there, as the mode says, and
-    errors of what was refused, or may be made later.
+    """What a look found: lines about what was ``made`` on the target, what was ``left`` there, as the mode says or since a
+    new topic began with it, and errors of what was refused, or may be made later.
     """
 
     made: list[str]
@@ -62,11 +62,15 @@ class FollowedConfigs:
         topics = self._in_turn()
         described = self._source.describe_topic_configs(list(topics)) if topics else {}
         now = {name: configs_of(one) for name, one in described.items() if not isinstance(one, KcliError)}
-        changed = [name for name, values in now.items() if self._known.setdefault(name, values) != values]
+        changed = [name for name, values in now.items() if self._known.get(name) != values]
         targets = self._target.describe_topic_configs([topics[name] for name in changed]) if changed else {}
         for name in changed:
             there = targets[topics[name]]
             values: Values = {} if isinstance(there, KcliError) else configs_of(there)[0]
+            if name not in self._known:
+                self._known[name] = now[name]
+                found.left.extend(_losses(name, topics[name], now[name][0], values))
+                continue
             changes = followed_changes(
                 self._sync, self._known[name], now[name], values, self._replicas.get(name, 0)
             )
@@ -109,3 +113,12 @@ class FollowedConfigs:
             what = f"topic {target} of the target cannot be changed as {source} was: {words}"
             found.refused.append(KcliError(what, why=error.why, do=error.do))
         return True
+
+
+def _losses(source: str, target: str, here: Values, there: Values) -> list[str]:
+    """What a topic that was found while the job runs loses: the plan could not say it."""
+    return [
+        f"{source} → {target}: {one.effect} ({one.key}={one.target_value}, on the source {one.source_value})"
+        for one in differences((source, target), here, there, {})
+        if one.loses
+    ]

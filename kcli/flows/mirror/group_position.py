@@ -180,6 +180,14 @@ class GroupPosition:
                 self._commit_offset(committed(copy.position, copy.leader_epoch, bookmark))
                 self._saved = copy.position, ends
 
+    @property
+    def unconfirmed(self) -> int:
+        """See Checkpoints; a commit is confirmed when it returns."""
+        return 0
+
+    def stored(self, count: int) -> None:
+        """See Checkpoints."""
+
     def failed(self, error: KcliError) -> None:
         """See Checkpoints; nothing is written by the producer of the copy that could fail later."""
         raise error

@@ -1,25 +1,26 @@
 """The progress of a mirror: records, lag, and when it will be caught up; each partition's with ``--progress json``."""
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 
-from kcli.core.consumer.consumer import Consumer
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.output.progress import Progress, duration_text
+from kcli.flows.mirror.partition_state import State
+from kcli.output.progress import Progress, counted, duration_text
 
 _INTERVAL = 0.2  # seconds between two looks at all partitions
 _SPACING = 1.0  # seconds between two samples
+_WINDOW = 10.0  # seconds that the rate is of
 
 
 class MirrorProgress:
     """Called often; looks at the partitions at most every 0.2 s."""
 
-    def __init__(self, bar: Progress, copies: Sequence[PartitionCopy], consumer: Consumer) -> None:
+    def __init__(self, bar: Progress, copies: Sequence[PartitionCopy]) -> None:
+        bar.window = _WINDOW
         self._bar = bar
         self._copies = copies
-        self._consumer = consumer
         self._trend = LagTrend()
         self._next = 0.0
 
@@ -29,40 +30,41 @@ class MirrorProgress:
         if now < self._next:
             return
         self._next = now + _INTERVAL
-        lags = self._lags()
-        self._trend.sample(now, lags)
+        lags = {copy.source: copy.lag for copy in self._copies}
+        known = {tp: lag for tp, lag in lags.items() if lag is not None}
+        self._trend.sample(now, known)
         records, size = sum(copy.records for copy in self._copies), sum(copy.bytes for copy in self._copies)
         done = None
         if all(copy.stop is not None for copy in self._copies):
             total = sum((copy.stop or 0) - copy.started_at for copy in self._copies)
-            done = 1 - sum(lags.values()) / total if total else None
+            done = sum(copy.position - copy.started_at for copy in self._copies) / total if total else None
+        counts = Counter(copy.state.state for copy in self._copies)
         if self._bar.style == "json":
-            self._bar.update(records, size, done, lag_records=sum(lags.values()), partitions=self._rows(lags))
+            total_lag = sum(known.values()) if len(known) == len(lags) else None
+            self._bar.update(records, size, done, lag_records=total_lag, partitions=self._rows())
         else:
-            caught_up_in = "" if done is not None else self._caught_up_in(lags)
-            self._bar.update(records, size, done, lag=f"{sum(lags.values()):,}", caught_up_in=caught_up_in)
+            self._bar.update(
+                records,
+                size,
+                done,
+                lag=_lag_text(known, len(lags) - len(known)),
+                caught_up_in="" if done is not None else self._caught_up_in(known),
+                waiting=counts[State.WAITING],
+                ended=counts[State.ENDED],
+            )
 
-    def _lags(self) -> dict[TopicPartition, int]:
-        """The records that are not copied yet, of each partition that is read."""
-        assigned = self._consumer.assignment
-        return {
-            copy.source: max(0, self._end(copy) - copy.position)
-            for copy in self._copies
-            if copy.error is None and (copy.done or copy.source in assigned)
-        }
-
-    def _end(self, copy: PartitionCopy) -> int:
-        return copy.stop if copy.stop is not None else self._consumer.state(copy.source).last_stable
-
-    def _rows(self, lags: dict[TopicPartition, int]) -> list[dict[str, object]]:
+    def _rows(self) -> list[dict[str, object]]:
         return [
             {
-                "topic": tp.topic,
-                "partition": tp.partition,
-                "lag_records": lag,
-                "seconds_left": None if (left := self._trend.seconds_left(tp)) is None else round(left, 1),
+                "topic": copy.source.topic,
+                "partition": copy.source.partition,
+                "lag_records": copy.lag,
+                "state": copy.state.state,
+                "seconds_left": None
+                if copy.lag is None or (left := self._trend.seconds_left(copy.source)) is None
+                else round(left, 1),
             }
-            for tp, lag in lags.items()
+            for copy in self._copies
         ]
 
     def _caught_up_in(self, lags: dict[TopicPartition, int]) -> str:
@@ -72,6 +74,14 @@ class MirrorProgress:
             return ""
         left, tp = max(behind)
         return f"{duration_text(left)} ({tp})"
+
+
+def _lag_text(known: Mapping[TopicPartition, int], unknown: int) -> str:
+    """``1,204``, ``unknown``, or ``1,204 and 3 partitions unknown``."""
+    if not known:
+        return "unknown"
+    text = f"{sum(known.values()):,}"
+    return f"{text} and {counted(unknown, 'partition')} unknown" if unknown else text
 
 
 class LagTrend:

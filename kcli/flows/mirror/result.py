@@ -1,11 +1,10 @@
 """What a run of a mirror did, and what of it failed. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.core.types import TopicPartition
 from kcli.flows.mirror.partition_copy import Gap, PartitionCopy
 from kcli.flows.mirror.survey import Survey
 from kcli.flows.mirror.sync_groups import Translated
@@ -25,7 +24,7 @@ class GapsError(KcliError):
 
 
 class Result(NamedTuple):
-    """What a run did. ``seconds``: of the copy. ``ends``: of the source's partitions, where they are known."""
+    """What a run did. ``seconds``: of the copy."""
 
     job: str
     survey: Survey
@@ -33,7 +32,6 @@ class Result(NamedTuple):
     comparisons: Sequence[Comparison]
     synced: Sequence[Translated]
     seconds: float
-    ends: Mapping[TopicPartition, int]
 
     @property
     def done(self) -> bool:
@@ -42,8 +40,10 @@ class Result(NamedTuple):
 
     def failures(self) -> Iterator[KcliError]:
         """What failed of the copy and of the proof, partition by partition."""
+        said: set[int] = set()
         for copy in self.copies:
-            if copy.error is not None:
+            if copy.error is not None and id(copy.error) not in said:
+                said.add(id(copy.error))  # one error may have ended all of them
                 yield copy.error
             yield from map(_gap, copy.gaps)
         for one in self.comparisons:

@@ -29,6 +29,8 @@ class Pace(NamedTuple):
 
 
 STEADY = Pace()
+MAX_WAIT = 60.0
+"""Seconds that a run with an end waits for a partition, if nothing else is said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,7 @@ class MirrorSettings:
 
     ``topics`` are selectors, ``renames`` rules of ``--map-topic``, ``groups`` those whose offsets are translated.
     ``span``: where a new job begins, and may end. ``job``: its name, None for the default one. ``checkpoint``: a file
-    that keeps the position, None for the topic of the target.
+    that keeps the position, None for the topic of the target. ``max_wait``: seconds that a partition may wait.
     """
 
     topics: tuple[str, ...]
@@ -55,6 +57,12 @@ class MirrorSettings:
     checkpoint: str | None = None
     on_gap: str = "fail"
     on_recreate: str = "fail"
+    max_wait: float | None = None
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds that a partition may wait: without an end for ever, unless ``max_wait`` says otherwise."""
+        return MAX_WAIT if self.max_wait is None and self.bounded else self.max_wait
 
     @property
     def bounded(self) -> bool:

@@ -46,10 +46,16 @@ COLUMNS = (
     Column("digest_target", wide=True, meaning="Digest of the records, with --verify; null without it."),
     Column(
         "state",
-        values=tuple(State),
+        values=(*(state.value for state in State), None),
         meaning="What it was doing at the end; null if nothing was to be copied.",
     ),
-    Column("state_since", "time", wide=True, values="time", meaning="Since when."),
+    Column(
+        "state_since",
+        "time",
+        wide=True,
+        values="time?",
+        meaning="Since when; null if nothing was to be copied.",
+    ),
     Column(
         "why", "prose", wide=True, meaning="What it was waiting for, or the error that ended it; null else."
     ),

@@ -229,17 +229,22 @@ class Copy:
                 task.run()
         self._progress()
 
-    def _progress(self, *, last: bool = False) -> None:
+    def _progress(self) -> None:
         """Looks at the states of the partitions when that is due, and shows how far they are. Called often."""
-        watch, now = self._watch, time.monotonic()
-        if watch is not None and (last or watch.is_due(now)):
+        now = time.monotonic()
+        if self._watch is not None and self._watch.is_due(now):
+            self._look(now)
+        self._show_progress()
+
+    def _look(self, now: float) -> None:
+        watch = self._watch
+        if watch is not None:
             refused = {tp: str(one.error) for tp, one in self._refused.items()}
             for copy, error, cause in watch.look(
                 self.copies.values(), self._producer, refused, self._held, now
             ):
                 self._give_up(copy, error, cause)
             watch.say(self.copies.values(), now)
-        self._show_progress()
 
     def _give_up(self, copy: PartitionCopy, error: KcliError, cause: Cause) -> None:
         """Ends a partition that has waited too long; what the target has not accepted of it is not waited for."""
@@ -444,7 +449,7 @@ class Copy:
         what waits for it must not fill the memory of the others.
         """
         deadline, count = time.monotonic() + _PROGRESS_PATIENCE, self._deliveries.count
-        while copy.unconfirmed_bytes >= self._most_unconfirmed or (full := self._is_full()):
+        while (full := self._is_full()) or copy.unconfirmed_bytes >= self._most_unconfirmed:
             self._process_deliveries()
             if self._stop or copy.error is not None:
                 return False
@@ -570,6 +575,7 @@ class Copy:
         return all(copy.done for copy in self.copies.values())
 
     def _finish(self) -> None:
+        self._look(time.monotonic())  # what is saved last has the states of the end
         # A position that was saved has to be confirmed as well: the second save raises if it is not.
         if self._complete_sent() and self._complete_sent(ended=True):
             self._wait_for_deliveries()
@@ -578,7 +584,8 @@ class Copy:
             self._warn(
                 "the last positions were not saved: the next run copies again what follows the earlier ones"
             )
-        self._progress(last=True)
+        self._look(time.monotonic())
+        self._progress()
 
     def _wait_for_deliveries(self, patience: float = math.inf) -> bool:
         """Waits until everything is confirmed or failed.

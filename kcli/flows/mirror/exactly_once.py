@@ -105,6 +105,7 @@ class ExactlyOnceCopy(Copy):
         return True
 
     def _finish(self) -> None:
+        self._look(time.monotonic())  # what is saved last has the states of the end
         try:
             # After a transaction whose end is not known, the next one would wait for it.
             if not (self._forgotten and (self._stop or self._all_given_up())) and self._commit():
@@ -112,7 +113,8 @@ class ExactlyOnceCopy(Copy):
         except KcliError:
             if not self._stop:  # else nothing is lost: the state says later that the job does not run
                 raise
-        self._progress(last=True)
+        self._look(time.monotonic())
+        self._progress()
 
     def _abort_incomplete(self) -> None:
         """Partitions that the target does not accept are held back: the others are committed without them."""

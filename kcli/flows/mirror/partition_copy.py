@@ -76,8 +76,8 @@ class PartitionCopy:
     because what was sent was not stored. ``restarted``: the source topic was recreated during the copy, and the offsets
     are those of the new one.
 
-    ``state`` is one of ``State`` at any time. ``source_end`` is the high watermark of the source, −1 while it is not known;
-    ``end_seen`` the one that was seen last, at ``end_seen_ms`` (milliseconds since the epoch).
+    ``state`` is one of ``State`` at any time. ``source_end`` is the high watermark of the source, −1 while it is not
+    known; ``end_seen`` the one that was seen last, at ``end_seen_ms`` (milliseconds since the epoch).
     """
 
     def __init__(

@@ -97,7 +97,8 @@ class StateWatch:
     ) -> list[tuple[PartitionCopy, KcliError, Cause]]:
         """Sets the states; returns the partitions that have waited for too long, with the errors that end them.
 
-        ``refused``: reading has failed and is tried again, and why. ``held``: not read until the target has accepted more.
+        ``refused``: reading has failed and is tried again, and why. ``held``: not read until the target has accepted
+        more.
         """
         self._looked_at = now
         copies = list(copies)

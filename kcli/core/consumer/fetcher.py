@@ -146,11 +146,15 @@ class Fetcher:
 
     def stalled(self, now: float) -> dict[TopicPartition, str]:
         """Why partitions are not fetched at present: retries, and brokers that do not respond."""
-        found = {tp: str(error) for tp, error in self._recovery.errors.items()}
+        view = self._cluster.view
+        found = {
+            tp: f"{tp} has no leader" if tp.topic in view.topics and view.leader(tp) is None else str(error)
+            for tp, error in self._recovery.errors.items()
+        }
         patience = self._options.fetch_max_wait_ms / 1000 + _SILENT
         for source in self._sources.values():
             if source.in_flight and now - source.sent_at > patience:
-                node = self._cluster.view.nodes.get(source.node_id)
+                node = view.nodes.get(source.node_id)
                 why = f"no response from {node or f'broker {source.node_id}'}"
                 found |= {tp: why for tp in source.session.wanted if tp not in found}
         return found

@@ -249,7 +249,7 @@ class Copy:
     def _give_up(self, copy: PartitionCopy, error: KcliError, cause: Cause) -> None:
         """Ends a partition that has waited too long; what the target has not accepted of it is not waited for."""
         if cause is Cause.TARGET:
-            self.abandoned = self.abandoned or copy.unconfirmed_bytes > 0
+            self.abandoned = True
             copy.fail(error)
         else:
             copy.end(error)

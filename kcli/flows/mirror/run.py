@@ -28,7 +28,13 @@ import msgspec
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.retry import Backoff
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.errors import KcliError, ProducerFencedError, TransactionUnknownError, UnsupportedError
+from kcli.core.errors import (
+    KcliError,
+    ProducerFencedError,
+    TimedOutError,
+    TransactionUnknownError,
+    UnsupportedError,
+)
 from kcli.core.hooks import Hooks
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
@@ -49,7 +55,7 @@ from kcli.flows.mirror.routes import STATE_TOPIC
 from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
 from kcli.flows.mirror.state import JobState, SavedJob, StateRecord, job_record, load_jobs
 from kcli.flows.mirror.state_watch import StateWatch
-from kcli.flows.mirror.store import FileStore, Progress, TopicStore, read_file_records, saved_jobs
+from kcli.flows.mirror.store import STATE, FileStore, Progress, TopicStore, read_file_records, saved_jobs
 from kcli.flows.mirror.sync_groups import Translated
 from kcli.flows.mirror.targets import create_state_topic, create_targets, identify, unfit, without_options
 from kcli.flows.mirror.tasks import discovery_task, sync_copies, sync_task
@@ -181,7 +187,7 @@ class Mirror(Driver):
                     self._attempt(state, stop, MirrorProgress(bar, self._plan.copies))
                     break
                 except KcliError as error:
-                    if not self._begun:
+                    if not (self._begun or stop):
                         raise
                     try:
                         state, ended = self._recover(state, error, stop)
@@ -266,10 +272,7 @@ class Mirror(Driver):
                 self._follow_earlier_run()
             stop.wake(producer.interrupt)
             saving = Progress(state, self._plan.saved)
-            store = self._claim(producer, state, saving)
-            # Flushed, since records of an unknown job would be somebody else's to the next run, which would ask.
-            while not stop and not producer.flush(_FLUSH_SLICE):
-                pass
+            store = self._claim(producer, state, saving, stop)
             copy = self._copy_of(producer, deliveries, store, stop, progress)
             tasks = self._tasks(producer, saving, copy)
             self._begun = True
@@ -290,7 +293,11 @@ class Mirror(Driver):
         """Step a: from here on no earlier run can commit. A transaction that it left open is aborted (KIP-98), or
         committed, if its coordinator had decided that; ``init_transactions`` returns after its end.
         """
-        producer.init_transactions(_AGAIN if self._begun else max(_INIT_PATIENCE, self._timeout))
+        producer.init_transactions(self._contact_patience)
+
+    @property
+    def _contact_patience(self) -> float:
+        return _AGAIN if self._begun else max(_INIT_PATIENCE, self._timeout)
 
     def _follow_earlier_run(self) -> None:
         """Step b: an earlier run of the job could commit until now, when it is fenced: the copy begins where it ended.
@@ -309,19 +316,31 @@ class Mirror(Driver):
         identify(self._target_admin, new.copies)
         self._plan.become(new)
 
-    def _claim(self, producer: Producer, state: JobState, saving: Progress) -> FileStore | TopicStore:
+    def _claim(
+        self, producer: Producer, state: JobState, saving: Progress, stop: Stop
+    ) -> FileStore | TopicStore:
         """Step c: the job is written with the name of this run, so that an earlier one finds out that it is over."""
         store: FileStore | TopicStore
+        patience = self._contact_patience
         if self._settings.checkpoint is not None:
             store = FileStore(self._settings.checkpoint, saving, self._file_records)
             store.write([job_record(state)])
             return store
         store = TopicStore(producer, saving)
         if self._settings.exactly_once:
-            with producer.transaction():
-                store.write([job_record(state)])
-        else:
+            producer.begin_transaction(patience)
             store.write([job_record(state)])
+            producer.commit_transaction(patience, stop=lambda: bool(stop), grace=_FLUSH_SLICE)
+            return store
+        store.write([job_record(state)])
+        # Flushed, since records of an unknown job would be somebody else's to the next run, which would ask.
+        deadline = time.monotonic() + patience
+        while not stop and not producer.flush(_FLUSH_SLICE):
+            if time.monotonic() >= deadline:
+                why = producer.stalled().get(STATE, f"{STATE} has not confirmed it")
+                raise TimedOutError(
+                    f"the job was not saved on {self._target.servers} in {patience:g} s", why=why
+                )
         return store
 
     def _copy_of(

@@ -120,6 +120,7 @@ class ExactlyOnceCopy(Copy):
         """Partitions that the target does not accept are held back: the others are committed without them."""
         self._process_deliveries()
         stalled = [copy for copy in self.copies.values() if copy.unconfirmed_bytes and copy.error is None]
+        others = any(not copy.is_committed for copy in self.copies.values() if copy not in stalled)
         self._obsolete = True
         self._roll_back()
         if self._stop:
@@ -127,8 +128,7 @@ class ExactlyOnceCopy(Copy):
         self._seek_back()
         for copy in stalled:
             self._hold_back(copy)
-        if all(copy in stalled for copy in self.copies.values() if copy.error is None and not copy.done):
-            # There are no others that could be committed without them: the target as a whole is away.
+        if not others:  # nothing could be committed without them: perhaps the target as a whole is away
             since = time.monotonic() - _HELD_BACK_FOR + _ALL_HELD_BACK_FOR
             self._held = dict.fromkeys(self._held, since)
         self._suspects |= {copy.source for copy in stalled}

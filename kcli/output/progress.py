@@ -5,6 +5,7 @@ must not mix with it. ``update`` is cheap enough to call per batch.
 """
 
 import time
+from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -14,11 +15,15 @@ from kcli.output.terminal import terminal_size
 
 _ROOM_FOR_BAR = 60
 """Columns of a terminal that has room for it beside what is done and what is left."""
+_SPACING = 1.0  # seconds between two samples of a window
 INTERVALS = {"bar": 0.1, "line": 10.0, "json": 1.0}
 
 
 class Progress:
-    """Shows progress. ``style`` is ``bar``, ``line``, ``json`` or ``none``."""
+    """Shows progress. ``style`` is ``bar``, ``line``, ``json`` or ``none``.
+
+    ``window``: seconds that the rate is of, None for all the time.
+    """
 
     def __init__(
         self,
@@ -40,6 +45,8 @@ class Progress:
         self.bytes = 0
         self.share: float | None = None
         self.extra: dict[str, Any] = {}
+        self.window: float | None = None
+        self._recent: deque[tuple[float, int, int]] = deque()
         self._clock = clock
         self._width = width or _terminal_width
         self._interval = INTERVALS.get(style, 0.0)
@@ -69,9 +76,29 @@ class Progress:
         self.extra |= extra
         if self.style != "none":
             now = self._clock()
+            if self.window is not None:
+                self._sample(now, self.window)
             if now >= self._next:
                 self._next = now + self._interval
                 self._show(now)
+
+    def _sample(self, now: float, window: float) -> None:
+        """One sample a second: the oldest is from where the window begins."""
+        recent = self._recent
+        if not recent or now - recent[-1][0] >= _SPACING:
+            recent.append((now, self.done, self.bytes))
+        while len(recent) > 1 and now - recent[1][0] >= window:
+            recent.popleft()
+
+    def _rates(self, seconds: float) -> tuple[float, float]:
+        """Units and bytes per second: of the window, or of all the time."""
+        if not self._recent:
+            return self.done / seconds, self.bytes / seconds
+        began, done, size = self._recent[0]
+        passed = self._started + seconds - began
+        if passed < _SPACING:
+            return self.done / seconds, self.bytes / seconds
+        return (self.done - done) / passed, (self.bytes - size) / passed
 
     def close(self) -> None:
         """Removes the bar."""
@@ -94,14 +121,14 @@ class Progress:
 
     def line(self, seconds: float, *, bar: bool = False) -> str:
         """``produced 1,234,567 records, 1.2 GB, 310,000 records/s``"""
-        rate = self.done / seconds
+        rate, speed = self._rates(seconds)
         share = self._share()
         ahead = [] if share is None else self._ahead(seconds, share)
         parts = [f"{self.title} {self.done:,} {self.unit}"]
         if self.total:
             parts[0] = f"{self.title} {self.done:,} of {self.total:,} {self.unit}"
         if self.bytes:
-            parts.append(f"{size_text(self.bytes)} ({size_text(self.bytes / seconds)}/s)")
+            parts.append(f"{size_text(self.bytes)} ({size_text(speed)}/s)")
         if self.unit != "tasks":  # a few take their time
             parts.append(f"{rate:,.0f} {self.unit}/s")
         parts = [*ahead, *parts] if bar else [*parts, *ahead]  # a bar's line is cut at the terminal's edge

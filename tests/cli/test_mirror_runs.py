@@ -26,7 +26,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 COLUMNS = [
     "topic", "partition", "target", "from_offset", "to_offset", "records", "bytes", "lag_records",
     "passed_through_batches", "reencoded_batches", "dropped_control_batches", "gaps", "digest_source",
-    "digest_target", "error",
+    "digest_target", "state", "state_since", "why", "error",
 ]  # fmt: skip
 
 

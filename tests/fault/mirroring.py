@@ -88,7 +88,7 @@ class Job:
             job=JOB, run="r", partitions="keep", source="a", target="b", source_servers="", delivery="",
             topics={"t": "copy"}, started_ms=0, updated_ms=0, host="",
         )  # fmt: skip
-        progress = Progress(state, lambda _: 0, saved)
+        progress = Progress(state, saved)
         kind = ExactlyOnceCopy if exactly_once else Copy
         self.copy = kind(
             self.consumer,

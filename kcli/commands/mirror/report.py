@@ -1,20 +1,23 @@
 """The report of a mirror: the summary on stderr, rows for ``-o``, the exit status."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kcli.account.outcomes import Outcome
 from kcli.account.survey import Missing
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
+from kcli.core.errors import TimedOutError
 from kcli.flows.mirror.acl_plan import COLUMNS as ACLS
 from kcli.flows.mirror.group_offsets import GroupsAccount, SyncedOffset
 from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.partition_state import State
 from kcli.flows.mirror.result import NotSyncedError, Result, not_synced, unread
+from kcli.flows.mirror.state_watch import partition_names
 from kcli.flows.mirror.verify import Comparison
 from kcli.flows.stop import Stop
 from kcli.output.envelope import item_of
 from kcli.output.progress import counted, size_text
-from kcli.output.tables import Column
+from kcli.output.tables import Column, time_text
 
 COLUMNS = (
     Column("topic"),
@@ -45,6 +48,21 @@ COLUMNS = (
     Column("gaps", wide=True, values="spans", meaning="First and last offset of what could not be copied."),
     Column("digest_source", wide=True, meaning="Digest of the records, with --verify; null without it."),
     Column("digest_target", wide=True, meaning="Digest of the records, with --verify; null without it."),
+    Column(
+        "state",
+        values=(*(state.value for state in State), None),
+        meaning="What it was doing at the end; null if nothing was to be copied.",
+    ),
+    Column(
+        "state_since",
+        "time",
+        wide=True,
+        values="time?",
+        meaning="Since when; null if nothing was to be copied.",
+    ),
+    Column(
+        "why", "prose", wide=True, meaning="What it was waiting for, or the error that ended it; null else."
+    ),
     Column("error", "prose"),
 )
 GROUP_COLUMNS = (
@@ -119,9 +137,9 @@ HEAD = (
 def report(inv: Invocation, result: Result, stop: Stop) -> int:
     """Prints the rows and the summary; returns the exit status."""
     compared = {one.pair.source.tp: one for one in result.comparisons}
-    rows = (_row(copy, result.ends.get(copy.source, -1), compared.get(copy.source)) for copy in result.copies)
     for part in unread(result.comparisons):
         inv.lacks(part, later=True)
+    rows = (_row(copy, compared.get(copy.source), copied=bool(result.seconds)) for copy in result.copies)
     cluster, totals = result.survey.source_cluster, _totals(result)
     groups = [_group_row(one) for one in result.synced.offsets]
     not_set = _lack_groups(inv, result.synced)
@@ -133,13 +151,35 @@ def report(inv: Invocation, result: Result, stop: Stop) -> int:
     inv.talk.note(_summary(result))
     if stop and result.seconds:
         inv.talk.note("stopped; the same command continues from here")
+    if result.seconds:
+        for line in _not_caught_up(result.copies):
+            inv.talk.note(line)
+    copied = any(copy.error is None for copy in result.copies)
     for error in result.failures():
-        inv.failed(error)
+        inv.failed(error, partly=copied and isinstance(error, TimedOutError))
     for error in result.acls.errors if result.acls is not None else ():
         inv.failed(error, partly=True)
     for error in not_set:
         inv.failed(error)
     return inv.finish(done=result.done, also=[stop.exit_code])
+
+
+def _not_caught_up(copies: Sequence[PartitionCopy]) -> Iterator[str]:
+    """A line for the partitions that are still copied, and one for each thing that others wait for; errors are reported
+    by themselves.
+    """
+    copying = [copy for copy in copies if copy.state.state is State.COPYING]
+    if copying:
+        known = [copy.lag for copy in copying if copy.lag is not None]
+        lag = f"{sum(known):,}" if len(known) == len(copying) else "unknown"
+        yield f"{partition_names([copy.source for copy in copying])}: not caught up, lag {lag}"
+    waiting: dict[str, list[PartitionCopy]] = {}
+    for copy in copies:
+        if copy.state.state is State.WAITING:
+            waiting.setdefault(copy.state.why, []).append(copy)
+    for why, some in waiting.items():
+        since = time_text(min(copy.state.since_ms for copy in some))
+        yield f"{partition_names([copy.source for copy in some])}: not caught up, waiting since {since}: {why}"
 
 
 def _totals(result: Result) -> dict[str, object]:
@@ -160,9 +200,7 @@ def _totals(result: Result) -> dict[str, object]:
     return totals
 
 
-def _row(copy: PartitionCopy, end: int, compared: Comparison | None) -> dict[str, object]:
-    if copy.stop is not None:
-        end = copy.stop
+def _row(copy: PartitionCopy, compared: Comparison | None, *, copied: bool) -> dict[str, object]:
     return {
         "topic": copy.source.topic,
         "partition": copy.source.partition,
@@ -171,13 +209,16 @@ def _row(copy: PartitionCopy, end: int, compared: Comparison | None) -> dict[str
         "to_offset": copy.position,
         "records": copy.records,
         "bytes": copy.bytes,
-        "lag_records": None if end < 0 else max(0, end - copy.position),
+        "lag_records": copy.lag,
         "passed_through_batches": copy.untouched_batches,
         "reencoded_batches": copy.encoded_batches,
         "dropped_control_batches": copy.control_batches,
         "gaps": [[gap.first, gap.stop - 1] for gap in copy.gaps],
         "digest_source": compared.source_digest if compared else None,
         "digest_target": compared.target_digest if compared else None,
+        "state": copy.state.state if copied else None,
+        "state_since": copy.state.since_ms if copied else None,
+        "why": copy.state.why or None,
         "error": str(copy.error) if copy.error else None,
     }
 

@@ -7,7 +7,7 @@ import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import Rate, checkpoint_option, on_recreate_option, rate_option
+from kcli.commands.shared.params import DURATION, Rate, checkpoint_option, on_recreate_option, rate_option
 from kcli.commands.shared.two_clusters import (
     begin_option,
     check_excludes,
@@ -36,7 +36,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
     exits={
         5: "records were removed before they were copied, a batch is damaged, or a topic was created anew",
         6: "a partition has ended with an error, there are gaps (--on-gap record), or an offset of a group is not set",
-        8: "the clusters differ: --verify, --verify-only",
+        8: "an open transaction holds records back (--until-caught-up); the clusters differ (--verify, --verify-only)",
     },
     reads=("KCLI_IMPL",),
     outputs=("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml"),
@@ -130,6 +130,13 @@ def _changes(params: Mapping[str, Any]) -> bool:
     ),
     click.option(
         "--verify", is_flag=True, help="compare all copied records at the end; implies --until-caught-up"
+    ),
+    click.option(
+        "--max-wait",
+        type=DURATION,
+        metavar="DUR",
+        help="end a partition that waits for so long: for a cluster that is away, or an open transaction "
+        "(default: 60s with --until-caught-up or --verify, else never)",
     ),
     click.option("--verify-only", is_flag=True, help="compare, and copy nothing"),
 )

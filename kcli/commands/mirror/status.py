@@ -12,7 +12,7 @@ from kcli.core.clock import wall_ms
 from kcli.core.errors import NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions
-from kcli.flows.mirror.state import SavedJob, is_running
+from kcli.flows.mirror.state import PartitionProgress, SavedJob, is_running
 from kcli.flows.mirror.store import saved_jobs
 from kcli.output.progress import counted
 from kcli.output.tables import Column
@@ -24,7 +24,9 @@ COLUMNS = (
     Column("target", spare=3, values="string", meaning="Name of the topic on the target."),
     Column("position", "number", values="count", meaning="The next offset to be copied."),
     Column(
-        "lag_records", "number", values="count", meaning="Offsets that were left when the job was last seen."
+        "lag_records",
+        "number",
+        meaning="Offsets that were left when the job was last seen; null where that was not known.",
     ),
     Column("records", "number", spare=1, values="count", meaning="Records that were copied."),
     Column(
@@ -75,6 +77,10 @@ def status(inv: Invocation, /, target: str, job: str | None) -> int:
     return ExitCode.DONE
 
 
+def _lag(progress: PartitionProgress) -> int | None:
+    return None if progress.source_end < 0 else max(0, progress.source_end - progress.position)
+
+
 def _rows(job: SavedJob, now: int) -> list[dict[str, object]]:
     state = job.state
     status = "ended" if state.ended else "running" if is_running(state, now) else "unknown"
@@ -85,7 +91,7 @@ def _rows(job: SavedJob, now: int) -> list[dict[str, object]]:
             "partition": tp.partition,
             "target": saved.progress.target,
             "position": saved.progress.position,
-            "lag_records": max(0, saved.progress.source_end - saved.progress.position),
+            "lag_records": _lag(saved.progress),
             "records": saved.progress.records,
             "delivery": state.delivery,
             "updated_at": saved.progress.updated_ms,

@@ -131,24 +131,30 @@ class StallReporter:
 
     Reports one partition of each topic, and when the whole topic has recovered. Used by the thread that owns the loop.
 
-    ``since``: those that fail at present. ``over`` may be left out while there are none.
+    ``since``: those that fail at present, ``errors``: the last error of each. ``over`` may be left out while there are
+    none. Other threads may copy ``errors``.
     """
 
     def __init__(self, hooks: Hooks, area: str) -> None:
         self._hooks, self._area = hooks, area
         self.since: dict[TopicPartition, float] = {}
+        self.errors: dict[TopicPartition, KcliError] = {}
         self._told: set[str] = set()
 
     def met(self, tp: TopicPartition, error: KcliError, now: float) -> None:
         """Another attempt has failed, and there will be more."""
         lasts = now - self.since.setdefault(tp, now)
+        self.errors[tp] = error
         if lasts >= REPORT_AFTER and tp.topic not in self._told:
             self._told.add(tp.topic)
             self._hooks.log("warning", self._area, f"{error}; tried for {lasts:.0f} s, and trying on")
 
     def over(self, tp: TopicPartition) -> None:
         """An attempt has succeeded, or there will be no more."""
-        if not self.since or self.since.pop(tp, None) is None or tp.topic not in self._told:
+        if not self.since or self.since.pop(tp, None) is None:
+            return
+        del self.errors[tp]
+        if tp.topic not in self._told:
             return
         if not any(other.topic == tp.topic for other in self.since):
             self._told.remove(tp.topic)

@@ -195,10 +195,13 @@ class Consumer:
         return {topic: [p.partition for p in views[topic].partitions] for topic in topics}
 
     def list_offsets(
-        self, wanted: Mapping[TopicPartition, int], timeout: float
+        self, wanted: Mapping[TopicPartition, int], timeout: float, *, committed_only: bool | None = None
     ) -> dict[TopicPartition, OffsetInfo | KcliError]:
-        """See ``offsets.list_offsets``; LATEST is the log end as visible at this isolation level."""
-        committed_only = self.options.isolation_level == "read_committed"
+        """See ``offsets.list_offsets``; LATEST is the log end as visible at this isolation level, with
+        ``committed_only=False`` the high watermark.
+        """
+        if committed_only is None:
+            committed_only = self.options.isolation_level == "read_committed"
         deadline = self.cluster.deadline(timeout)
         return list_offsets(self.cluster, wanted, deadline, committed_only=committed_only)
 
@@ -512,6 +515,22 @@ class Consumer:
         """
         asker = self._fetcher.open_transactions
         return asker.snapshot() if asker is not None else {}
+
+    def stalled(self) -> dict[TopicPartition, str]:
+        """The partitions that are not read at present although they should be, and why: their broker does not respond,
+        they have no leader, or something has to be known first. Paused ones and those whose error was raised are not
+        among them.
+        """
+        found = self._fetcher.stalled(self.cluster.loop.now())
+        for tp in self._subscription.unsettled:
+            error = self._positions.stalls.get(tp)
+            found.setdefault(tp, str(error) if error is not None else self.state(tp).phase.value)
+        return {
+            tp: why
+            for tp, why in found.items()
+            if (state := self._subscription.get(tp)) is not None
+            if not (state.paused or state.fetched_all or state.phase is Phase.FAILED)
+        }
 
     def metrics(self) -> ConsumerMetrics:
         """A snapshot of the consumer's metrics."""

@@ -52,6 +52,7 @@ _SESSION_CODES = (
     FETCH_SESSION_TOPIC_ID_ERROR,
 )
 _TOPIC_ID_CODES = (UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID)
+_SILENT = 3.0  # seconds beyond ``fetch.max.wait.ms`` without a response, until a broker counts as silent
 _FRUITLESS = 3  # consecutive early, empty responses before a broker is polled less often
 _NEVER = float("inf")
 _SENT_AT = attrgetter("sent_at")
@@ -158,6 +159,21 @@ class Fetcher:
                 sent = True
         if sent:  # the application may occupy the thread for a while: let the broker work meanwhile
             self._cluster.loop.flush()
+
+    def stalled(self, now: float) -> dict[TopicPartition, str]:
+        """Why partitions are not fetched at present: retries, and brokers that do not respond."""
+        view = self._cluster.view
+        found = {
+            tp: f"{tp} has no leader" if tp.topic in view.topics and view.leader(tp) is None else str(error)
+            for tp, error in self._recovery.errors.items()
+        }
+        patience = self._options.fetch_max_wait_ms / 1000 + _SILENT
+        for lane in [lane for source in self._sources.values() for lane in source.lanes]:
+            if lane.asked and now - lane.sent_at > patience:
+                number = lane.source.node_id
+                why = f"no response from {view.nodes.get(number) or f'broker {number}'}"
+                found |= {tp: why for tp in lane.session.wanted if tp not in found}
+        return found
 
     def close(self) -> None:
         """Closes the fetch sessions on the brokers, which cache only a thousand. Does not wait."""

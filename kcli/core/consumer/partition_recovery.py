@@ -74,6 +74,8 @@ class PartitionRecovery:
         self._since: dict[TopicPartition, float] = {}
         self._suspected: dict[TopicPartition, int] = {}
         self._stalls = StallReporter(cluster.hooks, "fetch")
+        self.errors = self._stalls.errors
+        """Why partitions are not fetched at present."""
 
     def schedule(self, tp: TopicPartition, at: float) -> None:
         """Schedules the partition for time ``at``."""

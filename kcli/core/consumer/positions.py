@@ -121,6 +121,8 @@ class Positions:
         self._view: ClusterView | None = None
         self._policy = reset_policy(options.auto_offset_reset)
         self._stalls = StallReporter(cluster.hooks, "fetch")
+        self.stalls = self._stalls.errors
+        """Why requests for partitions are repeated at present."""
         self._fetching: _SentRequest | None = None
         self._asking: list[_SentRequest] = []
         self._trying: dict[TopicPartition, _Trying] = {}

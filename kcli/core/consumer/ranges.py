@@ -39,11 +39,19 @@ def choose_partitions(
     return chosen
 
 
-def bounds(consumer: Consumer, partitions: Iterable[TopicPartition], timeout: float) -> Bounds:
-    """Start and end of each partition, both pinned now."""
+def bounds(
+    consumer: Consumer,
+    partitions: Iterable[TopicPartition],
+    timeout: float,
+    *,
+    committed_only: bool | None = None,
+) -> Bounds:
+    """Start and end of each partition, both pinned now. ``committed_only``: see ``Consumer.list_offsets``."""
     wanted = list(partitions)
     starts = offsets_in(consumer.list_offsets(dict.fromkeys(wanted, EARLIEST), timeout))
-    ends = offsets_in(consumer.list_offsets(dict.fromkeys(wanted, LATEST), timeout))
+    ends = offsets_in(
+        consumer.list_offsets(dict.fromkeys(wanted, LATEST), timeout, committed_only=committed_only)
+    )
     return Bounds(starts, ends)
 
 
@@ -56,14 +64,30 @@ def spans(
     timeout: float,
     on_out_of_range: str = "fail",
     do: str = "choose another --offset, or --on-out-of-range earliest or latest",
+    to_high_watermark: bool = False,
 ) -> dict[TopicPartition, Span]:
     """The offsets to be read in each partition. ``until_end`` limits them to the current ends. DataLossError, with the
     remedy ``do``, for a start beyond these.
+
+    ``to_high_watermark``: where reading ends, uncommitted records count whatever the isolation level is. It begins
+    before them in any case: what is in an open transaction now is read when it is committed.
     """
     wanted = list(partitions)
     now = bounds(consumer, wanted, timeout)
     starts = _resolve(consumer, wanted, asked.start or OffsetSpec("earliest", 0), now, timeout)
-    stops = _stops(consumer, wanted, asked.stop, now, until_end=until_end, timeout=timeout)
+    committed_only = None
+    if to_high_watermark:
+        committed_only = False
+        now = bounds(consumer, wanted, timeout, committed_only=False)
+    stops = _stops(
+        consumer,
+        wanted,
+        asked.stop,
+        now,
+        until_end=until_end,
+        timeout=timeout,
+        committed_only=committed_only,
+    )
     result = {}
     for tp in wanted:
         start = starts[tp]
@@ -105,10 +129,11 @@ def _stops(
     *,
     until_end: bool,
     timeout: float,
+    committed_only: bool | None = None,
 ) -> dict[TopicPartition, int]:
     if stop is None:
         return dict(now.ends) if until_end else {}
-    found = _resolve(consumer, wanted, stop, now, timeout)
+    found = _resolve(consumer, wanted, stop, now, timeout, committed_only=committed_only)
     return {tp: min(found[tp], now.ends[tp]) if until_end else found[tp] for tp in wanted}
 
 
@@ -126,7 +151,13 @@ def _beyond(tp: TopicPartition, start: int, now: Bounds, on_out_of_range: str, d
 
 
 def _resolve(
-    consumer: Consumer, wanted: list[TopicPartition], spec: OffsetSpec, now: Bounds, timeout: float
+    consumer: Consumer,
+    wanted: list[TopicPartition],
+    spec: OffsetSpec,
+    now: Bounds,
+    timeout: float,
+    *,
+    committed_only: bool | None = None,
 ) -> Mapping[TopicPartition, int]:
     if spec.kind == "earliest":
         return now.starts
@@ -139,7 +170,8 @@ def _resolve(
     if spec.kind == "from_end":
         return {tp: max(now.starts[tp], now.ends[tp] - spec.value) for tp in wanted}
     if spec.kind == "timestamp":
-        found = offsets_in(consumer.list_offsets(dict.fromkeys(wanted, spec.value), timeout))
+        times = dict.fromkeys(wanted, spec.value)
+        found = offsets_in(consumer.list_offsets(times, timeout, committed_only=committed_only))
         return {tp: found[tp] if found[tp] >= 0 else now.ends[tp] for tp in wanted}
     raise ConfigError(
         f"the offset {spec.kind!r} needs a group", why="it means the group's committed offsets", do="give -g"

@@ -492,6 +492,15 @@ class Producer:
             transactions_aborted=aborted,
         )
 
+    def stalled(self) -> dict[TopicPartition, str]:
+        """The partitions that do not accept records at present, and why; their records are sent again."""
+        return {tp: str(error) for tp, error in self._sender.stalls.errors.copy().items()}
+
+    @property
+    def memory_left(self) -> int:
+        """Bytes of ``buffer.memory`` that are free; sending waits when there are none."""
+        return self.options.buffer_memory - self._accumulator.memory.used
+
     @property
     def outstanding(self) -> int:
         """Records that are neither confirmed nor failed."""

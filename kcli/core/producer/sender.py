@@ -126,7 +126,7 @@ class Sender:
         self._windows: defaultdict[int, Window] = defaultdict(Window)
         self._adapts = is_default(options, "max_in_flight_requests_per_connection")
         self._refusals = Refusals(cluster)
-        self._stalls = StallReporter(cluster.hooks, "proto")
+        self.stalls = StallReporter(cluster.hooks, "proto")
         self.counters = Counters()
         self._wanted: set[str] = set()
         self._missing_since: dict[TopicPartition, float] = {}
@@ -278,7 +278,7 @@ class Sender:
             for batch in self._accumulator.remove_partition(tp):
                 self._fail(batch, error)
             return
-        self._stalls.met(tp, KcliError(f"{tp} has no leader"), now)
+        self.stalls.met(tp, KcliError(f"{tp} has no leader"), now)
         self._request_metadata(tp.topic)
 
     def _send_to(self, leader: Node, partitions: list[TopicPartition], now: float) -> None:
@@ -290,7 +290,7 @@ class Sender:
             self._wake_at = min(self._wake_at, brokers.retry_at(leader, PRODUCE))
             self._cluster.request_refresh()
             failure = brokers.failure(leader, PRODUCE) or KcliError(f"{leader} cannot be reached")
-            self._stalls.met(partitions[0], failure, now)
+            self.stalls.met(partitions[0], failure, now)
             return
         may_send = partial(self._may_send, leader)
         while partitions and self._has_room(leader.id):
@@ -503,7 +503,7 @@ class Sender:
         batch.last_error = error
         batch.cell.apply(BatchEvent.RETRY, str(error))
         self._accumulator.put_back(batch)
-        self._stalls.met(batch.tp, error, self._cluster.loop.now())
+        self.stalls.met(batch.tp, error, self._cluster.loop.now())
         self._cluster.hooks.log("debug", "proto", f"{batch.tp}: {error}; retrying")
 
     def _split(self, batch: ProducerBatch) -> None:
@@ -564,8 +564,8 @@ class Sender:
             self._identity.batch_failed(batch, error)
 
     def _done(self, batch: ProducerBatch) -> None:
-        if self._stalls.since:
-            self._stalls.over(batch.tp)
+        if self.stalls.since:
+            self.stalls.over(batch.tp)
         self._complete(batch)  # first: a flush that no longer finds the batch must find it counted
         self._accumulator.release(batch)
 

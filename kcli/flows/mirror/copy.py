@@ -12,7 +12,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kcli.core.admin.topics import id_text
 from kcli.core.cluster.offsets import LATEST
@@ -34,10 +34,13 @@ from kcli.core.producer.report import Report
 from kcli.core.records.passing import offsets_taken, passes, rows_taken
 from kcli.core.records.run import BatchRun
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.errors import is_outage
 from kcli.flows.mirror.finer_times import has_finer_times, rows_in_ms
 from kcli.flows.mirror.origin import was_on, with_origin
 from kcli.flows.mirror.partition_copy import Moved, PartitionCopy, SentBatch
+from kcli.flows.mirror.partition_state import Cause
 from kcli.flows.mirror.settings import STEADY, Pace
+from kcli.flows.mirror.state_watch import StateWatch
 from kcli.flows.rate import Periodic, TokenBucket, wait
 from kcli.flows.stop import Stop
 from kcli.flows.transactions.ends import is_of_the_sequence
@@ -52,8 +55,11 @@ _FLUSH_SLICE = 0.2
 _LEAST_UNCONFIRMED = 2_000_000  # bytes of a partition
 _PROGRESS_PATIENCE = 2.0  # seconds in which a partition with so many unconfirmed bytes must make progress
 _PROGRESS_PAUSE = 0.01
+_RESERVE_SHIFT = 3  # an eighth of the producer's memory is left to positions
 _RESTART_PATIENCE = 15.0  # seconds without a confirmation, before a recreated topic is copied from its start
 _LOOKUP = 30.0  # seconds to find the end of a topic that was created anew
+_READ_AGAIN = 2.0  # seconds until a partition is read again after an error that may pass
+_ABANDONED_PATIENCE = 5.0  # seconds without a confirmation, at the end, while records wait that were given up
 
 
 class Checkpoints(Protocol):
@@ -62,12 +68,19 @@ class Checkpoints(Protocol):
     def is_pending(self, copies: Iterable[PartitionCopy]) -> bool:
         """Whether there is something to be saved."""
 
-    def save(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> None:
-        """Saves the confirmed positions of these partitions, of all that have moved since the last call; raises KcliError
-        where that fails, or failed before.
+    def save(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> bool:
+        """Saves the confirmed positions of these partitions, of all that have moved since the last call; False where that
+        has to wait. Raises KcliError where it fails, or failed before.
 
-        ``ended``: the job ends in order.
+        ``ended``: the job ends in order; ``copies`` are all.
         """
+
+    @property
+    def unconfirmed(self) -> int:
+        """How many records of earlier calls are neither stored nor failed."""
+
+    def stored(self, count: int) -> None:
+        """So many records of earlier calls are stored."""
 
     def failed(self, error: KcliError) -> None:
         """What an earlier call wrote could not be stored."""
@@ -77,6 +90,13 @@ class Checkpoints(Protocol):
 
     def rollback(self) -> None:
         """The transaction with what was saved was aborted."""
+
+
+class _Refused(NamedTuple):
+    """Why a partition could not be read, and when it is tried again."""
+
+    error: KcliError
+    until: float
 
 
 class Deliveries:
@@ -108,6 +128,8 @@ class Deliveries:
                 if not isinstance(sent, SentBatch):
                     if report.error is not None:
                         sent.failed(report.error)
+                    else:
+                        sent.stored(len(rows))
                 elif report.error is not None:
                     sent.copy.reject(report.error, sent.offsets[rows[0]])
                 elif report.log_append_time >= 0:
@@ -124,7 +146,10 @@ class Copy:
     """Copies partitions until all are done, or ``stop`` is requested.
 
     ``clusters``: the ids of source and target, for a header with each record's origin; None: no such header. ``to_ms``:
-    times in µs and ns are copied in ms, for which batches that have such are encoded again.
+    times in µs and ns are copied in ms, for which batches that have such are encoded again. ``watch``: partitions wait
+    for clusters that are away, with their states; None: an error of reading ends them.
+
+    ``abandoned``: of a partition that has waited too long the producer still has records, which nobody waits for.
     """
 
     def __init__(
@@ -144,6 +169,7 @@ class Copy:
         progress: Callable[[], None] = lambda: None,
         warn: Callable[[str], None] = lambda _text: None,
         to_ms: bool = False,
+        watch: StateWatch | None = None,
     ) -> None:
         self._consumer = consumer
         self._producer = producer
@@ -163,9 +189,12 @@ class Copy:
         self._clusters = clusters
         self._on_gap = on_gap
         self._on_recreate = on_recreate
-        self._progress = progress
+        self._show_progress = progress
         self._warn = warn
         self._to_ms = to_ms
+        self._watch = watch
+        self._refused: dict[TopicPartition, _Refused] = {}
+        self.abandoned = False
         self._saved_at = now
         self._tasks: Sequence[Periodic] = ()
         self._failed: set[PartitionCopy] = set()  # and not paused yet
@@ -186,6 +215,8 @@ class Copy:
         ``tasks`` are run between two polls.
         """
         self._tasks = tasks
+        if self._watch is not None:
+            self._watch.unblock()
         self._assign()
         while not self._stop and not self._done():
             self.turn()
@@ -201,6 +232,7 @@ class Copy:
         self._note_moved()
         now = time.monotonic()
         self._resume_held(now)
+        self._read_refused(now)
         if self._save_is_due(now):
             self._save()
         for task in self._tasks:
@@ -208,6 +240,33 @@ class Copy:
                 self._save()  # a task sees what is saved, and nothing of an open transaction
                 task.run()
         self._progress()
+
+    def _progress(self) -> None:
+        """Looks at the states of the partitions when that is due, and shows how far they are. Called often."""
+        now = time.monotonic()
+        if self._watch is not None and self._watch.is_due(now):
+            self._look(now)
+        self._show_progress()
+
+    def _look(self, now: float) -> None:
+        watch = self._watch
+        if watch is not None:
+            refused = {tp: str(one.error) for tp, one in self._refused.items()}
+            for copy, error, cause in watch.look(
+                self.copies.values(), self._producer, refused, self._held, now
+            ):
+                self._give_up(copy, error, cause)
+            watch.say(self.copies.values(), now)
+
+    def _give_up(self, copy: PartitionCopy, error: KcliError, cause: Cause) -> None:
+        """Ends a partition that has waited too long; what the target has not accepted of it is not waited for."""
+        if cause is Cause.TARGET:
+            self.abandoned = True
+            copy.fail(error)
+        else:
+            copy.end(error)
+        self._refused.pop(copy.source, None)
+        self._failed.add(copy)
 
     # --- reading -------------------------------------------------------------------------------------
 
@@ -235,6 +294,8 @@ class Copy:
         except KcliError as error:
             self._failed_to_read(error)
             return []
+        if self._watch is not None:
+            self._watch.polled(time.monotonic())
         if not batches:
             self._follow_positions()
             if self._consumer.done:  # a poll returns at once: only confirmations are waited for
@@ -267,7 +328,10 @@ class Copy:
             if tp in assigned and self._consumer.state(tp).error is error
         ]
         if not failed:
-            raise error
+            if self._watch is None or not is_outage(error):
+                raise error
+            self._warn(f"reading: {error}")
+            return
         if isinstance(error, TopicRecreatedError) and self._on_recreate == "restart":
             self._complete_sent(patience=_RESTART_PATIENCE)
         for copy in failed:
@@ -285,8 +349,18 @@ class Copy:
                 self._consumer.seek(copy.source, error.next_offset)
             elif isinstance(error, TopicRecreatedError) and self._on_recreate == "restart":
                 self._restart(copy, id_text(error.topic_id))
+            elif self._watch is not None and is_outage(error):
+                self._refused[copy.source] = _Refused(error, time.monotonic() + _READ_AGAIN)
             else:
                 copy.end(error)
+
+    def _read_refused(self, now: float) -> None:
+        """Reads partitions again whose error may be over."""
+        for tp in [tp for tp, one in self._refused.items() if one.until <= now]:
+            del self._refused[tp]
+            copy = self.copies[tp]
+            if copy.error is None:
+                self._consumer.seek(tp, copy.sent_to, leader_epoch=copy.sent_epoch)
 
     def _record_gap(self, copy: PartitionCopy, stop: int, why: str) -> None:
         copy.record_gap(stop, why)
@@ -298,7 +372,7 @@ class Copy:
         self._warn(f"{tp}: the topic was recreated; copying it from its start")
         stop = None
         if copy.stop is not None:
-            end = self._consumer.list_offsets({tp: LATEST}, _LOOKUP)[tp]
+            end = self._consumer.list_offsets({tp: LATEST}, _LOOKUP, committed_only=False)[tp]
             if isinstance(end, KcliError):
                 copy.end(end)
                 return
@@ -311,7 +385,7 @@ class Copy:
 
     def _send(self, fetched: FetchedBatch) -> None:
         batch = fetched.batch
-        if not isinstance(batch, BatchRun) or batch.size <= _LARGEST_JOINED:
+        if not isinstance(batch, BatchRun) or (batch.size <= _LARGEST_JOINED and self._is_even(batch)):
             self._send_batch(fetched)
             batch.forget_payload()  # a poll returns many batches, and a re-encoded one was decompressed
             return
@@ -329,6 +403,12 @@ class Copy:
         for part in parts[:-1]:
             self._send_batch(part)
         self._send_batch(parts[-1]._replace(then=fetched.then, epoch=fetched.epoch))
+
+    def _is_even(self, run: BatchRun) -> bool:
+        """Whether the joined batches are no more than the rate allows within its smallest span of time."""
+        return (self._by_records is None or run.count <= self._by_records.most) and (
+            self._by_bytes is None or run.size <= self._by_bytes.most
+        )
 
     def _send_batch(self, fetched: FetchedBatch) -> None:
         copy = self.copies[fetched.tp]
@@ -362,7 +442,8 @@ class Copy:
         self._limit_rate(len(offsets), size)
         if copy.error is not None or self._stop or self._obsolete:
             return
-        self._begin()
+        if not self._begin():
+            return
         sent = copy.send(offsets, fetched.then, fetched.then_epoch, size)
         try:
             if self._by_key and rows is not None:
@@ -392,16 +473,25 @@ class Copy:
         """Whether more may be sent for the partition. One that the target does not accept is held back after a while:
         what waits for it must not fill the memory of the others.
         """
-        deadline = time.monotonic() + _PROGRESS_PATIENCE
-        while copy.unconfirmed_bytes >= self._most_unconfirmed:
+        deadline, count = time.monotonic() + _PROGRESS_PATIENCE, self._deliveries.count
+        while (full := self._is_full()) or copy.unconfirmed_bytes >= self._most_unconfirmed:
             self._process_deliveries()
             if self._stop or copy.error is not None:
                 return False
-            if time.monotonic() >= deadline:
+            now = time.monotonic()
+            if full and self._deliveries.count != count:
+                deadline, count = now + _PROGRESS_PATIENCE, self._deliveries.count
+            if now >= deadline:
                 self._hold_back(copy)
                 return False
             time.sleep(_PROGRESS_PAUSE)
         return True
+
+    def _is_full(self) -> bool:
+        """Whether the producer's memory is used up, but for positions. A send would wait there for a target that is
+        away, and nobody would be told what the copy waits for.
+        """
+        return self._producer.memory_left < self._producer.options.buffer_memory >> _RESERVE_SHIFT
 
     def _hold_back(self, copy: PartitionCopy) -> None:
         """Reads no more of the partition for now; what was read after the last batch sent is read again."""
@@ -422,7 +512,7 @@ class Copy:
                 self._consumer.resume(tp)
 
     def _may_resume(self, copy: PartitionCopy, _seconds: float) -> bool:
-        return copy.unconfirmed_bytes < self._most_unconfirmed // 2
+        return copy.unconfirmed_bytes < self._most_unconfirmed // 2 and not self._is_full()
 
     def _cannot_be_read(self, copy: PartitionCopy, fetched: FetchedBatch, error: KcliError) -> None:
         """The checksum of the batch is right, its records are not what they should be."""
@@ -475,8 +565,9 @@ class Copy:
             self._save()
             self._progress()
 
-    def _begin(self) -> None:
-        """Called before records are sent."""
+    def _begin(self) -> bool:
+        """Called before records are sent; False where none may be sent any more."""
+        return True
 
     def _abort(self, error: KcliError) -> None:
         """Called when the producer's transaction can only be aborted; there is none."""
@@ -487,8 +578,8 @@ class Copy:
         sent again, and may be stored twice. They themselves are confirmed later; ``_finish`` waits for the last ones.
         """
         try:
-            self._checkpoints.save(self._to_save, ended=ended)
-            self._to_save.clear()
+            if self._checkpoints.save(self.copies.values() if ended else self._to_save, ended=ended):
+                self._to_save.clear()
             self._unsaved = False
         except ClosedError:  # a stop while the target accepts nothing and the memory is full
             if not self._stop:
@@ -510,20 +601,23 @@ class Copy:
         return all(copy.done for copy in self.copies.values())
 
     def _finish(self) -> None:
+        self._look(time.monotonic())  # what is saved last has the states of the end
         # A position that was saved has to be confirmed as well: the second save raises if it is not.
         if self._complete_sent() and self._complete_sent(ended=True):
             self._wait_for_deliveries()
             self._process_deliveries()
-        if self._unsaved:
+        if self._unsaved or self._checkpoints.unconfirmed:
             self._warn(
                 "the last positions were not saved: the next run copies again what follows the earlier ones"
             )
+        self._look(time.monotonic())
         self._progress()
 
     def _wait_for_deliveries(self, patience: float = math.inf) -> bool:
         """Waits until everything is confirmed or failed.
 
-        False where a stop ended the wait, or nothing was confirmed for ``patience`` seconds.
+        False where a stop ended the wait, or nothing was confirmed for ``patience`` seconds; what was given up is not
+        waited for.
         """
         count, began = self._deliveries.count, time.monotonic()
         last = began
@@ -533,7 +627,24 @@ class Copy:
                 count, last = self._deliveries.count, now
             if now - last >= patience or (self._stop and now - began >= _STOP_PATIENCE):
                 return False
+            self._process_deliveries()
             self._progress()
+            if self._is_settled(now - last):
+                return True
+        return True
+
+    def _is_settled(self, quiet: float) -> bool:
+        """Whether everything is confirmed but what was given up, which may be the positions too, after ``quiet`` seconds
+        without a confirmation.
+        """
+        if self._watch is None or any(copy.unconfirmed_bytes for copy in self.copies.values()):
+            return False
+        if not self._checkpoints.unconfirmed:
+            return self.abandoned
+        limit = _ABANDONED_PATIENCE if self.abandoned else self._watch.limit
+        if limit is None or quiet < limit:
+            return False
+        self.abandoned = True
         return True
 
 

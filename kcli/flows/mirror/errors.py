@@ -4,7 +4,7 @@ from kcli.core.cluster.retry import classify_error
 from kcli.core.consumer.fetcher import OutOfRangeError
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.consumer.positions import TruncatedError
-from kcli.core.error_codes import MESSAGE_TOO_LARGE, UNSUPPORTED_COMPRESSION_TYPE
+from kcli.core.error_codes import MESSAGE_TOO_LARGE, UNKNOWN_SERVER_ERROR, UNSUPPORTED_COMPRESSION_TYPE
 from kcli.core.errors import (
     BrokerError,
     ConnectError,
@@ -38,6 +38,19 @@ def may_pass(error: KcliError) -> bool:
     """Whether the request may succeed later: a broker that is away, an election, a topic that is being created."""
     transient = ConnectError, TimedOutError, NotFoundError
     return isinstance(error, transient) or classify_error(error).retriable
+
+
+def is_outage(error: KcliError) -> bool:
+    """Whether a copy waits for the end of what caused the error: brokers that are away, elections, time-outs, a log whose
+    bounds could not be looked up. False for what ends it: lost or damaged data, a topic that is gone, permissions.
+    """
+    if isinstance(error, OutOfRangeError):
+        return error.start < 0
+    if isinstance(error, NotFoundError | DataLossError):
+        return False
+    if isinstance(error, BrokerError) and error.code == UNKNOWN_SERVER_ERROR:
+        return True  # brokers have no better name for a disk or a remote log that fails for a while
+    return may_pass(error)
 
 
 def of_source(error: KcliError, tp: TopicPartition, position: int) -> KcliError:

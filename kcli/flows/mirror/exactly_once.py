@@ -6,6 +6,7 @@ the partitions that caused the abort.
 
 import math
 import time
+from collections.abc import Callable
 
 from kcli.core.errors import KcliError, TimedOutError, TransactionAbortableError, TransactionUnknownError
 from kcli.core.types import TopicPartition
@@ -13,13 +14,14 @@ from kcli.flows.mirror.copy import Copy
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.transactions.ends import commit_transaction
 
-_PATIENCE = 60.0  # seconds for one call of a transaction, and for a commit whose outcome is not known yet
+_PATIENCE = 10.0  # seconds for one call of a transaction; without a response it is repeated
 _GRACE = 0.5  # seconds for the end of a transaction after a stop
 _HOLD_BACK_AFTER = 15.0  # seconds until a partition whose records are not confirmed is held back
 _SUSPECT_PATIENCE = 2.0  # the same for one that was held back before
 _HELD_BACK_FOR = 30.0  # seconds until it is tried again
 _COMMIT_TIMES = 10  # a transaction lasts at least so many times as long as the commit before it
 _LONGEST_STRETCH = 10.0  # seconds
+_ALL_HELD_BACK_FOR = 3.0  # the same where no partition is accepted
 _TRIES = 3  # transactions in a row that may be aborted although no partition is the cause
 
 
@@ -36,11 +38,13 @@ class ExactlyOnceCopy(Copy):
         sent_all = all(copy.sent_all or copy.error is not None for copy in self.copies.values())
         return sent_all or super()._save_is_due(now)
 
-    def _begin(self) -> None:
+    def _begin(self) -> bool:
         if not self._open:
-            self._producer.begin_transaction(_PATIENCE)
+            if not self._answered(self._producer.begin_transaction):
+                return False
             self._open = True
             self._broken_before = self._broken()
+        return True
 
     def _complete_sent(self, *, ended: bool = False, patience: float = math.inf) -> bool:  # noqa: ARG002
         return self._commit(ended=ended)
@@ -64,7 +68,8 @@ class ExactlyOnceCopy(Copy):
             if not (ended or self._checkpoints.is_pending(self._to_save)):
                 self._to_save.clear()
                 return True
-            self._begin()
+            if not self._begin():
+                return False
         suspected = any(self.copies[tp].unconfirmed_bytes for tp in self._suspects)
         if not self._wait_for_deliveries(_SUSPECT_PATIENCE if suspected else _HOLD_BACK_AFTER):
             self._abort_incomplete()
@@ -73,22 +78,32 @@ class ExactlyOnceCopy(Copy):
         if self._broken() != self._broken_before:  # since the transaction began
             self._abort(None)
             return False
-        moved = list(self._to_save)
+        moved = list(self.copies.values() if ended else self._to_save)
         self._to_save.clear()  # those of an abort have moved again: back
         try:
-            self._checkpoints.save(moved, ended=ended)
+            if not self._checkpoints.save(moved, ended=ended):
+                self._abort(None)
+                return False
             began = time.monotonic()
-            commit_transaction(self._producer, self._stop, patience=math.inf, grace=_GRACE)
+            commit_transaction(
+                self._producer,
+                self._stop,
+                patience=math.inf,
+                grace=_GRACE,
+                waiting=lambda error: self._wait_for_coordinator(error, began),
+            )
         except TransactionAbortableError as error:
             self._abort(error)
             return False
         except (TimedOutError, TransactionUnknownError):
             # The request to commit was sent, and its answer did not come. No position here may be reported: whether it
             # is committed is in the state, where the driver (run.py, _recover) or the next run reads it.
-            if not self._stop:
+            if not (self._stop or self._all_given_up()):
                 raise
             self._forget()
             return False
+        finally:
+            self._go_on()
         self._open, self._forgotten, self._aborted = False, False, 0
         # To a target that is far away a commit takes several round trips, in which nothing is copied: the next
         # transaction is longer in proportion. At a fixed interval, one that is shorter than the commit, each batch would
@@ -103,19 +118,22 @@ class ExactlyOnceCopy(Copy):
         return True
 
     def _finish(self) -> None:
+        self._look(time.monotonic())  # what is saved last has the states of the end
         try:
             # After a transaction whose end is not known, the next one would wait for it.
-            if not (self._stop and self._forgotten) and self._commit():
+            if not (self._forgotten and (self._stop or self._all_given_up())) and self._commit():
                 self._commit(ended=True)
         except KcliError:
             if not self._stop:  # else nothing is lost: the state says later that the job does not run
                 raise
+        self._look(time.monotonic())
         self._progress()
 
     def _abort_incomplete(self) -> None:
         """Partitions that the target does not accept are held back: the others are committed without them."""
         self._process_deliveries()
         stalled = [copy for copy in self.copies.values() if copy.unconfirmed_bytes and copy.error is None]
+        others = any(not copy.is_committed for copy in self.copies.values() if copy not in stalled)
         self._obsolete = True
         self._roll_back()
         if self._stop:
@@ -123,6 +141,9 @@ class ExactlyOnceCopy(Copy):
         self._seek_back()
         for copy in stalled:
             self._hold_back(copy)
+        if not others:  # nothing could be committed without them: perhaps the target as a whole is away
+            since = time.monotonic() - _HELD_BACK_FOR + _ALL_HELD_BACK_FOR
+            self._held = dict.fromkeys(self._held, since)
         self._suspects |= {copy.source for copy in stalled}
 
     def _may_resume(self, _copy: PartitionCopy, seconds: float) -> bool:
@@ -147,15 +168,39 @@ class ExactlyOnceCopy(Copy):
 
     def _roll_back(self) -> None:
         """Waits for a coordinator that does not respond, as long as there is no stop."""
-        while True:
-            try:
-                self._producer.abort_transaction(_GRACE if self._stop else _PATIENCE)
-                break
-            except (TimedOutError, TransactionUnknownError):
-                if self._stop:
-                    break  # the next run aborts it
+        self._answered(self._producer.abort_transaction)  # if it is not answered, the next run aborts it
         self._process_deliveries()
         self._forget()
+
+    def _answered(self, call: Callable[[float], None]) -> bool:
+        """Calls until the coordinator responds; False after a stop, and when all partitions have waited too long."""
+        began = time.monotonic()
+        try:
+            while True:
+                try:
+                    call(_GRACE if self._stop else _PATIENCE)
+                    return True
+                except (TimedOutError, TransactionUnknownError) as error:
+                    if self._stop or not self._wait_for_coordinator(error, began):
+                        return False
+        finally:
+            self._go_on()
+
+    def _wait_for_coordinator(self, error: KcliError, began: float) -> bool:
+        """Nothing is copied meanwhile; whether to ask again."""
+        if self._watch is not None:
+            self._watch.block(f"target: the coordinator of the transaction: {error}", began)
+        self._progress()
+        return not self._all_given_up()
+
+    def _go_on(self) -> None:
+        if self._watch is not None:
+            self._watch.unblock()
+
+    def _all_given_up(self) -> bool:
+        """Whether nothing is left that could be committed."""
+        copies = self.copies.values()
+        return all(copy.error is not None or (copy.done and copy.is_committed) for copy in copies)
 
     def _forget(self) -> None:
         """Returns to what was committed last."""

@@ -165,7 +165,7 @@ class GroupPosition:
         """See Checkpoints."""
         return any(copy.position != self._saved[0] for copy in copies)
 
-    def save(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> None:
+    def save(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> bool:
         """See Checkpoints."""
         for copy in copies:
             ends = (ended or copy.done) and not self._follows
@@ -179,6 +179,15 @@ class GroupPosition:
                 )
                 self._commit_offset(committed(copy.position, copy.leader_epoch, bookmark))
                 self._saved = copy.position, ends
+        return True
+
+    @property
+    def unconfirmed(self) -> int:
+        """See Checkpoints; a commit is confirmed when it returns."""
+        return 0
+
+    def stored(self, count: int) -> None:
+        """See Checkpoints."""
 
     def failed(self, error: KcliError) -> None:
         """See Checkpoints; nothing is written by the producer of the copy that could fail later."""

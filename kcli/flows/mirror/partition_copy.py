@@ -8,11 +8,13 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kcli.core import clock
 from kcli.core.errors import DataLossError, KcliError
 from kcli.core.producer.origins import Rows
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.errors import COPY_AGAIN, of_source, of_target, replaced_timestamps
 from kcli.flows.mirror.offset_map import OffsetMap
+from kcli.flows.mirror.partition_state import PartitionState, State
 
 
 class Gap(NamedTuple):
@@ -77,6 +79,9 @@ class PartitionCopy:
     ``position`` and ``leader_epoch`` belong to what is confirmed. ``error`` ends the copy of this partition; ``broken``:
     because what was sent was not stored. ``restarted``: the source topic was recreated during the copy, and the offsets
     are those of the new one.
+
+    ``state`` is one of ``State`` at any time. ``source_end`` is the high watermark of the source, −1 while it is not
+    known; ``end_seen`` the one that was seen last, at ``end_seen_ms`` (milliseconds since the epoch).
     """
 
     def __init__(
@@ -107,6 +112,8 @@ class PartitionCopy:
         self.restarted = False
         self.broken = False
         self._watchers: tuple[Moved, ...] = ()
+        self.state = PartitionState(State.COPYING, clock.wall_ms())
+        self.source_end = self.end_seen = self.end_seen_ms = -1
         self._sent: deque[SentBatch] = deque()
         self._committed = self._state()
 
@@ -126,6 +133,36 @@ class PartitionCopy:
     def done(self) -> bool:
         """Whether everything up to the stop is confirmed, or the copy ended with an error."""
         return self.error is not None or (self.stop is not None and self.position >= self.stop)
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether the position is the one that a rollback returns to."""
+        return self.position == self._committed.position
+
+    @property
+    def lag(self) -> int | None:
+        """The offsets that are left; None where that is not known."""
+        if self.state.state is State.ENDED:
+            return None
+        end = self.source_end if self.stop is None else self.stop
+        return None if end < 0 else max(0, end - self.position)
+
+    def change_state(self, state: State, why: str = "", *, since_ms: int | None = None) -> None:
+        """The only setter of ``state``. ``since_ms``: now, if it is left out; it stays where only ``why`` changes."""
+        if self.state.state is not State.ENDED:
+            since = clock.wall_ms() if since_ms is None else since_ms
+            same = self.state.state is state
+            self.state = PartitionState(state, self.state.since_ms if same else since, why)
+            if not same:
+                self.note_moved()
+
+    def see_end(self, end: int) -> None:
+        """The high watermark of the source; −1 while it is not read."""
+        if end != self.source_end:
+            self.source_end = end
+            self.note_moved()
+        if end >= 0:
+            self.end_seen, self.end_seen_ms = end, clock.wall_ms()
 
     @property
     def sent_all(self) -> bool:
@@ -171,8 +208,7 @@ class PartitionCopy:
 
     def end(self, error: KcliError) -> None:
         """Nothing more can be read; what was sent may still be confirmed."""
-        self.error = self.error or of_source(error, self.source, self.sent_to)
-        self.note_moved()
+        self._end_with(of_source(error, self.source, self.sent_to))
 
     def reject(self, error: KcliError, offset: int = -1) -> None:
         """The target did not store what was sent; ``offset``: of the first record in the source, where it is known."""
@@ -184,7 +220,7 @@ class PartitionCopy:
 
     def fail(self, error: KcliError) -> None:
         """Ends the copy; what was sent and is not confirmed stays unconfirmed."""
-        self.error = self.error or error
+        self._end_with(error)
         self.broken = True
         self._forget_sent()
 
@@ -223,6 +259,12 @@ class PartitionCopy:
         """Records that everything from the last sent record up to ``stop`` cannot be copied, and continues there."""
         self.gaps.append(Gap(self.source, self.sent_to, stop, why))
         self.skip_to(stop, -1)
+
+    def _end_with(self, error: KcliError) -> None:
+        if self.error is None:
+            self.error = error
+            self.source_end = -1
+            self.change_state(State.ENDED, str(error))
 
     def _forget_sent(self) -> None:
         self._sent.clear()

@@ -187,6 +187,7 @@ class Planner:
                     until_end=self._settings.bounded,
                     timeout=self._timeout,
                     do="choose another --offset",
+                    to_high_watermark=not self._settings.verify_only,
                 )
         return spans
 

@@ -1,25 +1,26 @@
 """The progress of a mirror: records, lag, and when it will be caught up; each partition's with ``--progress json``."""
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 
-from kcli.core.consumer.consumer import Consumer
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.partition_copy import Moved, PartitionCopy
-from kcli.output.progress import Progress, duration_text
+from kcli.flows.mirror.partition_state import State
+from kcli.output.progress import Progress, counted, duration_text
 
 _INTERVAL = 0.2  # seconds between two looks at all partitions
 _SPACING = 1.0  # seconds between two samples
+_WINDOW = 10.0  # seconds that the rate is of
 
 
 class MirrorProgress:
     """Called often; looks at the partitions that have moved, at most every 0.2 s."""
 
-    def __init__(self, bar: Progress, copies: Sequence[PartitionCopy], consumer: Consumer) -> None:
+    def __init__(self, bar: Progress, copies: Sequence[PartitionCopy]) -> None:
+        bar.window = _WINDOW
         self._bar = bar
         self._copies = copies
-        self._consumer = consumer
         self._trend = LagTrend()
         self._next = 0.0
         self._moved: Moved = {}
@@ -37,20 +38,30 @@ class MirrorProgress:
             return
         self._next = now + (_SPACING if self._bar.style == "json" else _INTERVAL)
         self._count_moved()
-        lags, records, size = self._lags, self._records, self._bytes
-        self._trend.sample(now, lags)
+        known, records, size = self._lags, self._records, self._bytes
+        unknown = len(self._copies) - len(known)
+        self._trend.sample(now, known)
         done = None
         if all(copy.stop is not None for copy in self._copies):
             total = sum((copy.stop or 0) - copy.started_at for copy in self._copies)
-            done = 1 - sum(lags.values()) / total if total else None
+            done = sum(copy.position - copy.started_at for copy in self._copies) / total if total else None
+        counts = Counter(copy.state.state for copy in self._copies)
         if self._bar.style == "json":
-            self._bar.update(records, size, done, lag_records=sum(lags.values()), partitions=self._rows(lags))
+            total_lag = None if unknown else sum(known.values())
+            self._bar.update(records, size, done, lag_records=total_lag, partitions=self._rows())
         else:
-            caught_up_in = "" if done is not None else self._caught_up_in(lags)
-            self._bar.update(records, size, done, lag=f"{sum(lags.values()):,}", caught_up_in=caught_up_in)
+            self._bar.update(
+                records,
+                size,
+                done,
+                lag=_lag_text(known, unknown),
+                caught_up_in="" if done is not None else self._caught_up_in(known),
+                waiting=counts[State.WAITING],
+                ended=counts[State.ENDED],
+            )
 
     def _count_moved(self) -> None:
-        """Records, bytes and lag are of all partitions that are read; only those that have moved are counted anew."""
+        """Records, bytes and lag are of all partitions; only those that have moved are counted anew."""
         newest = self._copies[-1] if self._copies else None
         if newest is not self._newest or len(self._copies) != self._count:
             self._newest, self._count = newest, len(self._copies)
@@ -63,29 +74,25 @@ class MirrorProgress:
             self._records += copy.records - records
             self._bytes += copy.bytes - size
             self._counted[copy] = copy.records, copy.bytes
-            end = self._end(copy)
-            if copy.error is not None or end is None:
+            lag = copy.lag
+            if lag is None:
                 self._lags.pop(copy.source, None)
             else:
-                self._lags[copy.source] = max(0, end - copy.position)
+                self._lags[copy.source] = lag
         self._moved.clear()
 
-    def _end(self, copy: PartitionCopy) -> int | None:
-        """The offset before which the copy ends, or the source does now; None for a partition that is not read."""
-        state = self._consumer.assigned(copy.source)
-        if copy.stop is not None:
-            return copy.stop if copy.done or state is not None else None
-        return None if state is None else state.last_stable
-
-    def _rows(self, lags: dict[TopicPartition, int]) -> list[dict[str, object]]:
+    def _rows(self) -> list[dict[str, object]]:
         return [
             {
-                "topic": tp.topic,
-                "partition": tp.partition,
-                "lag_records": lag,
-                "seconds_left": None if (left := self._trend.seconds_left(tp)) is None else round(left, 1),
+                "topic": copy.source.topic,
+                "partition": copy.source.partition,
+                "lag_records": copy.lag,
+                "state": copy.state.state,
+                "seconds_left": None
+                if copy.lag is None or (left := self._trend.seconds_left(copy.source)) is None
+                else round(left, 1),
             }
-            for tp, lag in lags.items()
+            for copy in self._copies
         ]
 
     def _caught_up_in(self, lags: dict[TopicPartition, int]) -> str:
@@ -95,6 +102,14 @@ class MirrorProgress:
             return ""
         left, tp = max(behind)
         return f"{duration_text(left)} ({tp})"
+
+
+def _lag_text(known: Mapping[TopicPartition, int], unknown: int) -> str:
+    """``1,204``, ``unknown``, or ``1,204 and 3 partitions unknown``."""
+    if not known:
+        return "unknown"
+    text = f"{sum(known.values()):,}"
+    return f"{text} and {counted(unknown, 'partition')} unknown" if unknown else text
 
 
 class LagTrend:

@@ -1,6 +1,6 @@
 """What a run of a mirror did, and what of it failed. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kcli.account.outcomes import GOOD, Outcome
@@ -8,7 +8,6 @@ from kcli.account.survey import Missing
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import group_shown
-from kcli.core.types import TopicPartition
 from kcli.flows.mirror.acl_plan import AclAccount
 from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.group_offsets import GroupsAccount, SyncedOffset
@@ -40,9 +39,7 @@ class NotSyncedError(KcliError):
 
 
 class Result(NamedTuple):
-    """What a run did. ``seconds``: of the copy. ``ends``: of the source's partitions, where they are known. ``acls``:
-    None where they are not synced.
-    """
+    """What a run did. ``seconds``: of the copy. ``acls``: None where they are not synced."""
 
     job: str
     survey: Survey
@@ -50,7 +47,6 @@ class Result(NamedTuple):
     comparisons: Sequence[Comparison]
     synced: GroupsAccount
     seconds: float
-    ends: Mapping[TopicPartition, int]
     acls: AclAccount | None = None
 
     @property

@@ -23,13 +23,20 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from kcli.core.admin.admin import Admin
+from kcli.core.cluster.retry import Backoff
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.errors import KcliError, ProducerFencedError, TransactionUnknownError, UnsupportedError
+from kcli.core.errors import (
+    KcliError,
+    ProducerFencedError,
+    TimedOutError,
+    TransactionUnknownError,
+    UnsupportedError,
+)
 from kcli.core.hooks import Hooks
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
@@ -40,12 +47,14 @@ from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
 from kcli.flows.mirror.deleted import DeletedTopics
 from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.driver import Driver
+from kcli.flows.mirror.errors import is_outage
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.followed_configs import FollowedConfigs
 from kcli.flows.mirror.group_memory import GroupMemory
 from kcli.flows.mirror.group_offsets import NOTHING_SYNCED, GroupsAccount
 from kcli.flows.mirror.group_selection import group_selectors
 from kcli.flows.mirror.job import Attempt, add_attempts, finish_attempt, job_state
+from kcli.flows.mirror.open_writers import open_writers
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
 from kcli.flows.mirror.planning import Plan, Planner
@@ -65,7 +74,9 @@ from kcli.flows.mirror.state import (
     job_record,
     load_jobs,
 )
+from kcli.flows.mirror.state_watch import StateWatch
 from kcli.flows.mirror.store import (
+    STATE,
     FileStore,
     Progress,
     StateWriter,
@@ -89,8 +100,12 @@ from kcli.flows.produce.checkpoint import check_lockable, locked
 from kcli.flows.rate import Periodic, wait
 from kcli.flows.stop import Stop
 
+T = TypeVar("T")
+
 _FOREVER = 0x7FFF_FFFF  # ms: a target that is away for long costs nothing but time
-_INIT_PATIENCE = 60.0  # seconds until the transactional id is ours
+_INIT_PATIENCE = 60.0  # seconds until the transactional id is ours, at the start
+_AGAIN = 10.0  # the same for a later attempt, which is repeated
+_LONGEST_PAUSE = 30.0  # seconds between two tries to reach a cluster that is away
 _TAKEOVER_SECONDS = 2.0  # a mirror that took over has written its name by then
 _CREATED_PATIENCE = 30.0  # seconds until a new topic is in the metadata of all brokers
 _FLUSH_SLICE = 0.2
@@ -119,8 +134,10 @@ class Mirror(Driver):
         self._groups = group_selectors(settings.groups, settings.groups_excluded)
         self._acls = self._acl_sync() if settings.sync_acls else None
         self._configs: FollowedConfigs | None = None
-        self._consumer: Consumer
         self._store: FileStore | TopicStore
+        self._begun = False  # something may have been copied
+        self._consumer: Consumer
+        self._watch: StateWatch
         self._planner: Planner
         self._plan: Plan
 
@@ -132,7 +149,17 @@ class Mirror(Driver):
             check_lockable(settings.checkpoint)
         elif settings.checkpoint is not None:
             self._stack.enter_context(locked(settings.checkpoint))
-        self._consumer = self._reader(self._source, show_control_batches=True)
+        self._consumer = self._reader(
+            self._source, show_control_batches=True, default_api_timeout_ms=_FOREVER
+        )
+        self._watch = StateWatch(
+            self._consumer,
+            limit=settings.patience,
+            pinned=settings.bounded,
+            note=observer.note,
+            warn=observer.warn,
+            holders=lambda waits: open_writers(self._admins_of_tasks[0], waits),
+        )
         with observer.contact(self._source.servers):
             self._consumer.connect(self._timeout)
         jobs = self._jobs_on_source(self._source_admin)
@@ -264,21 +291,46 @@ class Mirror(Driver):
             )
             attempts: list[Attempt] = []
             while True:
-                identify(self._target_admin, self._plan.copies)
                 try:
-                    self._attempt(state, stop, MirrorProgress(bar, self._plan.copies, self._consumer))
+                    self._attempt(state, stop, MirrorProgress(bar, self._plan.copies))
                     break
-                except (ProducerFencedError, TransactionUnknownError) as error:
-                    state, ended = self._recover(state, error, stop)
+                except KcliError as error:
+                    if not (self._begun or stop):
+                        raise
+                    try:
+                        state, ended = self._recover(state, error, stop)
+                    except KcliError as failure:
+                        self._end_copies(failure, stop)
+                        break
                     attempts += ended
             copies = self._plan.copies
             add_attempts(copies, attempts)
             seconds = time.monotonic() - began
-            comparisons = self._compare(stop) if settings.verify and not stop else []
+            comparisons = self._proof(stop) if settings.verify and not stop else []
             synced = self.sync_groups() if settings.groups else NOTHING_SYNCED
-        ends = {copy.source: self._source_end(copy.source) for copy in copies}
         acls = None if self._acls is None else self._acls.account
-        return Result(self._name, self._plan.found, copies, comparisons, synced, seconds, ends, acls)
+        return Result(self._name, self._plan.found, copies, comparisons, synced, seconds, acls)
+
+    def _end_copies(self, error: KcliError, stop: Stop) -> None:
+        """Nothing more can be copied. What was not committed does not count: it is in the state, or not."""
+        copies = [copy for copy in self._plan.copies if copy.error is None]
+        for copy in copies:
+            if self._settings.exactly_once:
+                copy.rollback()
+            if not (stop or copy.done):
+                copy.fail(error)
+        if not stop and all(copy.done and copy.error is None for copy in copies):
+            self._observer.failed(error)
+
+    def _proof(self, stop: Stop) -> list[Comparison]:
+        """The comparison of what is copied; that it cannot be made is reported, and the copy counts."""
+        if all(copy.error is not None for copy in self._plan.copies):
+            return []
+        try:
+            return self._compare(stop)
+        except KcliError as error:
+            self._observer.failed(error)
+            return []
 
     def _compare(self, stop: Stop) -> list[Comparison]:
         settings, found = self._settings, self._plan.found
@@ -312,6 +364,7 @@ class Mirror(Driver):
 
     def _attempt(self, state: JobState, stop: Stop, progress: Callable[[], None]) -> None:
         """Copies with a producer of its own; with transactions, until it is fenced."""
+        identify(self._target_admin, self._plan.copies)
         deliveries = Deliveries(transactional=self._settings.exactly_once)
         options = self._producer_options()
         with Producer(options, hooks=self._hooks, on_delivery=deliveries) as producer:
@@ -320,14 +373,13 @@ class Mirror(Driver):
                 self._fence_earlier_run(producer)
                 self._follow_earlier_run()
             stop.wake(producer.interrupt)
-            saving = Progress(state, self._source_end, self._plan.saved)
-            store = self._store = self._claim(producer, state, saving)
-            # Flushed, since records of an unknown job would be somebody else's to the next run, which would ask.
-            while not stop and not producer.flush(_FLUSH_SLICE):
-                pass
+            saving = Progress(state, self._plan.saved)
+            store = self._store = self._claim(producer, state, saving, stop)
             copy = self._copy_of(producer, deliveries, store, stop, progress)
-            copy.run(self._tasks(producer, saving, copy))
-            if stop:
+            tasks = self._tasks(producer, saving, copy)
+            self._begun = True
+            copy.run(tasks)
+            if stop or copy.abandoned:
                 producer.close(0.0)  # what is not confirmed by now is not waited for
 
     def _connect(self, producer: Producer) -> None:
@@ -343,7 +395,11 @@ class Mirror(Driver):
         """Step a: from here on no earlier run can commit. A transaction that it left open is aborted (KIP-98), or
         committed, if its coordinator had decided that; ``init_transactions`` returns after its end.
         """
-        producer.init_transactions(max(_INIT_PATIENCE, self._timeout))
+        producer.init_transactions(self._contact_patience)
+
+    @property
+    def _contact_patience(self) -> float:
+        return _AGAIN if self._begun else max(_INIT_PATIENCE, self._timeout)
 
     def _follow_earlier_run(self) -> None:
         """Step b: an earlier run of the job could commit until now, when it is fenced: the copy begins where it ended.
@@ -363,19 +419,31 @@ class Mirror(Driver):
         identify(self._target_admin, new.copies)
         self._plan.become(new)
 
-    def _claim(self, producer: Producer, state: JobState, saving: Progress) -> FileStore | TopicStore:
+    def _claim(
+        self, producer: Producer, state: JobState, saving: Progress, stop: Stop
+    ) -> FileStore | TopicStore:
         """Step c: the job is written with the name of this run, so that an earlier one finds out that it is over."""
         store: FileStore | TopicStore
+        patience = self._contact_patience
         if self._settings.checkpoint is not None:
             store = FileStore(self._settings.checkpoint, saving, self._file_records)
             store.write([job_record(state)])
             return store
         store = TopicStore(producer, saving)
         if self._settings.exactly_once:
-            with producer.transaction():
-                store.write([job_record(state)])
-        else:
+            producer.begin_transaction(patience)
             store.write([job_record(state)])
+            producer.commit_transaction(patience, stop=lambda: bool(stop), grace=_FLUSH_SLICE)
+            return store
+        store.write([job_record(state)])
+        # Flushed, since records of an unknown job would be somebody else's to the next run, which would ask.
+        deadline = time.monotonic() + patience
+        while not stop and not producer.flush(_FLUSH_SLICE):
+            if time.monotonic() >= deadline:
+                why = producer.stalled().get(STATE, f"{STATE} has not confirmed it")
+                raise TimedOutError(
+                    f"the job was not saved on {self._target.servers} in {patience:g} s", why=why
+                )
         return store
 
     def _copy_of(
@@ -402,6 +470,7 @@ class Mirror(Driver):
             progress=progress,
             warn=self._observer.warn,
             to_ms=settings.timestamps == "ms",
+            watch=self._watch,
         )
 
     def _tasks(self, producer: Producer, saving: Progress, copy: Copy) -> list[Periodic]:
@@ -412,12 +481,7 @@ class Mirror(Driver):
         plan, settings, observer = self._plan, self._settings, self._observer
         if any(one.stop is not None for one in plan.copies):
             return []
-        if self._task_admins is None:
-            self._task_admins = (
-                self._admin(self._source, _TASK_PATIENCE),
-                self._admin(self._target, _TASK_PATIENCE),
-            )
-        source, target = self._task_admins
+        source, target = self._admins_of_tasks
         if self._discovery is None:
             deleted = DeletedTopics(
                 source,
@@ -465,6 +529,16 @@ class Mirror(Driver):
         if self._acls is not None:
             self._acls.again(source, target, self._planner.selection, self._routes(), self._observer)
 
+    @property
+    def _admins_of_tasks(self) -> tuple[Admin, Admin]:
+        """Of source and target, for calls between two polls."""
+        if self._task_admins is None:
+            self._task_admins = (
+                self._admin(self._source, _TASK_PATIENCE),
+                self._admin(self._target, _TASK_PATIENCE),
+            )
+        return self._task_admins
+
     # --- recovery after a fence ----------------------------------------------------------------------
 
     def _recover(self, state: JobState, error: KcliError, stop: Stop) -> tuple[JobState, list[Attempt]]:
@@ -472,14 +546,37 @@ class Mirror(Driver):
 
         The last transaction may be committed or not (its answer was lost with the fence). The new plan begins at what is
         saved, which was in the same transaction as the records: so nothing is copied twice, and nothing is left out.
+
+        A transaction times out when the target is away, so either cluster may be: they are waited for.
         """
-        self._check_fence(state, error, stop)
+        if isinstance(error, ProducerFencedError | TransactionUnknownError):
+            self._when_reached(stop, lambda: self._check_fence(state, error, stop))
+        elif stop or not (self._settings.exactly_once and is_outage(error)):
+            raise error
         begun = self._plan.copies
-        self._plan = self._planner.plan_again(self._saved(), begun)
+        self._plan = self._when_reached(stop, lambda: self._planner.plan_again(self._saved(), begun))
         new = {copy.source: copy for copy in self._plan.copies}
         ended = [finish_attempt(copy, new[copy.source]) for copy in begun if copy not in self._plan.copies]
         topics = {copy.source.topic: copy.target.topic for copy in self._plan.copies}
         return msgspec.structs.replace(state, topics=topics), ended
+
+    def _when_reached(self, stop: Stop, call: Callable[[], T]) -> T:
+        """The result of ``call``, which is repeated while a cluster is away: for as long as partitions may wait."""
+        began, backoff, copies = time.monotonic(), Backoff(1.0, _LONGEST_PAUSE), self._plan.copies
+        while True:
+            try:
+                return call()
+            except KcliError as error:
+                if stop or not is_outage(error) or isinstance(error, TransactionUnknownError):
+                    raise
+                self._watch.block(str(error), began)
+                now = time.monotonic()
+                for copy, late, _ in self._watch.look(copies, None, {}, (), now):
+                    copy.fail(late)
+                self._watch.say(copies, now)
+                if all(copy.error is not None or copy.done for copy in copies):
+                    raise
+                wait(backoff.next(), stop)
 
     def _check_fence(self, state: JobState, error: KcliError, stop: Stop) -> None:
         """Raises if another mirror of the job took over, or a stop was requested; else the transaction timed out.
@@ -536,10 +633,3 @@ class Mirror(Driver):
         """The high watermark of a partition as it was seen last; −1 if it was not read."""
         state = self._consumer.assigned(tp)
         return -1 if state is None else state.high_watermark
-
-    def _source_end(self, tp: TopicPartition) -> int:
-        """Where the readable records of a partition end, as far as it is known; −1 where it is not read."""
-        if tp not in self._consumer.assignment:
-            return -1
-        state = self._consumer.state(tp)
-        return max(state.last_stable, state.position)

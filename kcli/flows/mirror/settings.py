@@ -29,6 +29,8 @@ class Pace(NamedTuple):
 
 
 STEADY = Pace()
+MAX_WAIT = 60.0
+"""Seconds that a run with an end waits for a partition, if nothing else is said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,8 @@ class MirrorSettings:
     ``groups`` selectors of those whose offsets are translated, ``groups_excluded`` what patterns among them do not
     select, ``principals`` the rules of ``--map-principal``.
     ``span``: where a new job begins, and may end. ``job``: its name, None for the default one. ``checkpoint``: a file
-    that keeps the position, None for the topic of the target. ``configs``: keys and values of ``--config``.
+    that keeps the position, None for the topic of the target. ``configs``: keys and values of ``--config``. ``max_wait``:
+    seconds that a partition may wait.
     """
 
     topics: tuple[str, ...]
@@ -66,6 +69,12 @@ class MirrorSettings:
     configs: tuple[tuple[str, str], ...] = ()
     timestamps: str = "keep"
     on_delete: str = "keep"
+    max_wait: float | None = None
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds that a partition may wait: without an end for ever, unless ``max_wait`` says otherwise."""
+        return MAX_WAIT if self.max_wait is None and self.bounded else self.max_wait
 
     @property
     def bounded(self) -> bool:

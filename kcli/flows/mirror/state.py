@@ -62,7 +62,9 @@ class PartitionProgress(msgspec.Struct, frozen=True, kw_only=True):
 
     ``records`` and ``bytes`` are those of all runs. ``position`` is the next offset to be copied, ``leader_epoch`` that
     of the record before it (−1: not known). ``segments`` full segments of the offset map are in records of their own;
-    ``runs`` is the one after them.
+    ``runs`` is the one after them. ``state`` is one of ``partition_state.State``, empty in what earlier versions wrote.
+    ``source_end`` is the high watermark, −1 where it was not known when this was written; ``end_seen`` the last one that
+    was known, at ``end_seen_ms``.
     """
 
     kind: str = "MirrorPartition"
@@ -81,6 +83,11 @@ class PartitionProgress(msgspec.Struct, frozen=True, kw_only=True):
     segments: int
     runs: str
     updated_ms: int
+    state: str = ""
+    state_since_ms: int = -1
+    why: str = ""
+    end_seen: int = -1
+    end_seen_ms: int = -1
 
 
 class GroupCommit(msgspec.Struct, frozen=True, array_like=True):
@@ -173,13 +180,18 @@ def partition_records(
     progress = msgspec.structs.replace(progress, segments=last, runs=base64.b64encode(runs).decode())
     return [
         *(StateRecord(_key(job, tp, number), data) for number, data in full),
-        StateRecord(_key(job, tp), msgspec.json.encode(progress)),
+        progress_record(job, tp, progress),
     ]
 
 
 def group_record(job: str, key: GroupTopic, progress: GroupProgress) -> StateRecord:
     """The record of a group's offsets in one topic."""
     return StateRecord(msgspec.json.encode(_GroupKey(job, *key)), msgspec.json.encode(progress))
+
+
+def progress_record(job: str, tp: TopicPartition, progress: PartitionProgress) -> StateRecord:
+    """The record of a partition's progress, whose segments are stored."""
+    return StateRecord(_key(job, tp), msgspec.json.encode(progress))
 
 
 def load_jobs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[str, SavedJob]:

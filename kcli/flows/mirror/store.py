@@ -4,7 +4,7 @@ In the topic, positions are written by the producer that copies: behind the reco
 transaction where there is one. All jobs that write to a cluster share the topic; it has one partition.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import Self
 
@@ -36,6 +36,7 @@ from kcli.flows.mirror.state import (
     job_record,
     load_jobs,
     partition_records,
+    progress_record,
 )
 
 STATE = TopicPartition(STATE_TOPIC, 0)
@@ -45,23 +46,22 @@ _CONFIGS = {"cleanup.policy": "compact", "segment.bytes": "16777216", "min.clean
 
 
 class Progress:
-    """Turns confirmed positions into records of the state; only of partitions that moved since the last call.
+    """Turns confirmed positions and states into records; only of partitions of which one has changed since the last call.
 
-    A partition that could not begin is left as it was saved: its position belongs to other topics than those of now.
+    A partition that could not begin is left as it was saved, but for its state: its position belongs to other topics than
+    those of now.
     ``saved``: what earlier runs of the job saved; their records and bytes are counted as well.
     """
 
     def __init__(
         self,
         state: JobState,
-        source_end: Callable[[TopicPartition], int],
         saved: SavedJob | None = None,
     ) -> None:
         self._state = state
-        self._source_end = source_end
         self._before = {} if saved is None else {tp: one.progress for tp, one in saved.partitions.items()}
         self._segments = {tp: one.segments for tp, one in self._before.items()}
-        self._saved: dict[TopicPartition, tuple[int, str]] = {}
+        self._saved: dict[TopicPartition, tuple[int, str, str]] = {}
         self.commit()
 
     def commit(self) -> None:
@@ -82,7 +82,7 @@ class Progress:
     def is_pending(self, copies: Iterable[PartitionCopy]) -> bool:
         """Whether a position has moved since the last call of ``records``, or the job was not updated for long."""
         return wall_ms() - self._state.updated_ms >= _UPDATE_MS or any(
-            self._has_moved(copy) for copy in copies if not _could_not_begin(copy)
+            self._has_changed(copy) for copy in copies
         )
 
     def records(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> list[StateRecord]:
@@ -90,17 +90,21 @@ class Progress:
         now = wall_ms()
         found: list[StateRecord] = []
         for copy in copies:
-            if self._has_moved(copy) and not _could_not_begin(copy):
+            if self._has_changed(copy):
                 found += self._partition(copy, now)
         if found or ended or now - self._state.updated_ms >= _UPDATE_MS:
             self._state = msgspec.structs.replace(self._state, updated_ms=now, ended=ended)
             found.append(job_record(self._state))
         return found
 
-    def _has_moved(self, copy: PartitionCopy) -> bool:
-        return self._saved.get(copy.source) != (copy.position, copy.topic_ids.source)
+    def _has_changed(self, copy: PartitionCopy) -> bool:
+        if _could_not_begin(copy) and copy.source not in self._before:
+            return False
+        return self._saved.get(copy.source) != _saved_of(copy)
 
     def _partition(self, copy: PartitionCopy, now: int) -> list[StateRecord]:
+        if _could_not_begin(copy):
+            return self._not_begun(copy, now)
         offsets = OffsetMap(copy.started_at, 0) if copy.offsets is None else copy.offsets
         before = self._before.get(copy.source)
         progress = PartitionProgress(
@@ -112,20 +116,43 @@ class Progress:
             target_start=offsets.target_start,
             position=copy.position,
             leader_epoch=copy.leader_epoch,
-            source_end=self._source_end(copy.source),
+            source_end=copy.source_end,
             records=copy.records + (before.records if before else 0),
             bytes=copy.bytes + (before.bytes if before else 0),
             segments=min(self._segments.get(copy.source, 0), offsets.last_segment),
             runs="",
             updated_ms=now,
+            state=copy.state.state,
+            state_since_ms=copy.state.since_ms,
+            why=copy.state.why,
+            end_seen=copy.end_seen,
+            end_seen_ms=copy.end_seen_ms,
         )
         self._segments[copy.source] = offsets.last_segment
-        self._saved[copy.source] = copy.position, copy.topic_ids.source
+        self._saved[copy.source] = _saved_of(copy)
         return partition_records(self._state.job, copy.source, progress, offsets)
+
+    def _not_begun(self, copy: PartitionCopy, now: int) -> list[StateRecord]:
+        """What was saved before, with the state of now."""
+        progress = msgspec.structs.replace(
+            self._before[copy.source],
+            updated_ms=now,
+            source_end=-1,
+            state=copy.state.state,
+            state_since_ms=copy.state.since_ms,
+            why=copy.state.why,
+        )
+        self._saved[copy.source] = _saved_of(copy)
+        return [progress_record(self._state.job, copy.source, progress)]
 
 
 def _could_not_begin(copy: PartitionCopy) -> bool:
     return copy.error is not None and copy.position == copy.started_at and not copy.restarted
+
+
+def _saved_of(copy: PartitionCopy) -> tuple[int, str, str]:
+    """A record is written where one of these has changed."""
+    return copy.position, copy.topic_ids.source, copy.state.state
 
 
 class TopicStore:
@@ -135,14 +162,20 @@ class TopicStore:
         self._producer = producer
         self._progress = progress
         self._error: KcliError | None = None
+        self.unconfirmed = 0
 
     def is_pending(self, copies: Iterable[PartitionCopy]) -> bool:
         """See Checkpoints."""
         return self._progress.is_pending(copies)
 
-    def save(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> None:
-        """See Checkpoints."""
+    def save(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> bool:
+        """See Checkpoints. Nothing is added to what a target that is away has not taken yet: that would grow for as long
+        as it is away.
+        """
+        if self.unconfirmed and not ended and self._error is None:
+            return False
         self.write(self._progress.records(copies, ended=ended))
+        return True
 
     def write(self, records: Iterable[StateRecord]) -> None:
         """Sends records of the state; raises if earlier ones could not be stored."""
@@ -150,7 +183,12 @@ class TopicStore:
             raise self._error
         now = wall_ms()
         rows = [(key, value, NO_HEADERS, now) for key, value in records]
+        self.unconfirmed += len(rows)
         self._producer.send_rows(STATE.topic, rows, partition=STATE.partition, origin=self)
+
+    def stored(self, count: int) -> None:
+        """See Checkpoints."""
+        self.unconfirmed -= count
 
     def commit(self) -> None:
         """The transaction with what was saved is committed."""
@@ -160,6 +198,7 @@ class TopicStore:
         """It was aborted, and with it what could not be stored."""
         self._progress.rollback()
         self._error = None
+        self.unconfirmed = 0
 
     def failed(self, error: KcliError) -> None:
         """See Checkpoints."""
@@ -237,9 +276,10 @@ class FileStore:
         """See Checkpoints."""
         return self._progress.is_pending(copies)
 
-    def save(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> None:
+    def save(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> bool:
         """See Checkpoints; FileError if the file cannot be written, and the old one stays."""
         self.write(self._progress.records(copies, ended=ended))
+        return True
 
     def write(self, records: Iterable[StateRecord]) -> None:
         """Writes the file anew, with these records."""
@@ -254,6 +294,14 @@ class FileStore:
 
     def rollback(self) -> None:
         """See Checkpoints; a file has no part in a transaction."""
+
+    @property
+    def unconfirmed(self) -> int:
+        """See Checkpoints; a file is written at once."""
+        return 0
+
+    def stored(self, count: int) -> None:
+        """See Checkpoints."""
 
     def failed(self, error: KcliError) -> None:
         """See Checkpoints; what is in the file was written."""

@@ -3,9 +3,10 @@ configurations, and syncs groups.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from kcli.account.outcomes import Outcome
-from kcli.core.errors import KcliError
+from kcli.core.errors import KcliError, TimedOutError
 from kcli.core.names import group_shown
 from kcli.core.producer.producer import Producer
 from kcli.flows.mirror.deleted import Deleted
@@ -60,7 +61,8 @@ def discovery_task(
         for route in found.routes:
             own = [copy.target.partition for copy in found.copies if copy.source.topic == route.source]
             if not by_key:
-                producer.wait_for_partitions(route.target, max(own) + 1, _METADATA_PATIENCE)
+                with suppress(TimedOutError):  # they are waited for with their records
+                    producer.wait_for_partitions(route.target, max(own) + 1, _METADATA_PATIENCE)
             observer.note(f"{route.source} → {route.target}: new partitions are copied from now on")
         progress.add_topics(found.routes)
         add(found.copies)

@@ -3,6 +3,7 @@ that no record causes, after which it is aborted and written again.
 """
 
 import time
+from collections.abc import Callable
 
 from kcli.core.error_codes import (
     INVALID_TXN_STATE,
@@ -10,28 +11,37 @@ from kcli.core.error_codes import (
     TRANSACTION_ABORTABLE,
     UNKNOWN_PRODUCER_ID,
 )
-from kcli.core.errors import BrokerError, TimedOutError, TransactionUnknownError
+from kcli.core.errors import BrokerError, KcliError, TimedOutError, TransactionUnknownError
 from kcli.core.producer.producer import Producer
 from kcli.flows.stop import Stop
 
 _AGAIN_AFTER = 4.0  # seconds without a response, the first time
+_LONGEST = 32.0  # and at most
 
 
-def commit_transaction(producer: Producer, stop: Stop, *, patience: float, grace: float) -> None:
+def commit_transaction(
+    producer: Producer,
+    stop: Stop,
+    *,
+    patience: float,
+    grace: float,
+    waiting: Callable[[KcliError], bool] = lambda _error: True,
+) -> None:
     """Asks again while the outcome is unknown, for ``patience`` seconds, or ``grace`` seconds from a stop on; then raises
     the error.
 
     Without a response it asks again, later each time: for that it connects anew, which takes several round trips.
+    ``waiting`` is called before it asks again, and may end that.
     """
     deadline, seconds = time.monotonic() + patience, _AGAIN_AFTER
     while True:
         try:
             producer.commit_transaction(seconds, stop=lambda: bool(stop), grace=grace)
             return
-        except (TimedOutError, TransactionUnknownError):
-            if stop or time.monotonic() >= deadline:
+        except (TimedOutError, TransactionUnknownError) as error:
+            if stop or time.monotonic() >= deadline or not waiting(error):
                 raise
-            seconds *= 2
+            seconds = min(2 * seconds, _LONGEST)
 
 
 _OF_THE_SEQUENCE = frozenset(

@@ -97,6 +97,5 @@ def waited(tp: TopicPartition, position: int, stop: int | None, obstacle: Obstac
     return NotCompleteError(
         f"{tp} of the source is copied up to offset {position} only: an open transaction holds back {held}",
         why=f"waited for {seconds}: {obstacle.why}",
-        do=f"`kcli txn describe --topic {tp.topic} -p {tp.partition}` shows it; run the same command when it has ended, "
-        "or wait longer with --max-wait DUR",
+        do="run the same command when the transaction has ended, or wait longer with --max-wait DUR",
     )

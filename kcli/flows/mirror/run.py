@@ -442,7 +442,9 @@ class Mirror(Driver):
             if time.monotonic() >= deadline:
                 why = producer.stalled().get(STATE, f"{STATE} has not confirmed it")
                 raise TimedOutError(
-                    f"the job was not saved on {self._target.servers} in {patience:g} s", why=why
+                    f"the job was not saved on {self._target.servers} in {patience:g} s",
+                    why=why,
+                    do="check that the brokers of the target respond, or wait longer with --timeout",
                 )
         return store
 

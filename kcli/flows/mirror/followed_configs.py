@@ -18,8 +18,8 @@ _AT_ONCE = 100
 
 
 class ConfigsLook(NamedTuple):
-    """What a look found: lines about what was ``made`` on the target, what was ``left`` there, as the mode says or since a
-    new topic began with it, and errors of what was refused, or may be made later.
+    """What a look found: lines about what was ``made`` on the target, what was ``left`` there, as the mode says or since
+    a new topic began with it, and errors of what was refused, or may be made later.
     """
 
     made: list[str]

@@ -127,7 +127,7 @@ def test_a_copy_is_deleted_where_that_was_asked_for(
         mirror.stop()
         done = mirror.done()
     assert (
-        "topic other of the source was deleted, and so was its copy other of the target; `kcli undo "
+        "topic other of the source was deleted, and so was its copy other of the target; undo with: kcli undo "
         in done.err
     )
     assert "a topic that is deleted at the source is deleted on the target" in done.err

@@ -73,7 +73,7 @@ def discovery_task(
 def _deleted_text(one: Deleted) -> str:
     what = f"topic {one.source} of the source was deleted"
     if one.undo:
-        return f"{what}, and so was its copy {one.target} of the target; `kcli undo {one.undo}` creates it again, empty"
+        return f"{what}, and so was its copy {one.target} of the target; undo with: kcli undo {one.undo}"
     why = "" if one.error is None else f": {one.error}"
     return f"{what}; its copy {one.target} of the target is kept{why}"
 

@@ -17,8 +17,6 @@ def copy_or_compare(inv: Invocation, source: str, target: str, settings: MirrorS
     with Mirror(settings, here, there, shown, hooks=inv.hooks, timeout=inv.timeout) as mirror:
         if not mirror.prepare():
             return shown.end()
-        if not settings.verify_only:
-            mirror.create()
         with Stop() as stop:
             result = mirror.compare(stop) if settings.verify_only else mirror.copy(stop)
         return report(inv, result, stop)

@@ -26,7 +26,9 @@ from kcli.core.errors import (
     CorruptRecordsError,
     KcliError,
     StoppedError,
+    TimedOutError,
     TransactionAbortableError,
+    TransactionUnknownError,
 )
 from kcli.core.kernels.shapes import Row
 from kcli.core.producer.producer import Producer
@@ -51,7 +53,9 @@ _FLUSH_SLICE = 0.2
 _LEAST_UNCONFIRMED = 2_000_000  # bytes of a partition
 _PROGRESS_PATIENCE = 2.0  # seconds in which a partition with so many unconfirmed bytes must make progress
 _PROGRESS_PAUSE = 0.01
+_SAVED_BYTES = 32_000_000  # sent since a position was saved: then another one is
 _RESTART_PATIENCE = 15.0  # seconds without a confirmation, before a recreated topic is copied from its start
+_NOT_SAVED = (ClosedError, TimedOutError, TransactionAbortableError, TransactionUnknownError)
 _LOOKUP = 30.0  # seconds to find the end of a topic that was created anew
 
 
@@ -122,6 +126,7 @@ class Copy:
     """Copies partitions until all are done, or ``stop`` is requested.
 
     ``clusters``: the ids of source and target, for a header with each record's origin; None: no such header.
+    ``may_send`` raises where this process may not copy any more; called in each turn, and before records are sent.
     """
 
     def __init__(
@@ -140,6 +145,7 @@ class Copy:
         on_recreate: str = "fail",
         progress: Callable[[], None] = lambda: None,
         warn: Callable[[str], None] = lambda _text: None,
+        may_send: Callable[[], None] = lambda: None,
     ) -> None:
         self._consumer = consumer
         self._producer = producer
@@ -161,7 +167,10 @@ class Copy:
         self._on_recreate = on_recreate
         self._progress = progress
         self._warn = warn
+        self._may_send = may_send
         self._saved_at = now
+        self._sent_unsaved = 0  # bytes sent since a position was saved
+        self._has_saved = False  # a position after records of this run
         self._tasks: Sequence[Periodic] = ()
         self._failed: set[PartitionCopy] = set()  # and not paused yet
         self._unsaved = False
@@ -182,6 +191,7 @@ class Copy:
 
     def turn(self) -> None:
         """One poll and what follows from it."""
+        self._may_send()
         for fetched in self._poll():
             self._send(fetched)
             self._save_at_interval()
@@ -337,7 +347,9 @@ class Copy:
         self._limit_rate(len(offsets), size)
         if copy.error is not None or self._stop or self._obsolete:
             return
+        self._may_send()
         self._begin()
+        self._sent_unsaved += size
         sent = copy.send(offsets, fetched.then, fetched.then_epoch, size)
         try:
             if self._by_key and rows is not None:
@@ -441,11 +453,17 @@ class Copy:
         self._failed |= self._deliveries.process()
 
     def _save_is_due(self, now: float) -> bool:
-        return now - self._saved_at >= self._interval
+        return save_is_due(
+            now - self._saved_at,
+            self._interval,
+            self._sent_unsaved,
+            self._deliveries.count,
+            first=not self._has_saved,
+        )
 
     def _save_at_interval(self) -> None:
         """Called between the batches of a poll: with a limited rate or a slow target they can last for minutes."""
-        if time.monotonic() - self._saved_at >= self._interval:
+        if Copy._save_is_due(self, time.monotonic()):
             self._process_deliveries()
             self._save()
             self._progress()
@@ -464,11 +482,15 @@ class Copy:
         try:
             self._checkpoints.save(self.copies.values(), ended=ended)
             self._unsaved = False
-        except ClosedError:  # a stop while the target accepts nothing and the memory is full
+        except _NOT_SAVED:  # a stop while the target accepts nothing
             if not self._stop:
                 raise
             self._unsaved = True
-        self._saved_at = time.monotonic()
+        self._note_saved()
+
+    def _note_saved(self) -> None:
+        self._saved_at, self._sent_unsaved = time.monotonic(), 0
+        self._has_saved = self._has_saved or self._deliveries.count > 0
 
     def _complete_sent(self, *, ended: bool = False, patience: float = math.inf) -> bool:
         """Waits until what was sent is confirmed, and saves the positions; False where it was not confirmed.
@@ -509,6 +531,15 @@ class Copy:
                 return False
             self._progress()
         return True
+
+
+def save_is_due(seconds: float, interval: float, sent: int, deliveries: int, *, first: bool) -> bool:
+    """Whether positions are to be saved: at intervals, after so many bytes, and (``first``: none was saved in this run)
+    as soon as anything is confirmed. A process that is killed again and again in its first second gets on all the same.
+
+    ``seconds`` and ``sent`` (bytes) since they were saved last; ``deliveries``: how many reports of this run came.
+    """
+    return seconds >= interval or sent >= _SAVED_BYTES or (first and deliveries > 0)
 
 
 def _share_of(producer: Producer, partitions: int) -> int:

@@ -5,7 +5,6 @@ the partitions that caused the abort.
 """
 
 import math
-import time
 
 from kcli.core.errors import KcliError, TimedOutError, TransactionAbortableError, TransactionUnknownError
 from kcli.core.types import TopicPartition
@@ -57,7 +56,7 @@ class ExactlyOnceCopy(Copy):
         run would store these again. A partition that failed meanwhile has records in the transaction that no position
         covers: all is aborted, and the others are copied again without it.
         """
-        self._saved_at = time.monotonic()
+        self._note_saved()
         if not self._open:
             if not (ended or self._checkpoints.is_pending(self.copies.values())):
                 return True

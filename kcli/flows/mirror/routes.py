@@ -127,7 +127,7 @@ def plan_routes(topics: Iterable[str], renames: Sequence[Rename], *, same_cluste
     ConfigError where a target is not a legal name, is the topic itself, or is the target of two topics; or where a
     target is also a source in the same cluster.
     """
-    routes = [Route(name, _renamed(name, renames)) for name in topics]
+    routes = [Route(name, renamed(name, renames)) for name in topics]
     sources: dict[str, str] = {}
     for source, target in routes:
         if not is_topic_name(target):
@@ -164,7 +164,20 @@ def _is_internal(name: str) -> bool:
     return name in _OF_BROKERS or is_own_topic(name)
 
 
-def _renamed(name: str, renames: Sequence[Rename]) -> str:
+def selects(selectors: Iterable[str], name: str) -> bool:
+    """Whether one of the selectors means the topic, whatever other topics there are; patterns are valid."""
+    return any(
+        re.fullmatch(one, name) is not None
+        if one.startswith("^")
+        else fnmatchcase(name, one)
+        if _GLOB.intersection(one)
+        else name == one
+        for one in selectors
+    )
+
+
+def renamed(name: str, renames: Sequence[Rename]) -> str:
+    """The name of its copy: by the first rule that matches, else its own."""
     for rule in renames:
         found = rule.apply(name)
         if found is not None:

@@ -37,7 +37,7 @@ class MirrorSettings:
 
     ``topics`` are selectors, ``renames`` rules of ``--map-topic``, ``groups`` those whose offsets are translated.
     ``span``: where a new job begins, and may end. ``job``: its name, None for the default one. ``checkpoint``: a file
-    that keeps the position, None for the topic of the target.
+    that keeps the position, None for the topic of the target. ``stand_by``: wait while another instance runs the job.
     """
 
     topics: tuple[str, ...]
@@ -55,6 +55,7 @@ class MirrorSettings:
     checkpoint: str | None = None
     on_gap: str = "fail"
     on_recreate: str = "fail"
+    stand_by: bool = True
 
     @property
     def bounded(self) -> bool:

@@ -9,6 +9,7 @@ from kcli.core.errors import CorruptRecordsError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.offset_map import RUNS_PER_SEGMENT, OffsetMap
 from kcli.flows.mirror.state import (
+    JobId,
     JobState,
     PartitionProgress,
     StateRecord,
@@ -18,6 +19,7 @@ from kcli.flows.mirror.state import (
 )
 
 TP = TopicPartition("orders", 3)
+J = JobId("from", "j")
 
 
 def state(job: str = "j") -> JobState:
@@ -73,7 +75,7 @@ def test_a_map_that_grows_over_many_checkpoints_is_loaded_whole(seed: int) -> No
                 rng.randrange(1, 5),
             )
         offsets.advance(offsets.position + rng.randrange(2))
-        records = partition_records("j", TP, progress(offsets, stored), offsets)
+        records = partition_records(J, TP, progress(offsets, stored), offsets)
         written += records
         stored = msgspec.json.decode(records[-1].value or b"", type=PartitionProgress).segments
         (job,) = load_jobs(compacted(written, rng)).values()
@@ -89,7 +91,7 @@ def test_a_checkpoint_writes_one_small_record_however_long_the_map_is() -> None:
     offsets = OffsetMap(0, 0)
     for _ in range(20 * RUNS_PER_SEGMENT + 3):
         offsets.append(offsets.position + 1, offsets.target_end, 1)
-    records = partition_records("j", TP, progress(offsets, offsets.last_segment), offsets)
+    records = partition_records(J, TP, progress(offsets, offsets.last_segment), offsets)
     assert len(records) == 1
     assert len(records[0].value or b"") < 1000
 
@@ -108,7 +110,7 @@ def test_a_missing_segment_is_reported() -> None:
     offsets = OffsetMap(0, 0)
     for _ in range(RUNS_PER_SEGMENT + 3):
         offsets.append(offsets.position + 1, offsets.target_end, 1)
-    written = [job_record(state()), *partition_records("j", TP, progress(offsets), offsets)]
+    written = [job_record(state()), *partition_records(J, TP, progress(offsets), offsets)]
     with pytest.raises(CorruptRecordsError, match="state of job j for orders-3 is incomplete"):
         load_jobs([written[0], written[-1]])
 

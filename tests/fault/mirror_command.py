@@ -79,7 +79,7 @@ def running(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Iterator[Runnin
         made.stops.append(Stop())
         return made.stops[-1]
 
-    monkeypatch.setattr("kcli.commands.mirror.run.Stop", stop)
+    monkeypatch.setattr("kcli.commands.mirror.copying.Stop", stop)
     made.start()
     try:
         yield made

@@ -101,9 +101,10 @@ def test_jobs_do_not_mix() -> None:
     one.append(0, 0, 5)
     two.append(0, 0, 7)
     written = [job_record(state("a")), job_record(state("b"))]
-    written += partition_records("a", TP, progress(one), one) + partition_records("b", TP, progress(two), two)
+    written += partition_records(JobId("from", "a"), TP, progress(one), one)
+    written += partition_records(JobId("from", "b"), TP, progress(two), two)
     jobs = load_jobs(written)
-    assert {name: job.partitions[TP].offsets.target_end for name, job in jobs.items()} == {"a": 5, "b": 7}
+    assert {id.job: job.partitions[TP].offsets.target_end for id, job in jobs.items()} == {"a": 5, "b": 7}
 
 
 def test_a_missing_segment_is_reported() -> None:
@@ -118,12 +119,12 @@ def test_a_missing_segment_is_reported() -> None:
 def test_what_kcli_did_not_write_is_ignored() -> None:
     others = [(None, b"x"), (b"key", b"x"), (b"\xff", b"x"), (b'{"topic":"t"}', b"x"), (b"k", None)]
     assert load_jobs(others) == {}
-    assert set(load_jobs([*others, job_record(state())])) == {"j"}
+    assert set(load_jobs([*others, job_record(state())])) == {J}
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(b'{"version":2}', "has version 2"), (b"{", "cannot be read"), (b'{"version":1}', "cannot")],
+    [(b'{"version":3}', "has version 3"), (b"{", "cannot be read"), (b'{"version":2}', "cannot")],
 )
 def test_a_state_of_a_later_version_or_a_damaged_one_is_refused(value: bytes, message: str) -> None:
     with pytest.raises(CorruptRecordsError, match=message):

@@ -162,7 +162,7 @@ class JobLease:
         self._term: int | None = None
         self._started = False
         self.has_waited = False
-        """Whether another instance may have run the job since ``take`` was called first."""
+        """Whether another instance may have run the job while ``take`` waited."""
 
     def __enter__(self) -> "JobLease":
         return self
@@ -179,6 +179,7 @@ class JobLease:
         without ``stand_by``, ConflictError names it.
         """
         lease = self._lease
+        self.has_waited = False
         if not self._started:
             self._remove_dead()
             lease.start()

@@ -298,7 +298,8 @@ class Mirror(Driver):
             copy = self._copy_of(producer, deliveries, store, stop, progress)
             copy.run(self._tasks(producer, saving, copy))
             if stop:
-                producer.close(0.0)  # what is not confirmed by now is not waited for
+                for one in (producer, writer):
+                    one.close(0.0)  # what is not confirmed by now is not waited for
 
     def _state(self) -> JobState:
         settings, saved = self._settings, self._plan.saved
@@ -449,12 +450,15 @@ class Mirror(Driver):
             if isinstance(error, LeaseLostError):
                 return False
             raise error
-        if isinstance(error, LeaseLostError):
+        lost = isinstance(error, LeaseLostError)
+        if lost:
             self._observer.note(f"{error}: another instance may have taken over")
-        else:
-            self._observer.note(f"{error}; continuing from the last position that was saved")
         if not self._take(stop):
             return False
+        if not lost and self._lease is not None and not self._lease.has_waited:
+            self._observer.note(
+                f"{error}; the transaction timed out, continuing from the last one that was committed"
+            )
         begun = self._plan.copies
         self._plan = self._planner.plan_again(self._saved(), begun)
         new = {copy.source: copy for copy in self._plan.copies}

@@ -123,6 +123,7 @@ class Progress:
     def _partition(self, copy: PartitionCopy, now: int) -> list[StateRecord]:
         offsets = OffsetMap(copy.started_at, 0) if copy.offsets is None else copy.offsets
         before = self._before.get(copy.source)
+        end = self._source_end(copy.source)
         progress = PartitionProgress(
             target=copy.target.topic,
             target_partition=copy.target.partition,
@@ -132,7 +133,7 @@ class Progress:
             target_start=offsets.target_start,
             position=copy.position,
             leader_epoch=copy.leader_epoch,
-            source_end=self._source_end(copy.source),
+            source_end=copy.stop if end < 0 and copy.stop is not None else end,
             records=copy.records + (before.records if before else 0),
             bytes=copy.bytes + (before.bytes if before else 0),
             segments=min(self._segments.get(copy.source, 0), offsets.last_segment),

@@ -25,6 +25,7 @@ from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import Gap, PartitionCopy, TopicIds
 from kcli.flows.mirror.preflight import ConflictError, TopicFacts
 from kcli.flows.mirror.routes import Route, renamed, selects
+from kcli.flows.mirror.settings import DEFAULT_JOB
 from kcli.flows.mirror.state import (
     JobId,
     JobState,
@@ -37,9 +38,6 @@ from kcli.flows.mirror.state import (
     partition_records,
 )
 from kcli.flows.mirror.survey import Selection, Survey
-
-DEFAULT = "default"
-"""The name of a job without ``--job``."""
 
 AT_LEAST_ONCE, EXACTLY_ONCE = "at-least-once", "exactly-once"
 
@@ -124,7 +122,7 @@ def taken_over(
     old.sort(key=lambda one: (one.state.job in names, one.state.updated_ms), reverse=True)
     for one in old:
         whole = one.state.job in names
-        if not whole and not (job.job == DEFAULT and _UNNAMED.fullmatch(one.state.job)):
+        if not whole and not (job.job == DEFAULT_JOB and _UNNAMED.fullmatch(one.state.job)):
             continue
         topics = {
             source: target
@@ -312,6 +310,8 @@ def _lost_target(
     partitions are chosen by key.
     """
     topic_id, reached = old.progress.target_topic_id, old.offsets.target_end
+    if facts is None and not topic_id and not reached and old.progress.position == old.progress.start:
+        return None  # nothing was copied to it: a position that was moved before the topic exists
     if facts is None or (topic_id and facts.topic_id != topic_id):
         up_to = f"offset {old.progress.position} of the source" if by_key else f"offset {reached} of {copy}"
         return DataLossError(

@@ -38,7 +38,6 @@ from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.driver import Driver
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.job import (
-    DEFAULT,
     EXACTLY_ONCE,
     NOTHING_TAKEN,
     Attempt,
@@ -56,7 +55,7 @@ from kcli.flows.mirror.progress import MirrorProgress
 from kcli.flows.mirror.proof import compare_copies
 from kcli.flows.mirror.result import Result
 from kcli.flows.mirror.routes import STATE_TOPIC
-from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
+from kcli.flows.mirror.settings import DEFAULT_JOB, Cluster, MirrorSettings, Observer
 from kcli.flows.mirror.state import JobId, JobState, SavedJob, StateRecord, job_record, load_jobs
 from kcli.flows.mirror.store import (
     FencedStore,
@@ -109,7 +108,7 @@ class Mirror(Driver):
     # --- 1: before anything is created ---------------------------------------------------------------
 
     def _default_name(self, source_id: str) -> str:  # noqa: ARG002 - the identity has the source beside the name
-        return DEFAULT
+        return DEFAULT_JOB
 
     def _planned(self, source_id: str) -> CopyPlan:
         settings, observer = self._settings, self._observer

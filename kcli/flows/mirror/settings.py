@@ -30,6 +30,9 @@ class Pace(NamedTuple):
 
 STEADY = Pace()
 
+DEFAULT_JOB = "default"
+"""The name of a job without ``--job``."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorSettings:

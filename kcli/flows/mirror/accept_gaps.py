@@ -168,6 +168,6 @@ def _without_gap(tp: TopicPartition, job: str) -> GapItem:
     error = NotFoundError(
         f"{tp} has no gap",
         why=f"mirror job {job} has copied all of it up to its position, or its gaps are acknowledged",
-        do="`kcli mirror status --to HOST:PORT` shows the gaps",
+        do="`kcli mirror status --to HOST:PORT` lists the jobs",
     )
     return Item(GapKey(JobId("", job), tp, -1), None, Outcome.REFUSED, error)

@@ -20,7 +20,7 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.errors import DataLossError, KcliError
 from kcli.core.positions import RangeSpec
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.errors import COPY_AGAIN, recreated_source, truncated_source
+from kcli.flows.mirror.errors import begin_anew, copy_again, moved_by, recreated_source, truncated_source
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import Gap, PartitionCopy, TopicIds
 from kcli.flows.mirror.preflight import ConflictError, TopicFacts
@@ -318,13 +318,13 @@ def _lost_target(
             f"topic {route.target} of the target was deleted"
             + ("" if facts is None else " and created again"),
             why=f"an earlier run copied {route.source} to it up to {up_to}",
-            do="a new --job NAME begins a new copy" if facts is None or by_key else COPY_AGAIN,
+            do=begin_anew(route.source),
         )
     if end < reached and not by_key:
         return DataLossError(
             f"{copy} of the target ends at offset {end}",
             why=f"an earlier run copied up to offset {reached}: the target lost records",
-            do=COPY_AGAIN,
+            do=copy_again(route.source),
         )
     return None
 
@@ -371,7 +371,7 @@ def check_begins(saved: SavedJob | None, routes: Iterable[Route], begin: str) ->
                 f"--offset does not apply to topic {source}",
                 why=f"mirror job {saved.state.job} has copied it up to offset {positions[source]} "
                 f"({TopicPartition(source, 0)}) and continues there",
-                do=f"leave --offset out; `kcli mirror reset {source} --offset SPEC` moves the position",
+                do=moved_by(source),
             )
 
 

@@ -10,8 +10,8 @@ import msgspec
 from kcli.account.change import Change, Found, Item, Question, planned
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
-from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.clock import wall_ms
+from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import DataLossError, KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.positions import OffsetSpec
@@ -36,7 +36,9 @@ from kcli.output.tables import Column, indented_table
 
 COLUMNS = (
     Column("topic"),
-    Column("partition", "id"),
+    Column(
+        "partition", "number", meaning="Number of the partition; null where the job has none of the topic."
+    ),
     Column("target", spare=1, values="string?", meaning="Name of the topic on the target."),
     Column("position", "number", meaning="The next offset to be copied; null where there is none."),
     Column("new_position", "number", meaning="What it becomes; null where it is not known."),
@@ -58,8 +60,8 @@ class NotMovedError(KcliError):
 
 class Move(NamedTuple):
     """``topic_id`` and ``target_id``: of both topics now; empty where brokers have none, or there is no such topic.
-    ``target_end``: of the target's partition now, ``start``: of the log of the source. ``fits``: the job's copy belongs to
-    these topics.
+    ``target_end``: of the target's partition now, ``start``: of the log of the source. ``fits``: the job's copy belongs
+    to these topics.
     """
 
     target: str | None = None
@@ -320,7 +322,7 @@ def _missing(tp: TopicPartition, job: str) -> MoveItem:
     error = NotFoundError(
         f"mirror job {job} has no position of {what}",
         why="it has not copied any of it",
-        do="`kcli mirror status --to HOST:PORT` lists the positions",
+        do="`kcli mirror status --to HOST:PORT` lists the jobs",
     )
     return Item(tp, Move(), Outcome.REFUSED, error)
 
@@ -386,6 +388,6 @@ def _found(item: MoveItem, saved: SavedPartition | None) -> Found[Move] | KcliEr
         NotMovedError(
             f"the position of {item.key} is {position}, not {item.facts.new}",
             why="an instance of the job has begun since, or the target lost what was written",
-            do="`kcli mirror status --to HOST:PORT` shows it",
+            do="`kcli mirror status --to HOST:PORT` lists the jobs",
         ),
     )

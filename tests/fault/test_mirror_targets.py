@@ -114,7 +114,7 @@ def shrink(_source: FakeCluster, target: FakeCluster) -> None:
     [
         (limit, 6, (T0,), ("follows offset 8 of t-0", "max.message.bytes=100"), "raise max.message.bytes of topic t"),
         (stamp, 7, (T0, T1), ("topic t of the target replaces timestamps", "offset 8 on"), "CreateTime on topic t"),
-        (shrink, 5, (T0, T1), ("t-", "offset 8"), "copy"),
+        (shrink, 5, (T0, T1), ("t-", "offset 8"), "copies"),
     ],
     ids=["smaller batches", "its own timestamps", "fewer partitions"],
 )  # fmt: skip

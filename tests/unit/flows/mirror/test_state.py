@@ -104,7 +104,7 @@ def test_jobs_do_not_mix() -> None:
     written += partition_records(JobId("from", "a"), TP, progress(one), one)
     written += partition_records(JobId("from", "b"), TP, progress(two), two)
     jobs = load_jobs(written)
-    assert {id.job: job.partitions[TP].offsets.target_end for id, job in jobs.items()} == {"a": 5, "b": 7}
+    assert {key.job: job.partitions[TP].offsets.target_end for key, job in jobs.items()} == {"a": 5, "b": 7}
 
 
 def test_a_missing_segment_is_reported() -> None:

@@ -67,6 +67,8 @@ IMPORTS, MIRRORS, REPLAYS = "__kcli.import.", "__kcli.mirror.", "__kcli.replay."
 LEASES = "__kcli.lease."
 STATE_TOPIC = "__kcli_mirror"
 """Holds the state of all jobs of ``kcli mirror`` that write to a cluster."""
+DEFAULT_JOB = "default"
+"""The name of a job of ``kcli mirror`` without ``--job``."""
 
 _GROUPS: Mapping[str, str] = {
     CHECKPOINTS: "stores the progress of produce --checkpoint for transactional id {}",

@@ -9,9 +9,9 @@ from kcli.commands.shared.params import TOPIC_PARTITIONS, TopicPartitions
 from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import job_option, to_option
 from kcli.commands.shared.usage import usage
+from kcli.core.names import DEFAULT_JOB
 from kcli.core.options import ClientOptions
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.settings import DEFAULT_JOB
 
 
 @command(
@@ -22,7 +22,7 @@ from kcli.flows.mirror.settings import DEFAULT_JOB
         ("kcli mirror accept-gap --all --to b:9092 --job nightly --dry-run", "all gaps of a job"),
     ),
 )
-@click.argument("partitions", type=TOPIC_PARTITIONS, nargs=-1, metavar="TOPIC:P…")
+@click.argument("partitions", type=TOPIC_PARTITIONS, nargs=-1, metavar="TOPIC:LIST…")
 @options(
     "Gaps",
     to_option("written", required=True),

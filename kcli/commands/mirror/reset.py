@@ -12,8 +12,8 @@ from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import from_option, job_option, to_option
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
+from kcli.core.names import DEFAULT_JOB
 from kcli.core.options import ClientOptions
-from kcli.flows.mirror.settings import DEFAULT_JOB
 
 _EXAMPLES = "--offset 1200, --offset earliest, --offset latest (skips what is not copied), --offset @-1h, --offset -1000"
 
@@ -32,7 +32,7 @@ _EXAMPLES = "--offset 1200, --offset earliest, --offset latest (skips what is no
         ),
     ),
 )
-@click.argument("topics", type=TOPIC_PARTITIONS, nargs=-1, required=True, metavar="TOPIC[:P]…")
+@click.argument("topics", type=TOPIC_PARTITIONS, nargs=-1, required=True, metavar="TOPIC[:LIST]…")
 @options(
     "Positions",
     from_option("copied", required=True),

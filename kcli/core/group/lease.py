@@ -21,9 +21,9 @@ other means (a transactional id). The thread of the lease has its own loop and c
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
+from kcli.core.clock import since_boot
 from kcli.core.cluster.brokers import GROUP
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import Backoff, classify_error
@@ -68,7 +68,6 @@ _GRACE = 5.0  # seconds that a JoinGroup may take beyond that
 _LONGEST_SESSION = 300.0  # seconds
 _SLICE = 0.25  # seconds between two looks at whether it is to be closed, while a JoinGroup is held by the coordinator
 _FAREWELL = 2.0  # seconds to leave the group
-_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class GroupLease:
@@ -113,7 +112,7 @@ class GroupLease:
     @property
     def is_held(self) -> bool:
         """Whether nobody else can lead at this moment."""
-        return self._leads and time.clock_gettime(_CLOCK) < self._safe_until
+        return self._leads and since_boot() < self._safe_until
 
     @property
     def holder(self) -> str | None:
@@ -156,7 +155,7 @@ class GroupLease:
 
     def _join(self) -> None:
         """One attempt to be a member of the present generation."""
-        began = time.clock_gettime(_CLOCK)
+        began = since_boot()
         subscription = encode_subscription(Subscription((self._partition.topic,)), _VERSION)
         join = JoinGroupRequest(
             group_id=self.group_id,
@@ -201,7 +200,7 @@ class GroupLease:
 
     def _beat(self, generation: int) -> None:
         """A heartbeat, and the time until the next one."""
-        began = time.clock_gettime(_CLOCK)
+        began = since_boot()
         beat = HeartbeatRequest(group_id=self.group_id, generation_id=generation, member_id=self._member_id)
         if self._ask(beat, self._session) is None:
             return

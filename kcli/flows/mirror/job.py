@@ -18,6 +18,7 @@ import msgspec
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import DataLossError, KcliError
+from kcli.core.names import DEFAULT_JOB
 from kcli.core.positions import RangeSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.errors import begin_anew, copy_again, moved_by, recreated_source, truncated_source
@@ -25,7 +26,6 @@ from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import Gap, PartitionCopy, TopicIds
 from kcli.flows.mirror.preflight import ConflictError, TopicFacts
 from kcli.flows.mirror.routes import Route, renamed, selects
-from kcli.flows.mirror.settings import DEFAULT_JOB
 from kcli.flows.mirror.state import (
     JobId,
     JobState,

@@ -30,6 +30,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError, ProducerFencedError, TransactionUnknownError, UnsupportedError
 from kcli.core.hooks import Hooks
+from kcli.core.names import DEFAULT_JOB
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
@@ -55,7 +56,7 @@ from kcli.flows.mirror.progress import MirrorProgress
 from kcli.flows.mirror.proof import compare_copies
 from kcli.flows.mirror.result import Result
 from kcli.flows.mirror.routes import STATE_TOPIC
-from kcli.flows.mirror.settings import DEFAULT_JOB, Cluster, MirrorSettings, Observer
+from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
 from kcli.flows.mirror.state import JobId, JobState, SavedJob, StateRecord, job_record, load_jobs
 from kcli.flows.mirror.store import (
     FencedStore,

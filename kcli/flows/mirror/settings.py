@@ -30,9 +30,6 @@ class Pace(NamedTuple):
 
 STEADY = Pace()
 
-DEFAULT_JOB = "default"
-"""The name of a job without ``--job``."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorSettings:

@@ -40,6 +40,8 @@ LINES = {
     "groups rewind": "{group} --to earliest --dry-run",
     "help": "exit-codes",
     "man": "groups rewind",
+    "mirror accept-gap": "--all --to {broker} --dry-run",
+    "mirror reset": "{topic} --from {broker} --to {broker} --offset earliest --dry-run",
     "mirror run": "--from {broker} --to {broker} -t {topic} --map-topic {topic}=copy --dry-run",
     "mirror status": "--to {broker}",
     "mirror verify": "--from {broker} --to {broker} -t {topic} --map-topic {topic}={other}",

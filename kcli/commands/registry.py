@@ -106,6 +106,8 @@ ROWS: dict[str, Row] = {
     "mirror": ("mirror:mirror", NOUN, "copy topics to another cluster, and prove that they are equal"),
     "mirror run": ("mirror.run:run", BY_FLAGS, "copy topics, and follow them"),
     "mirror status": ("mirror.status:status", READS, "list the jobs that write to a cluster, and how far they are"),
+    "mirror reset": ("mirror.reset:reset", CHANGES, "move positions of a job: copy records again, or skip them"),
+    "mirror accept-gap": ("mirror.accept_gap:accept_gap", CHANGES, "acknowledge gaps, so that status shows them no more"),
     "mirror verify": ("mirror.verify:verify", READS, "compare what a job has copied with its source"),
     "perf": ("perf:perf", NOUN, "measure rate and latency of a cluster"),
     "perf produce": ("perf.produce:produce", CHANGES, "send records, and measure rate and latency"),

@@ -9,6 +9,14 @@ monotonic = time.monotonic
 """Seconds on a clock that is not affected by changes of the system's time."""
 
 
+_SINCE_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def since_boot() -> float:
+    """Seconds on a clock like ``monotonic`` that goes on while the machine is suspended, where the system has one."""
+    return time.clock_gettime(_SINCE_BOOT)
+
+
 wall = time.time
 """Seconds since the epoch: when a token expires."""
 

@@ -64,12 +64,16 @@ def unwritable(tp: TopicPartition, offset: OffsetAndMetadata) -> ConfigError | N
 
 CHECKPOINTS = "kcli-produce."
 IMPORTS, MIRRORS, REPLAYS = "__kcli.import.", "__kcli.mirror.", "__kcli.replay."
+LEASES = "__kcli.lease."
 STATE_TOPIC = "__kcli_mirror"
 """Holds the state of all jobs of ``kcli mirror`` that write to a cluster."""
+DEFAULT_JOB = "default"
+"""The name of a job of ``kcli mirror`` without ``--job``."""
 
 _GROUPS: Mapping[str, str] = {
     CHECKPOINTS: "stores the progress of produce --checkpoint for transactional id {}",
     IMPORTS: "stores the positions of pipeline import, job {}",
+    LEASES: "its members are the instances of mirror job {}",
     MIRRORS: "stores the positions of pipeline mirror, job {}",
     REPLAYS: "stores the positions of pipeline replay, job {}",
     "__kcli.": "stores the positions of a job of kcli, {}",

@@ -12,6 +12,8 @@ CHANGES = {
     "GroupDelete": "kcli.flows.groups.delete:GroupDeletion",
     "LeaderElection": "kcli.flows.leader_elections:LeaderElection",
     "MemberRemove": "kcli.flows.groups.remove_members:MemberRemoval",
+    "MirrorGapAcceptance": "kcli.flows.mirror.accept_gaps:GapAcceptance",
+    "MirrorReset": "kcli.flows.mirror.reset:PositionReset",
     "OffsetDelete": "kcli.flows.groups.delete_offsets:OffsetDeletion",
     "OffsetImport": "kcli.flows.transfer.change:OffsetImport",
     "OffsetRestore": "kcli.flows.groups.restore:OffsetRestore",

@@ -28,6 +28,8 @@ from tests.run import Done
 
 BETWEEN = "--from {broker} --to {broker} -t t --map-topic t=copy"
 OWN_LINES = LINES | {
+    "mirror accept-gap": "mirror accept-gap --all --to {broker}",
+    "mirror reset": "mirror reset t --from {broker} --to {broker} --offset earliest",
     "mirror run": f"mirror run {BETWEEN} --sync-groups g --exactly-once --until-caught-up",
     "mirror status": "mirror status --to {broker}",
     "mirror verify": "mirror verify --from {broker} --to {broker} -t t --map-topic t=other",
@@ -60,7 +62,11 @@ OTHERWISE = (
     "users set new --password-file {dir}/password --mechanism scram-sha-256 --allow-plaintext-secrets",
 )
 """Further lines of commands that send different requests with other options."""
-OTHER_CODES = {OWN_LINES["pipeline verify"]: 8}  # they differ
+OTHER_CODES = {
+    OWN_LINES["pipeline verify"]: 8,  # they differ
+    OWN_LINES["mirror accept-gap"]: 1,  # there is no job: tests/fault/test_mirror_jobs.py
+    OWN_LINES["mirror reset"]: 1,
+}
 ONLY_READ = {
     "exporter": "reads until it is stopped",
     "pipeline query": "starts Spark: tests/pipeline/test_query_command.py",

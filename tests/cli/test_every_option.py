@@ -201,7 +201,7 @@ def one_reading(app: TopApp) -> None:
 
 
 def test_every_command_is_in_a_table() -> None:
-    of_two_clusters = {"mirror run", "mirror status", "mirror verify"}  # tests/cli/test_mirror.py
+    of_two_clusters = {path for path in PATHS if path.startswith("mirror ")}  # tests/cli/test_mirror.py
     jobs = {path for path in PATHS if path.startswith("pipeline ")}  # tests/pipeline
     without_end = {"exporter"}  # tests/fault/test_exporter.py
     tests = {" ".join(line.split()[:2]) for line in PERF}

@@ -30,6 +30,8 @@ WITHOUT_A_QUESTION = {
     "topics create": "it only adds a topic",
     "perf produce": "it only adds records",
     "perf e2e": "it only adds records",
+    "mirror accept-gap": "it needs a job: tests/fault/test_mirror_jobs.py",
+    "mirror reset": "it needs a job: tests/fault/test_mirror_jobs.py",
     "mirror run": "it asks where the target has records: tests/cli/test_mirror_runs.py",
     "pipeline import": "it asks where the target has records: tests/pipeline/test_import.py",
     "pipeline mirror": "it asks where the target has records: tests/pipeline/test_mirror.py",

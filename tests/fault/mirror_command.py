@@ -12,6 +12,12 @@ from typing import Any
 
 import pytest
 
+from kcli.core.group.lease import GroupLease
+from kcli.core.hooks import NO_HOOKS
+from kcli.core.options import ConsumerOptions
+from kcli.flows.mirror.lease import Instance, lease_group, this_instance
+from kcli.flows.mirror.state import JobId
+from kcli.flows.mirror.store import STATE
 from kcli.flows.stop import Stop
 from tests.fake.cluster import FakeCluster
 from tests.fault.producing import PATIENCE
@@ -86,6 +92,25 @@ def running(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Iterator[Runnin
     finally:
         made.stop()
         made.join(PATIENCE)
+
+
+@contextmanager
+def instance_of(cluster: FakeCluster, job: JobId) -> Iterator[Instance]:
+    """An instance that has the lease of the job on the cluster, and does nothing with it."""
+    me = this_instance()._replace(pid=1)
+    options = ConsumerOptions(
+        bootstrap_servers=cluster.bootstrap,
+        client_id=me.client_id,
+        session_timeout_ms=9_000,
+        heartbeat_interval_ms=200,
+    )
+    lease = GroupLease(options, lease_group(job), STATE, NO_HOOKS)
+    lease.start()
+    try:
+        until(lambda: lease.term)
+        yield me
+    finally:
+        lease.close()
 
 
 def until(condition: Callable[[], Any]) -> None:

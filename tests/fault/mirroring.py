@@ -12,8 +12,8 @@ from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.routes import STATE_TOPIC
 from kcli.flows.mirror.settings import Pace
-from kcli.flows.mirror.state import JobState, SavedJob, load_jobs
-from kcli.flows.mirror.store import Progress, TopicStore
+from kcli.flows.mirror.state import JobId, JobState, SavedJob, load_jobs
+from kcli.flows.mirror.store import FencedStore, Progress, TopicStore
 from kcli.flows.stop import Stop
 from tests.fake.cluster import FakeCluster
 from tests.fault.fetching import quick_reader
@@ -32,7 +32,7 @@ def saved_job(target: FakeCluster) -> SavedJob | None:
         reader.assign({tp: Span(0, log.end_offset)})
         if not log.end_offset:
             return None
-        return load_jobs((record.key, record.value) for record in reader).get(JOB)
+        return load_jobs((record.key, record.value) for record in reader).get(JobId("a", JOB))
 
 
 class Job:
@@ -63,12 +63,12 @@ class Job:
             )
         )
         deliveries = Deliveries(transactional=exactly_once)
-        wishes = {"transactional_id": f"kcli-mirror-{JOB}"} if exactly_once else {}
+        wishes = {"transactional_id": f"kcli-mirror-{JOB}"}
         self.producer: Producer = self._stack.enter_context(
-            quick(target, on_delivery=deliveries, **{**wishes, **producer})
+            quick(target, on_delivery=deliveries, **{**(wishes if exactly_once else {}), **producer})
         )
-        if exactly_once:
-            self.producer.init_transactions(20)
+        writer = self.producer if exactly_once else self._stack.enter_context(quick(target, **wishes))
+        writer.init_transactions(20)
         saved = saved_job(target)
         copies = []
         for number in range(partitions):
@@ -90,12 +90,13 @@ class Job:
         )  # fmt: skip
         progress = Progress(state, saved)
         kind = ExactlyOnceCopy if exactly_once else Copy
+        store = TopicStore(writer, progress) if exactly_once else FencedStore(writer, progress, self.stop)
         self.copy = kind(
             self.consumer,
             self.producer,
             deliveries,
             copies,
-            TopicStore(self.producer, progress),
+            store,
             stop=self.stop,
             pace=Pace(interval),
             **(how or {}),

@@ -10,7 +10,8 @@ from kcli.core import Admin, Producer
 from kcli.core.errors import BrokerError
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.types import TopicPartition, TopicSpec
-from kcli.flows.mirror.state import load_jobs
+from kcli.flows.mirror.lease import transactional_id
+from kcli.flows.mirror.state import JobId, load_jobs
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
@@ -271,7 +272,7 @@ def test_after_a_fence_the_same_partitions_continue_and_the_report_has_all_of_th
         source.append("new-own", 0, batch(b"other", timestamp=1_000))
         source.append("new", 0, batch(b"n", timestamp=1_000))
         until(lambda: partitions(target, "new") and values(target, "new") == [b"n"])
-        with Producer(bootstrap_servers=target.bootstrap, transactional_id="kcli-mirror-j") as other:
+        with Producer(bootstrap_servers=target.bootstrap, transactional_id=OWN) as other:
             other.init_transactions(PATIENCE)
         source.append("t", 0, batch(b"4", timestamp=1_000))
         until(lambda: values(target, "t") == [b"3", b"4"])
@@ -301,7 +302,7 @@ def test_after_a_fence_a_topic_that_the_source_no_longer_has_ends_alone(
     with running(monkeypatch, *arguments(source, target, *SOON, *words)) as mirror:
         until(lambda: partitions(target, "t") and values(target, "t") == [b"1", b"2"])
         until(lambda: partitions(target, "other") and values(target, "other") == [b"o"])
-        with Producer(bootstrap_servers=target.bootstrap, transactional_id="kcli-mirror-j") as other:
+        with Producer(bootstrap_servers=target.bootstrap, transactional_id=OWN) as other:
             other.init_transactions(PATIENCE)
         source.delete_topic("other")
         source.append("t", 0, batch(b"3", timestamp=1_000))
@@ -315,10 +316,14 @@ def test_after_a_fence_a_topic_that_the_source_no_longer_has_ends_alone(
     assert rows["other-0"]["error"].startswith("other-0 of the source was deleted: ")
 
 
+JOB = JobId("fake-kafka-cluster-id0", "j")
+OWN = transactional_id(JOB)
+
+
 def topics_of_job(target: FakeCluster) -> dict[str, str]:
     """What the state says that the job copies."""
     records = target.log("__kcli_mirror").records(committed=True)
-    return load_jobs((record.key, record.value) for record in records)["j"].state.topics
+    return load_jobs((record.key, record.value) for record in records)[JOB].state.topics
 
 
 def test_a_run_with_an_end_copies_no_topic_that_appears_later(
@@ -332,11 +337,11 @@ def test_a_run_with_an_end_copies_no_topic_that_appears_later(
 def test_the_job_says_whether_it_runs(source: FakeCluster, target: FakeCluster, follow: Follow) -> None:
     with follow() as mirror:
 
-        def states() -> set[str]:
+        def states() -> set[tuple[object, ...]]:
             done = command("mirror", "status", "--to", target.bootstrap, "-o", "json")
-            return {row["state"] for row in json.loads(done.out)["items"]}
+            return {(row["state"], row["running"], row["why"]) for row in json.loads(done.out)["items"]}
 
-        until(lambda: states() == {"running"})
+        until(lambda: states() == {("caught_up", True, None)})
         mirror.stop()
         mirror.done()
-        assert states() == {"ended"}
+        assert states() == {("ended", False, "its last run has ended")}

@@ -87,7 +87,6 @@ def driver(source: FakeCluster, target: FakeCluster, settings: MirrorSettings, s
 def copied(source: FakeCluster, target: FakeCluster, settings: MirrorSettings = ONCE) -> Result:
     with driver(source, target, settings, Service()) as mirror:
         assert mirror.prepare()
-        mirror.create()
         with Stop() as stop:
             return mirror.copy(stop)
 
@@ -148,7 +147,6 @@ def test_a_stop_before_the_first_record_leaves_a_job_that_the_next_run_continues
 ) -> None:
     with driver(source, target, ONCE, Service()) as mirror:
         mirror.prepare()
-        mirror.create()
         with Stop() as stop:
             stop.request()
             result = mirror.copy(stop)

@@ -16,12 +16,15 @@ from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import ProducerRecord
+from kcli.flows.mirror.lease import transactional_id
 from kcli.flows.mirror.routes import STATE_TOPIC
+from kcli.flows.mirror.state import JobId
 from tests.fake.cluster import FakeCluster
 from tests.fault.producing import quick
 from tests.run import kcli_process, start
 
 PARTITIONS = 2
+OWN = transactional_id(JobId("fake-kafka-cluster-id0", "j"))
 
 
 class Step(NamedTuple):
@@ -169,52 +172,6 @@ def test_a_mirror_that_is_killed_before_its_job_is_stored_continues_without_a_qu
         assert stored(target) == stored(source)
 
 
-@pytest.mark.case("M3", "X27", "S4-28")
-def test_a_second_mirror_of_the_job_takes_over_and_the_first_ends_with_7(
-    source: FakeCluster, target: FakeCluster
-) -> None:
-    hold = target.hold(ProduceRequest, after=3, when=concerns(target, "t"))
-    first = start(*mirror(source, target, "--rate", "40"))
-    try:
-        hold.wait(timeout=30)
-        done = kcli_process(*mirror(source, target))
-        assert done.returncode == 0, done.stderr.decode()
-        hold.release()
-        _, err = first.communicate(timeout=60)
-    finally:
-        first.kill()
-    assert first.returncode == 7, err.decode()
-    assert b"is run by another process" in err
-    assert stored(target) == stored(source)
-
-
-@pytest.mark.case("M2", "M3")
-def test_what_an_earlier_mirror_commits_before_it_is_fenced_is_not_copied_again(
-    source: FakeCluster, target: FakeCluster
-) -> None:
-    """The second mirror has read the saved position already when the first one commits a later one."""
-    hold = target.hold(InitProducerIdRequest, after=1)
-    position = target.hold(ProduceRequest, after=1, when=concerns(target, STATE_TOPIC))
-    first = start(*mirror(source, target, "--rate", "100"))
-    try:
-        position.wait(timeout=30)
-        second = start(*mirror(source, target))
-        try:
-            hold.wait(timeout=30)
-            position.remove()
-            position.release()
-            target.wait_until(lambda: any(stored(target).values()), 30)
-            hold.release()
-            _, err = second.communicate(timeout=60)
-            assert second.returncode == 0, err.decode()
-        finally:
-            second.kill()
-        first.communicate(timeout=60)
-    finally:
-        first.kill()
-    assert stored(target) == stored(source)
-
-
 @pytest.mark.case("M1", "M2")
 @pytest.mark.parametrize("delivery", ["--exactly-once", "--timeout=30"])
 def test_positions_are_saved_while_the_rate_delays_the_batches_of_one_poll(
@@ -248,7 +205,7 @@ def test_a_transaction_that_timed_out_is_copied_again(source: FakeCluster, targe
     process = start(*mirror(source, target, "--rate", "100"))
     try:
         hold.wait(timeout=30)
-        target.expire_transaction("kcli-mirror-j")
+        target.expire_transaction(OWN)
         hold.release()
         _, err = process.communicate(timeout=60)
     finally:
@@ -268,7 +225,7 @@ def test_a_later_transaction_that_timed_out_is_copied_again_by_a_first_run(
         target.wait_for(EndTxnRequest, 2, timeout=30)
         hold = target.hold(ProduceRequest, after=2, when=concerns(target, "t"))
         hold.wait(timeout=30)
-        target.expire_transaction("kcli-mirror-j")
+        target.expire_transaction(OWN)
         hold.remove()
         hold.release()
         _, err = process.communicate(timeout=60)

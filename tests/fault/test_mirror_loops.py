@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kcli.flows.mirror.state import JobState, job_record
+from kcli.flows.mirror.state import JobId, JobState, job_record
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
-from tests.fault.mirror_command import arguments, mirrored, running, stored, until, values
+from tests.fault.mirror_command import arguments, instance_of, mirrored, running, stored, until, values
 from tests.fault.producing import PATIENCE
 from tests.run import Done, start
 from tests.run import kcli_as_set_up as command
@@ -241,12 +241,13 @@ def test_a_new_topic_that_a_running_mirror_copies_back_is_refused_once(
         monkeypatch, *arguments(a, b, "-t", "*", "-o", "json", "--yes", "-X", "metadata.max.age.ms=200")
     ) as mirror:
         until(lambda: len(values(b, "t")) == 8)
-        write_job(a, "B", {"back": "back"})
-        for name in ("back", "fine", "later"):
-            a.create_topic(name)
-            a.append(name, 0, batch(name.encode()))
-            if name != "back":
-                until(lambda name=name: has(b, name) and values(b, name) == [name.encode()])
+        with instance_of(a, JobId("B", "other")):
+            write_job(a, "B", {"back": "back"})
+            for name in ("back", "fine", "later"):
+                a.create_topic(name)
+                a.append(name, 0, batch(name.encode()))
+                if name != "back":
+                    until(lambda name=name: has(b, name) and values(b, name) == [name.encode()])
         mirror.stop()
         (error,) = mirror.done().errors
     assert not has(b, "back")

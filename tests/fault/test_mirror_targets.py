@@ -114,7 +114,7 @@ def shrink(_source: FakeCluster, target: FakeCluster) -> None:
     [
         (limit, 6, (T0,), ("follows offset 8 of t-0", "max.message.bytes=100"), "raise max.message.bytes of topic t"),
         (stamp, 7, (T0, T1), ("topic t of the target replaces timestamps", "offset 8 on"), "CreateTime on topic t"),
-        (shrink, 5, (T0, T1), ("t-", "offset 8"), "copy"),
+        (shrink, 5, (T0, T1), ("t-", "offset 8"), "copies"),
     ],
     ids=["smaller batches", "its own timestamps", "fewer partitions"],
 )  # fmt: skip
@@ -410,7 +410,7 @@ def test_a_target_that_was_deleted_is_not_continued_where_partitions_are_chosen_
     error = done.errors[0]
     assert error["what"] == f"topic t of the target was deleted{' and created again' if again else ''}"
     assert error["why"] == "an earlier run copied t to it up to offset 8 of the source"
-    assert error["do"] == "a new --job NAME begins a new copy"
+    assert error["do"].endswith(" with --offset earliest copies it again")
     assert copied(target, T0) == copied(target, T1) == []
 
 

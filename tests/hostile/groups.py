@@ -201,7 +201,7 @@ def _state_samples() -> tuple[Sample, ...]:
         target="t", target_partition=0, topic_id="", target_topic_id="", start=0, target_start=0, position=90,
         leader_epoch=0, source_end=90, records=60, bytes=600, segments=0, runs="", updated_ms=3,
     )  # fmt: skip
-    records = [job_record(job), *partition_records("j", tp, progress, offsets)]
+    records = [job_record(job), *partition_records(job.id, tp, progress, offsets)]
     return (Sample(b"\0".join(piece or b"" for record in records for piece in record)),)
 
 

@@ -8,6 +8,7 @@ from kcli.flows.mirror.plan import CopyPlan
 from kcli.flows.mirror.preflight import Login
 from kcli.flows.mirror.run import Mirror
 from kcli.flows.mirror.settings import MirrorSettings
+from kcli.flows.mirror.state import JobId
 from kcli.flows.mirror.store import saved_jobs
 from kcli.flows.mirror.verification import Verification
 from kcli.flows.mirror.verify import Comparison
@@ -43,7 +44,6 @@ def show_mirror(stage: Stage) -> None:
     settings = MirrorSettings(topics=(TOPIC,), renames=(_RENAME,), exactly_once=True, until_caught_up=True)
     with _mirror(stage, settings) as mirror:
         mirror.prepare()
-        mirror.create()
         result = mirror.copy(stage.stop)
     if stage.stop:
         return
@@ -57,7 +57,9 @@ def show_mirror(stage: Stage) -> None:
         "untouched",
         f"{share:.0f} % of {counted(batches, 'batch', 'batches')}, sent on as the bytes they came in",
     )
-    saved = saved_jobs(stage, stage.admin, stage.inv.hooks).get(result.job)
+    saved = saved_jobs(stage, stage.admin, stage.inv.hooks).get(
+        JobId(result.survey.source_cluster, result.job)
+    )
     partition = saved.partitions.get(_SOURCE) if saved is not None else None
     stage.check("mirror", "the number of records copied", stage.records, copy.records)
     stage.check(

@@ -17,7 +17,6 @@ def copy_topics(inv: Invocation, source: str, target: str, settings: MirrorSetti
     with Mirror(settings, here, there, shown, hooks=inv.hooks, timeout=inv.timeout) as mirror:
         if not mirror.prepare():
             return shown.end()
-        mirror.create()
         with Stop() as stop:
             result = mirror.copy(stop)
         return report(inv, result, stop)

@@ -36,6 +36,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
     exits={
         5: "records were removed before they were copied, a batch is damaged, or a topic was created anew",
         6: "a partition has ended with an error, there are gaps (--on-gap record), or an offset of a group is not set",
+        7: "another process runs the job (--no-standby), or an option contradicts what the job has copied",
         8: "an open transaction holds records back (--until-caught-up); the clusters differ (--verify, --verify-only)",
     },
     reads=("KCLI_IMPL",),
@@ -143,6 +144,14 @@ def _changes(params: Mapping[str, Any]) -> bool:
 @options(
     "Position and failures",
     job_option(),
+    click.option(
+        "--no-standby",
+        "stand_by",
+        is_flag=True,
+        flag_value=False,
+        default=True,
+        help="exit with 7 where another process runs the job, instead of waiting to take over",
+    ),
     checkpoint_option("keep the position in FILE instead of a topic of the target; not with --exactly-once"),
     click.option(
         "--on-gap",
@@ -178,8 +187,9 @@ def run(
     as the bytes in which it was stored, where brokers accept that: keys, values, headers, timestamps, order and
     compression are kept. Transactions that were aborted are not copied.
 
-    A job that is started again continues where it ended. At least once is the default: after a kill, the records of
-    about the last second may be stored twice. With --exactly-once they are not.
+    A job is the source, the target and --job: started again it continues where it ended, also with other topics. A
+    second process of a running job waits, and takes over when the first one ends. At least once is the default: after a
+    kill, the records of about the last second may be stored twice. With --exactly-once they are not.
     """
     settings = MirrorSettings(by_key=partitions == "by-key", pace=_pace(rate), **given)
     _check(settings)

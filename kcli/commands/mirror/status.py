@@ -1,4 +1,4 @@
-"""``kcli mirror status``: the jobs that write to a cluster, and how far each partition is."""
+"""``kcli mirror status``: the jobs that write to a cluster, who runs them, and how far each partition is."""
 
 import click
 
@@ -8,12 +8,10 @@ from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import to_option
 from kcli.core.admin.admin import Admin
-from kcli.core.clock import wall_ms
 from kcli.core.errors import NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions
-from kcli.flows.mirror.state import PartitionProgress, SavedJob, is_running
-from kcli.flows.mirror.store import saved_jobs
+from kcli.flows.mirror.job_status import STATES, known_jobs
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 
@@ -21,23 +19,53 @@ COLUMNS = (
     Column("job", values="string", meaning="Name of the job."),
     Column("topic"),
     Column("partition", "number"),
-    Column("target", spare=3, values="string", meaning="Name of the topic on the target."),
+    Column("target", spare=4, values="string", meaning="Name of the topic on the target."),
     Column("position", "number", values="count", meaning="The next offset to be copied."),
     Column(
         "lag_records",
         "number",
-        meaning="Offsets that were left when the job was last seen; null where that was not known.",
+        meaning="Offsets that were left when the end of the source was seen last; null where it never was.",
     ),
-    Column("records", "number", spare=1, values="count", meaning="Records that were copied."),
+    Column("end_seen_at", "time", wide=True, values="time", meaning="When that end was seen."),
+    Column("records", "number", spare=3, values="count", meaning="Records that were copied."),
     Column(
         "state",
-        values=("running", "ended", "unknown"),
-        meaning="unknown: it has not been seen for a while.",
+        values=STATES,
+        meaning="not_selected: its last run did not select the topic; ended: nothing is copied any more.",
     ),
-    Column("updated_at", "time", spare=2, values="time", meaning="When it was last seen."),
+    Column("since", "time", wide=True, meaning="Since when; null where it is not known."),
+    Column("why", "prose", spare=2, meaning="What it waits for, or why it has ended."),
+    Column(
+        "gaps",
+        spare=1,
+        values="spans",
+        meaning="First and last offset of what was not copied, which nobody has acknowledged (mirror accept-gap).",
+    ),
+    Column(
+        "running", values="boolean?", meaning="Whether a process runs the job; null where that is not known."
+    ),
+    Column("host", spare=5, values="string", meaning="The machine that runs it, or ran it last."),
+    Column("pid", "id", wide=True, meaning="Its process; null where it is not known."),
+    Column(
+        "running_since",
+        "time",
+        wide=True,
+        meaning="Since when that process is there; null where none runs it.",
+    ),
+    Column(
+        "standbys",
+        wide=True,
+        values="objects",
+        inner=(
+            Column("host", values="string", meaning="The machine."),
+            Column("pid", values="integer", meaning="The process."),
+            Column("since", "time", values="time", meaning="Since when it is there."),
+        ),
+        meaning="Instances that take over when the one that runs ends.",
+    ),
     Column("delivery", wide=True, values="string", meaning="exactly once, or at least once."),
+    Column("updated_at", "time", wide=True, values="time", meaning="When its position was saved last."),
     Column("source_cluster", wide=True, values="string", meaning="Id of the source."),
-    Column("host", wide=True, values="string", meaning="The machine that runs it."),
 )
 
 
@@ -52,52 +80,27 @@ COLUMNS = (
 @options(
     "Jobs",
     to_option("written", required=True),
-    click.option("--job", metavar="NAME", help="list this job only"),
+    click.option("--job", metavar="NAME", help="list the jobs of this name only"),
 )
 @pass_invocation
 def status(inv: Invocation, /, target: str, job: str | None) -> int:
-    """List the mirror jobs that write to a cluster, and how far each partition is.
+    """List the mirror jobs that write to a cluster, who runs them, and how far each partition is.
 
-    The jobs keep their positions on the target, so the source is not contacted.
+    The jobs keep their positions on the target, so the source is not contacted. Whether a job runs is known from the
+    group of its instances; without the permission to describe it, that is null.
     """
     side = Side(inv, "--to", target, changes=False)
     with Admin(side.options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
         with inv.first_contact(target):
             cluster = admin.cluster_id()
-        jobs = saved_jobs(side, admin, inv.hooks, wait=False)
-    if job is not None and job not in jobs:
+        jobs = known_jobs(side, admin, inv.hooks)
+    chosen = [one for one in jobs if job in (None, one.id.job)]
+    if job is not None and not chosen:
         raise NotFoundError(
             f"mirror job {job} does not exist",
             why=f"this cluster has {counted(len(jobs), 'job')}",
             do="`kcli mirror status --to HOST:PORT` lists the jobs",
         )
-    now = wall_ms()
-    rows = (row for name in sorted(jobs) if job in (None, name) for row in _rows(jobs[name], now))
+    rows = (row for one in chosen for row in one.rows())
     print_rows(inv, "MirrorJobList", COLUMNS, rows, cluster, item="MirrorJob")
     return ExitCode.DONE
-
-
-def _lag(progress: PartitionProgress) -> int | None:
-    return None if progress.source_end < 0 else max(0, progress.source_end - progress.position)
-
-
-def _rows(job: SavedJob, now: int) -> list[dict[str, object]]:
-    state = job.state
-    status = "ended" if state.ended else "running" if is_running(state, now) else "unknown"
-    return [
-        {
-            "job": state.job,
-            "topic": tp.topic,
-            "partition": tp.partition,
-            "target": saved.progress.target,
-            "position": saved.progress.position,
-            "lag_records": _lag(saved.progress),
-            "records": saved.progress.records,
-            "delivery": state.delivery,
-            "updated_at": saved.progress.updated_ms,
-            "state": status,
-            "source_cluster": state.source,
-            "host": state.host,
-        }
-        for tp, saved in sorted(job.partitions.items())
-    ]

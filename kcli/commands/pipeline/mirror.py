@@ -91,7 +91,7 @@ from kcli.flows.stop import Stop
         metavar="DUR",
         help="with --continuous: how often it looks for new records, topics and partitions (default: 30s)",
     ),
-    job_option(),
+    job_option("from the source, -t and --map-topic"),
     *config_options(),
 )
 @job_options

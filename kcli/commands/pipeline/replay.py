@@ -125,7 +125,7 @@ class ReplayOptions:
         default="keep",
         help="send records with their timestamps, or with the present time (default: keep)",
     ),
-    job_option("TOPIC, --to, --where and --dedupe"),
+    job_option("from TOPIC, --to, --where and --dedupe"),
 )
 @job_options
 @pass_invocation

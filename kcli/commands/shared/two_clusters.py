@@ -137,9 +137,9 @@ def begin_option() -> Callable[[Any], Any]:
     )
 
 
-def job_option(origin: str = "the source, -t and --map-topic") -> Callable[[Any], Any]:
-    """``--job``; ``origin``: what its default is made of."""
-    return click.option("--job", metavar="NAME", help=f"name of the job (default: from {origin})")
+def job_option(default: str = "default") -> Callable[[Any], Any]:
+    """``--job``; ``default``: its default, or what that is made of."""
+    return click.option("--job", metavar="NAME", help=f"name of the job (default: {default})")
 
 
 def _cluster(name: str, parameter: str, what: str, required: bool) -> Callable[[Any], Any]:

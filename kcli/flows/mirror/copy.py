@@ -26,7 +26,9 @@ from kcli.core.errors import (
     CorruptRecordsError,
     KcliError,
     StoppedError,
+    TimedOutError,
     TransactionAbortableError,
+    TransactionUnknownError,
 )
 from kcli.core.kernels.shapes import Row
 from kcli.core.producer.producer import Producer
@@ -56,7 +58,9 @@ _LEAST_UNCONFIRMED = 2_000_000  # bytes of a partition
 _PROGRESS_PATIENCE = 2.0  # seconds in which a partition with so many unconfirmed bytes must make progress
 _PROGRESS_PAUSE = 0.01
 _RESERVE_SHIFT = 3  # an eighth of the producer's memory is left to positions
+_SAVED_BYTES = 32_000_000  # sent since a position was saved: then another one is
 _RESTART_PATIENCE = 15.0  # seconds without a confirmation, before a recreated topic is copied from its start
+_NOT_SAVED = (ClosedError, TimedOutError, TransactionAbortableError, TransactionUnknownError)
 _LOOKUP = 30.0  # seconds to find the end of a topic that was created anew
 _READ_AGAIN = 2.0  # seconds until a partition is read again after an error that may pass
 _ABANDONED_PATIENCE = 5.0  # seconds without a confirmation, at the end, while records wait that were given up
@@ -147,7 +151,9 @@ class Copy:
 
     ``clusters``: the ids of source and target, for a header with each record's origin; None: no such header. ``to_ms``:
     times in µs and ns are copied in ms, for which batches that have such are encoded again. ``watch``: partitions wait
-    for clusters that are away, with their states; None: an error of reading ends them.
+    for clusters that are away, with their states; None: an error of reading ends them. ``may_send`` says whether records
+    may be sent, in each turn, and before each batch. While that is not known it calls its argument, which says whether to
+    wait on; it raises where this process may not copy any more.
 
     ``abandoned``: of a partition that has waited too long the producer still has records, which nobody waits for.
     """
@@ -170,6 +176,7 @@ class Copy:
         warn: Callable[[str], None] = lambda _text: None,
         to_ms: bool = False,
         watch: StateWatch | None = None,
+        may_send: Callable[[Callable[[], bool]], bool] = lambda _waiting: True,
     ) -> None:
         self._consumer = consumer
         self._producer = producer
@@ -195,7 +202,10 @@ class Copy:
         self._watch = watch
         self._refused: dict[TopicPartition, _Refused] = {}
         self.abandoned = False
+        self._may_send = may_send
         self._saved_at = now
+        self._sent_unsaved = 0  # bytes sent since a position was saved
+        self._has_saved = False  # a position after records of this run
         self._tasks: Sequence[Periodic] = ()
         self._failed: set[PartitionCopy] = set()  # and not paused yet
         self._unsaved = False
@@ -224,6 +234,8 @@ class Copy:
 
     def turn(self) -> None:
         """One poll and what follows from it."""
+        if not self._is_allowed():
+            return
         for fetched in self._poll():
             self._send(fetched)
             self._save_at_interval()
@@ -240,6 +252,36 @@ class Copy:
                 self._save()  # a task sees what is saved, and nothing of an open transaction
                 task.run()
         self._progress()
+
+    def _is_allowed(self) -> bool:
+        """Whether this process may copy; waits while the target does not say."""
+        began = time.monotonic()
+        blocked = False
+
+        def waiting() -> bool:
+            nonlocal blocked
+            blocked = True
+            return self._wait_blocked("target: the coordinator of the job does not respond", began)
+
+        allowed = self._may_send(waiting)
+        if blocked:
+            self._go_on()
+        return allowed
+
+    def _wait_blocked(self, why: str, began: float) -> bool:
+        """Nothing is copied for this reason since ``began``; whether to wait on."""
+        if self._watch is not None:
+            self._watch.block(why, began)
+        self._progress()
+        return not self._all_given_up()
+
+    def _go_on(self) -> None:
+        if self._watch is not None:
+            self._watch.unblock()
+
+    def _all_given_up(self) -> bool:
+        """Whether nothing is left that could be copied."""
+        return self._done()
 
     def _progress(self) -> None:
         """Looks at the states of the partitions when that is due, and shows how far they are. Called often."""
@@ -442,8 +484,9 @@ class Copy:
         self._limit_rate(len(offsets), size)
         if copy.error is not None or self._stop or self._obsolete:
             return
-        if not self._begin():
+        if not (self._is_allowed() and self._begin()):
             return
+        self._sent_unsaved += size
         sent = copy.send(offsets, fetched.then, fetched.then_epoch, size)
         try:
             if self._by_key and rows is not None:
@@ -556,11 +599,17 @@ class Copy:
         self._failed |= self._deliveries.process()
 
     def _save_is_due(self, now: float) -> bool:
-        return now - self._saved_at >= self._interval
+        return save_is_due(
+            now - self._saved_at,
+            self._interval,
+            self._sent_unsaved,
+            self._deliveries.count,
+            first=not self._has_saved,
+        )
 
     def _save_at_interval(self) -> None:
         """Called between the batches of a poll: with a limited rate or a slow target they can last for minutes."""
-        if time.monotonic() - self._saved_at >= self._interval:
+        if Copy._save_is_due(self, time.monotonic()):
             self._process_deliveries()
             self._save()
             self._progress()
@@ -581,11 +630,15 @@ class Copy:
             if self._checkpoints.save(self.copies.values() if ended else self._to_save, ended=ended):
                 self._to_save.clear()
             self._unsaved = False
-        except ClosedError:  # a stop while the target accepts nothing and the memory is full
+        except _NOT_SAVED:  # a stop while the target accepts nothing
             if not self._stop:
                 raise
             self._unsaved = True
-        self._saved_at = time.monotonic()
+        self._note_saved()
+
+    def _note_saved(self) -> None:
+        self._saved_at, self._sent_unsaved = time.monotonic(), 0
+        self._has_saved = self._has_saved or self._deliveries.count > 0
 
     def _complete_sent(self, *, ended: bool = False, patience: float = math.inf) -> bool:
         """Waits until what was sent is confirmed, and saves the positions; False where it was not confirmed.
@@ -646,6 +699,15 @@ class Copy:
             return False
         self.abandoned = True
         return True
+
+
+def save_is_due(seconds: float, interval: float, sent: int, deliveries: int, *, first: bool) -> bool:
+    """Whether positions are to be saved: at intervals, after so many bytes, and (``first``: none was saved in this run)
+    as soon as anything is confirmed. A process that is killed again and again in its first second gets on all the same.
+
+    ``seconds`` and ``sent`` (bytes) since they were saved last; ``deliveries``: how many reports of this run came.
+    """
+    return seconds >= interval or sent >= _SAVED_BYTES or (first and deliveries > 0)
 
 
 def _share_of(producer: Producer, partitions: int) -> int:

@@ -21,7 +21,6 @@ from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
 from kcli.flows.mirror.deleted import DeletedTopics
 from kcli.flows.mirror.discovery import Discovery
-from kcli.flows.mirror.job import default_name
 from kcli.flows.mirror.loops import jobs_that_write
 from kcli.flows.mirror.losses import check_losses
 from kcli.flows.mirror.partition_copy import PartitionCopy
@@ -73,12 +72,11 @@ class Driver:
 
     def prepare(self) -> bool:
         """Makes the plan, and returns whether the observer lets it begin. Raises whatever stands against all of it."""
-        settings = self._settings
         for cluster, admin in ((self._source, self._source_admin), (self._target, self._target_admin)):
             with self._observer.contact(cluster.servers):
                 admin.connect()
-        source_id = self._source_admin.cluster_id()
-        self._name = settings.job or default_name(source_id, settings.topics, settings.renames)
+        settings, source_id = self._settings, self._source_admin.cluster_id()
+        self._name = settings.job or self._default_name(source_id)
         plan = self._planned(source_id)
         if not plan.compares:
             check_losses(
@@ -89,6 +87,10 @@ class Driver:
                 now=wall_ms(),
             )
         return self._observer.may_begin(plan)
+
+    def _default_name(self, source_id: str) -> str:
+        """The name of a job without ``--job``. ``source_id``: of the source's cluster."""
+        raise NotImplementedError
 
     def _planned(self, source_id: str) -> CopyPlan:
         """What is copied of each partition, and what stands against it. ``source_id``: of the source's cluster."""

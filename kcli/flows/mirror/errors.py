@@ -17,11 +17,24 @@ from kcli.core.errors import (
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 
-COPY_AGAIN = (
-    "--verify-only with a new --job NAME compares both topics; to copy it all again, delete the topic on the target "
-    "and give a new --job NAME"
-)
-"""What can be done when a job's earlier copy no longer fits."""
+
+def _reset(topic: str) -> str:
+    return f"`kcli mirror reset {topic} --from HOST:PORT --to HOST:PORT --offset SPEC`"
+
+
+def begin_anew(topic: str) -> str:
+    """What can be done where the target has nothing of a topic any more."""
+    return f"{_reset(topic)} with --offset earliest copies it again"
+
+
+def copy_again(topic: str) -> str:
+    """What can be done when a job's earlier copy of a topic no longer fits."""
+    return f"{_reset(topic)} moves the position; earliest copies all again, behind what the target has of it"
+
+
+def moved_by(topic: str) -> str:
+    """How the position of a topic is moved, where an option does not do it."""
+    return f"leave --offset out; {_reset(topic)} moves the position"
 
 
 class TargetChangedError(KcliError):
@@ -66,13 +79,13 @@ def of_source(error: KcliError, tp: TopicPartition, position: int) -> KcliError:
         return DataLossError(
             f"{tp} of the source: offset {position} is out of range",
             why=f"the log goes from {error.start} to {error.end}: it was truncated, or the topic was recreated",
-            do=COPY_AGAIN,
+            do=copy_again(tp.topic),
         )
     if isinstance(error, TruncatedError):
         return DataLossError(
             error.what.replace(f"{tp}: the log", f"{tp} of the source: the log", 1),
             why=f"{error.why}; they were copied before",
-            do=COPY_AGAIN,
+            do=copy_again(tp.topic),
         )
     if isinstance(error, TopicRecreatedError):
         return recreated_source(tp, position)
@@ -104,7 +117,7 @@ def truncated_source(tp: TopicPartition, end: int, position: int) -> KcliError:
     return DataLossError(
         f"{tp} of the source: the log was truncated: offsets {end} to {position - 1} are lost",
         why=f"it ends at offset {end}, and an earlier run copied it up to offset {position}",
-        do=COPY_AGAIN,
+        do=copy_again(tp.topic),
     )
 
 
@@ -118,7 +131,7 @@ def of_target(
         return DataLossError(
             f"{target} of the target was deleted",
             why=f"{error}; {source} was copied to it up to offset {position}",
-            do="a new --job NAME begins a new copy",
+            do=begin_anew(source.topic),
         )
     if isinstance(error, BrokerError) and error.code == MESSAGE_TOO_LARGE:
         return KcliError(

@@ -63,7 +63,7 @@ class ExactlyOnceCopy(Copy):
         run would store these again. A partition that failed meanwhile has records in the transaction that no position
         covers: all is aborted, and the others are copied again without it.
         """
-        self._saved_at = time.monotonic()
+        self._note_saved()
         if not self._open:
             if not (ended or self._checkpoints.is_pending(self._to_save)):
                 self._to_save.clear()
@@ -188,14 +188,7 @@ class ExactlyOnceCopy(Copy):
 
     def _wait_for_coordinator(self, error: KcliError, began: float) -> bool:
         """Nothing is copied meanwhile; whether to ask again."""
-        if self._watch is not None:
-            self._watch.block(f"target: the coordinator of the transaction: {error}", began)
-        self._progress()
-        return not self._all_given_up()
-
-    def _go_on(self) -> None:
-        if self._watch is not None:
-            self._watch.unblock()
+        return self._wait_blocked(f"target: the coordinator of the transaction: {error}", began)
 
     def _all_given_up(self) -> bool:
         """Whether nothing is left that could be committed."""

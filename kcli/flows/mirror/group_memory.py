@@ -14,6 +14,7 @@ from kcli.flows.mirror.state import (
     GroupCommit,
     GroupProgress,
     GroupTopic,
+    JobId,
     StateRecord,
     group_record,
 )
@@ -37,7 +38,7 @@ class GroupMemory:
 
     def __init__(
         self,
-        job: str,
+        job: JobId,
         saved: Mapping[GroupTopic, GroupProgress] = NO_GROUPS,
         write: Callable[[Sequence[StateRecord]], None] = lambda _records: None,
     ) -> None:

@@ -1,22 +1,43 @@
-"""A mirror job: its name, and where each partition begins. Decisions about what an earlier run left are pure."""
+"""A mirror job: what identifies it, and where each partition begins. Decisions about what an earlier run left are pure.
 
+A job is (source cluster, target cluster, ``--job``): its selectors may change from run to run. What they select no more
+keeps its position; what they select for the first time begins at ``--offset``. An option that contradicts a position is
+refused. Jobs of version 1 were named after their selectors; they are taken over (``taken_over``).
+"""
+
+import os
+import re
 import secrets
 import socket
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import DataLossError, KcliError
+from kcli.core.names import DEFAULT_JOB
+from kcli.core.positions import RangeSpec
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.errors import COPY_AGAIN, recreated_source, truncated_source
+from kcli.flows.mirror.errors import begin_anew, copy_again, moved_by, recreated_source, truncated_source
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import Gap, PartitionCopy, TopicIds
 from kcli.flows.mirror.preflight import ConflictError, TopicFacts
-from kcli.flows.mirror.routes import Route
-from kcli.flows.mirror.state import JobState, SavedJob, SavedPartition
-from kcli.flows.mirror.survey import Survey
+from kcli.flows.mirror.routes import Route, renamed, selects
+from kcli.flows.mirror.state import (
+    JobId,
+    JobState,
+    SavedJob,
+    SavedPartition,
+    StateRecord,
+    deletions,
+    job_deletion,
+    job_record,
+    partition_records,
+)
+from kcli.flows.mirror.survey import Selection, Survey
 
 AT_LEAST_ONCE, EXACTLY_ONCE = "at-least-once", "exactly-once"
 
@@ -46,16 +67,114 @@ class Attempt(NamedTuple):
 
 
 def default_name(source_cluster: str, selectors: Sequence[str], renames: Sequence[str]) -> str:
-    """The name of a job without ``--job``: the same for the same source, selectors and rename rules."""
+    """The name of a job of ``pipeline mirror`` without ``--job``, and of one of version 1: the same for the same source,
+    selectors and rename rules.
+    """
     words = "\n".join([source_cluster, *sorted(selectors), "", *renames])
     return f"{source_cluster[:8] or 'source'}-{zlib.crc32(words.encode()):08x}"
 
 
+class TakenOver(NamedTuple):
+    """Jobs of version 1 whose positions belong to a job of now. ``positions``: theirs, by their name."""
+
+    jobs: Mapping[str, SavedJob]
+    positions: Mapping[str, Mapping[TopicPartition, SavedPartition]]
+
+    def records(self, job: JobId) -> list[StateRecord]:
+        """What moves them to the job: their positions with whole offset maps, and the end of those of version 1."""
+        found: list[StateRecord] = []
+        for name, partitions in self.positions.items():
+            old, state = JobId("", name), self.jobs[name].state
+            for tp, saved in partitions.items():
+                progress = msgspec.structs.replace(saved.progress, segments=0)
+                found += partition_records(job, tp, progress, saved.offsets)
+            found += deletions(old, partitions)
+            left = {tp.topic for tp in self.jobs[name].partitions.keys() - partitions.keys()}
+            if left:
+                topics = {source: target for source, target in state.topics.items() if source in left}
+                found.append(job_record(msgspec.structs.replace(state, topics=topics), old))
+            else:
+                found.append(job_deletion(old))
+        return found
+
+
+NOTHING_TAKEN = TakenOver({}, {})
+
+
+def taken_over(
+    jobs: Mapping[JobId, SavedJob],
+    job: JobId,
+    selection: Selection,
+    texts: Sequence[str],
+    source_cluster: str,
+) -> tuple[SavedJob | None, TakenOver]:
+    """The job as it was saved, with what it takes over from jobs of version 1. ``texts``: the rename rules as given.
+
+    A job of version 1 belongs to it if it has the same source, and the same name or (for one that nobody named) the same
+    selectors and rules. The default job also takes each topic that is selected now and that an unnamed one has copied to
+    the same target, from the one that was updated last.
+    """
+    saved = jobs.get(job)
+    positions: dict[str, dict[TopicPartition, SavedPartition]] = {}
+    mine: dict[str, str] = {} if saved is None else dict(saved.state.topics)
+    names = {job.job, default_name(source_cluster, selection.selectors, texts)}
+    old = [one for key, one in jobs.items() if key.is_old and one.state.source == source_cluster]
+    old.sort(key=lambda one: (one.state.job in names, one.state.updated_ms), reverse=True)
+    for one in old:
+        whole = one.state.job in names
+        if not whole and not (job.job == DEFAULT_JOB and _UNNAMED.fullmatch(one.state.job)):
+            continue
+        topics = {
+            source: target
+            for source, target in one.state.topics.items()
+            if source not in mine
+            and (
+                whole
+                or (selects(selection.selectors, source) and renamed(source, selection.renames) == target)
+            )
+        }
+        mine |= topics
+        found = {tp: saved for tp, saved in one.partitions.items() if tp.topic in topics}
+        if topics and (found or whole):
+            positions[one.state.job] = found
+    taken = TakenOver({name: jobs[JobId("", name)] for name in positions}, positions)
+    if not positions:
+        return saved, taken
+    newest = next(iter(taken.jobs.values())).state if saved is None else saved.state
+    state = msgspec.structs.replace(newest, job=job.job, topics=mine, selected=None)
+    partitions = {tp: one for found in positions.values() for tp, one in found.items()}
+    return SavedJob(state, partitions | ({} if saved is None else dict(saved.partitions))), taken
+
+
+_UNNAMED = re.compile(r".{1,8}-[0-9a-f]{8}")
+
+
+def begin_text(span: RangeSpec | None) -> str:
+    """Where ``--offset`` lets a copy begin, as it is kept to recognise the same option later; empty without one.
+
+    Any two times are the same here: ``@-1h`` is another instant in each run.
+    """
+    if span is None or span.start is None:
+        return ""
+    kind, value, _ = span.start
+    return kind if kind in ("earliest", "latest", "timestamp") else f"{kind} {value}"
+
+
 def job_state(
-    name: str, survey: Survey, servers: str, *, exactly_once: bool, by_key: bool, headers: bool
+    name: str,
+    survey: Survey,
+    servers: str,
+    saved: SavedJob | None,
+    *,
+    exactly_once: bool,
+    by_key: bool,
+    headers: bool,
+    selectors: Sequence[str],
+    begun: Mapping[str, str],
 ) -> JobState:
-    """The state of a job that begins now."""
+    """The state of a job that begins now; ``saved``: what it has from earlier runs. ``begun``: see ``JobState``."""
     now = wall_ms()
+    routes = {route.source: route.target for route in survey.routes}
     return JobState(
         job=name,
         run=secrets.token_hex(8),
@@ -64,11 +183,15 @@ def job_state(
         source_servers=servers,
         delivery=EXACTLY_ONCE if exactly_once else AT_LEAST_ONCE,
         partitions=_mode(by_key=by_key),
-        topics={route.source: route.target for route in survey.routes},
+        topics={**({} if saved is None else saved.state.topics), **routes},
         started_ms=now,
         updated_ms=now,
         host=socket.gethostname(),
         headers=headers,
+        pid=os.getpid(),
+        selectors=list(selectors),
+        selected=list(routes),
+        begun=dict(begun),
     )
 
 
@@ -187,19 +310,21 @@ def _lost_target(
     partitions are chosen by key.
     """
     topic_id, reached = old.progress.target_topic_id, old.offsets.target_end
+    if facts is None and not topic_id and not reached and old.progress.position == old.progress.start:
+        return None  # nothing was copied to it: a position that was moved before the topic exists
     if facts is None or (topic_id and facts.topic_id != topic_id):
         up_to = f"offset {old.progress.position} of the source" if by_key else f"offset {reached} of {copy}"
         return DataLossError(
             f"topic {route.target} of the target was deleted"
             + ("" if facts is None else " and created again"),
             why=f"an earlier run copied {route.source} to it up to {up_to}",
-            do="a new --job NAME begins a new copy" if facts is None or by_key else COPY_AGAIN,
+            do=begin_anew(route.source),
         )
     if end < reached and not by_key:
         return DataLossError(
             f"{copy} of the target ends at offset {end}",
             why=f"an earlier run copied up to offset {reached}: the target lost records",
-            do=COPY_AGAIN,
+            do=copy_again(route.source),
         )
     return None
 
@@ -215,21 +340,61 @@ def check_continues(saved: SavedJob | None, *, by_key: bool) -> None:
         )
 
 
-def begun_later(partitions: Iterable[TopicPartition], saved: SavedJob | None) -> set[TopicPartition]:
-    """Those of ``partitions`` that appeared after the last run of the job.
+def check_routes_continue(saved: SavedJob | None, routes: Iterable[Route]) -> None:
+    """ConflictError for a topic that the job copies to another target."""
+    for source, target in routes:
+        before = target if saved is None else saved.state.topics.get(source, target)
+        if before != target:
+            assert saved is not None
+            raise ConflictError(
+                f"topic {source} would be copied to {target}",
+                why=f"mirror job {saved.state.job} copies it to {before}, and a job has one target for each topic",
+                do=f"--map-topic {source}={before} to continue, or a new --job NAME for a second copy",
+            )
+
+
+def check_begins(saved: SavedJob | None, routes: Iterable[Route], begin: str) -> None:
+    """ConflictError where ``--offset`` contradicts a position. ``begin``: its ``begin_text``.
+
+    The same option as at the beginning contradicts nothing: a job is started again by the same command. Of what version
+    1 has begun it is not known.
+    """
+    if saved is None or not begin:
+        return
+    positions = {
+        tp.topic: one.progress.position for tp, one in sorted(saved.partitions.items(), reverse=True)
+    }
+    for source, _ in routes:
+        before = saved.state.begun.get(source, begin)
+        if source in positions and before != begin:
+            raise ConflictError(
+                f"--offset does not apply to topic {source}",
+                why=f"mirror job {saved.state.job} has copied it up to offset {positions[source]} "
+                f"({TopicPartition(source, 0)}) and continues there",
+                do=moved_by(source),
+            )
+
+
+def begun_later(
+    partitions: Iterable[TopicPartition], saved: SavedJob | None, *, begins: bool = False
+) -> set[TopicPartition]:
+    """Those of ``partitions`` that appeared after the last run of the job, and are copied from their start.
 
     A partition without a position that is not the last one of its topic could not begin, or had no time to.
+    With ``begins`` (``--offset`` is given), a topic that the job has not copied begins there if its selectors of then
+    did not select it: it has not appeared, but was added to ``-t``.
     """
     if saved is None:
         return set()
+    state = saved.state
     counts: dict[str, int] = {}
     for topic, number in saved.partitions:
         counts[topic] = max(counts.get(topic, 0), number + 1)
-    return {
-        tp
-        for tp in partitions
-        if tp.topic not in saved.state.topics or 0 < counts.get(tp.topic, 0) <= tp.partition
-    }
+
+    def is_new(topic: str) -> bool:
+        return topic not in state.topics and not (begins and not selects(state.selectors, topic))
+
+    return {tp for tp in partitions if is_new(tp.topic) or 0 < counts.get(tp.topic, 0) <= tp.partition}
 
 
 def _mode(*, by_key: bool) -> str:

@@ -5,17 +5,19 @@ Only a job that writes to the source can be seen here; a circle of three cluster
 
 from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
+
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.hooks import Hooks
 from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.group_position import group_jobs
+from kcli.flows.mirror.job_status import KnownJob, known_jobs
 from kcli.flows.mirror.preflight import Finding
 from kcli.flows.mirror.routes import Route
 from kcli.flows.mirror.settings import Cluster
 from kcli.flows.mirror.state import JobState, is_running
-from kcli.flows.mirror.store import saved_jobs
 from kcli.flows.mirror.survey import Survey
 
 
@@ -35,7 +37,7 @@ def jobs_that_write(
     """
     jobs: list[JobState] = []
     readers: tuple[Callable[[], list[JobState]], ...] = (
-        lambda: [job.state for job in saved_jobs(cluster, admin, hooks, wait=False).values()],
+        lambda: [_as_it_runs(job) for job in known_jobs(cluster, admin, hooks)],
         lambda: group_jobs(admin, other_cluster),
     )
     for read in readers:
@@ -46,6 +48,13 @@ def jobs_that_write(
                 raise
             detail(f"whether mirrors write to {cluster.servers} is not known: {error}")
     return jobs
+
+
+def _as_it_runs(job: KnownJob) -> JobState:
+    """Its state, with what is known now of whether it runs."""
+    if job.runs is None:
+        return job.saved.state
+    return msgspec.structs.replace(job.saved.state, ended=not job.runs, updated_ms=wall_ms())
 
 
 def add_loops(found: Survey, jobs: Iterable[JobState], *, headers: bool) -> None:
@@ -88,7 +97,7 @@ def returning_routes(
         for route in routes:
             if job.topics.get(route.target) != route.source:
                 continue
-            if is_running(job, now):
+            if is_running(job, now) and job.selects(route.target):
                 what = f"mirror job {job.job} copies {route.target} of the target to {route.source}: an endless loop"
                 do = "give the copy another name (--map-topic), or use --headers on both mirrors"
                 conflicts.append(Finding(route, what, do))

@@ -12,7 +12,7 @@ from kcli.core import clock
 from kcli.core.errors import DataLossError, KcliError
 from kcli.core.producer.origins import Rows
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.errors import COPY_AGAIN, of_source, of_target, replaced_timestamps
+from kcli.flows.mirror.errors import copy_again, of_source, of_target, replaced_timestamps
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_state import PartitionState, State
 
@@ -290,7 +290,11 @@ class PartitionCopy:
             try:
                 self._map(sent)
             except DataLossError as error:
-                self.fail(DataLossError(f"{self.target}: {error.what}", why=error.why, do=COPY_AGAIN))
+                self.fail(
+                    DataLossError(
+                        f"{self.target}: {error.what}", why=error.why, do=copy_again(self.source.topic)
+                    )
+                )
                 return
             self.position, self.leader_epoch = sent.then, sent.epoch
             self.records += len(sent.offsets)

@@ -13,12 +13,22 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.core.positions import OffsetSpec, RangeSpec, check_times
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.errors import deleted_source
-from kcli.flows.mirror.job import Ends, begun_later, check_continues, partition_copies, source_partitions
+from kcli.flows.mirror.job import (
+    Ends,
+    begin_text,
+    begun_later,
+    check_begins,
+    check_continues,
+    check_routes_continue,
+    partition_copies,
+    source_partitions,
+)
+from kcli.flows.mirror.lease import denied_to_lease
 from kcli.flows.mirror.loops import add_loops, copies_of_target
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.routes import is_pattern, select_topics
 from kcli.flows.mirror.settings import MirrorSettings
-from kcli.flows.mirror.state import JobState, SavedJob, SavedPartition
+from kcli.flows.mirror.state import JobId, JobState, SavedJob, SavedPartition
 from kcli.flows.mirror.survey import Selection, Survey, survey
 from kcli.flows.mirror.targets import denied_on_state, offsets, target_ends
 
@@ -38,6 +48,12 @@ class Plan:
     def own(self) -> Mapping[str, str]:
         """The topics that the job copies already, from source to target."""
         return {} if self.saved is None else self.saved.state.topics
+
+    @property
+    def not_selected(self) -> Mapping[str, str]:
+        """The topics that the job has copied and that this run does not select, from source to target."""
+        selected = {route.source for route in self.found.routes}
+        return {source: target for source, target in self.own.items() if source not in selected}
 
     @property
     def targets(self) -> list[str]:
@@ -97,12 +113,12 @@ class Planner:
         self._consumer = consumer
         self._timeout = timeout
 
-    def plan(self, saved: SavedJob | None, jobs: Sequence[JobState]) -> Plan:
+    def plan(self, job: JobId, saved: SavedJob | None, jobs: Sequence[JobState]) -> Plan:
         """The plan at the start of a run: a job that ran before is resumed (``partition_copies``), each partition from
         its saved position, or with an error where the source or the target is not the one of then. ``jobs``: those that
         write to the source.
 
-        ConflictError where an earlier run chose partitions the other way; see also ``survey``.
+        ConflictError where an option contradicts what earlier runs did; see also ``survey``.
         """
         check_continues(saved, by_key=self.selection.by_key)
         self.selection, found = survey_job(
@@ -113,8 +129,12 @@ class Planner:
             jobs,
             headers=self._settings.headers,
         )
-        if self._settings.checkpoint is None:
+        check_routes_continue(saved, found.routes)
+        if not self._settings.verify_only:
+            check_begins(saved, found.routes, begin_text(self._settings.span))
+        if self._settings.checkpoint is None and not self._settings.verify_only:
             found.findings.denied.extend(denied_on_state(self._target))
+            found.findings.denied.extend(denied_to_lease(self._target, job))
         plan = self._planned(found, saved, self._spans(source_partitions(found), saved))
         if saved is not None and not self._settings.verify_only:
             named = set(self.selection.selectors).intersection(found.gone)
@@ -135,6 +155,7 @@ class Planner:
         names = sorted((own | selected).intersection(available))
         check_continues(saved, by_key=selection.by_key)
         found = survey(self._source, self._target, selection._replace(selectors=names), topics)
+        check_routes_continue(saved, found.routes)
         present = set(source_partitions(found))
         spans = {copy.source: Span(copy.started_at, copy.stop) for copy in begun}
         more = (
@@ -166,14 +187,14 @@ class Planner:
     def _spans(
         self, partitions: Sequence[TopicPartition], saved: SavedJob | None
     ) -> dict[TopicPartition, Span]:
-        """``--offset`` says where a new job begins; what appeared since an earlier run is copied from its start."""
+        """``--offset`` says where a topic begins; what appeared since an earlier run is copied from its start."""
         wanted = self._settings.span or RangeSpec(OffsetSpec("earliest"))
         if wanted.start is not None and wanted.start.kind == "stored":
             raise ConfigError(
                 "kcli mirror: --offset stored", why="a mirror has no group", do="a job continues by itself"
             )
         check_times(wanted, wall_ms(), "kcli mirror", since="--offset")
-        later = begun_later(partitions, saved)
+        later = begun_later(partitions, saved, begins=bool(begin_text(self._settings.span)))
         spans: dict[TopicPartition, Span] = {}
         for some, start in (
             ([tp for tp in partitions if tp not in later], wanted.start),

@@ -196,8 +196,20 @@ def _is_internal(name: str) -> bool:
     return name in _OF_BROKERS or is_own_topic(name)
 
 
+def selects(selectors: Iterable[str], name: str) -> bool:
+    """Whether one of the selectors means the topic, whatever other topics there are; patterns are valid."""
+    return any(
+        re.fullmatch(one, name) is not None
+        if one.startswith("^")
+        else fnmatchcase(name, one)
+        if _GLOB.intersection(one)
+        else name == one
+        for one in selectors
+    )
+
+
 def renamed(name: str, renames: Sequence[Rename]) -> str:
-    """What the first rule that matches makes of a name; the name itself where none does."""
+    """The name of its copy: by the first rule that matches, else its own."""
     for rule in renames:
         found = rule.apply(name)
         if found is not None:

@@ -5,27 +5,27 @@ The steps 1 and 2 of ``driver`` are here the plan with what earlier runs have sa
 with that of the state. Step 3, ``copy``: one attempt, and after a fence another one, until everything is copied or a stop
 is requested; then the proof and the groups.
 
-An attempt has a producer of its own, and an order that no step may leave:
+Before it, the job is this instance's (``lease``): others are stand-bys until it ends. An attempt has a producer of its
+own, and an order that no step may leave:
 
-a. fence: ``init_transactions`` ends every transaction of an earlier run of the job. Until this moment such a run could
-   commit, so what ``prepare`` read may be old.
+a. fence: ``init_transactions`` with the id of the job ends every transaction of an earlier run, and none of them writes
+   a position any more. Until this moment such a run could, so what ``prepare`` read may be old.
 b. follow: the state is read again, and the copy begins where that run ended.
-c. claim: the job is written, with the name of this run, before its first record. An earlier run that is fenced later
-   reads there who took over; and no records are of a job that the next run does not know.
+c. claim: the job is written, with what it takes over from version 1, before its first record: no records are of a job
+   that the next run does not know.
 d. copy: records and the positions after them, in one transaction (see ``exactly_once``), or the positions behind what
-   is confirmed (see ``copy``). Between two polls: new topics, groups.
+   is confirmed, in transactions of their own (see ``copy``). Between two polls: new topics, groups.
 
-A fence has two meanings, and the broker does not say which: another run took over, or the transaction took longer than
-the coordinator waits. ``_recover`` tells them apart by the claim, and makes a new plan in the second case.
+A fence has two meanings, and the broker does not say which: another instance took over, or the transaction took longer
+than the coordinator waits. The lease tells them apart: ``_recover`` goes on with a new plan when it has it, at once or
+after a time as a stand-by.
 """
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import Any, TypeVar
-
-import msgspec
 
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.retry import Backoff
@@ -33,11 +33,11 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import (
     KcliError,
     ProducerFencedError,
-    TimedOutError,
     TransactionUnknownError,
     UnsupportedError,
 )
 from kcli.core.hooks import Hooks
+from kcli.core.names import DEFAULT_JOB
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
@@ -53,7 +53,17 @@ from kcli.flows.mirror.followed_configs import FollowedConfigs
 from kcli.flows.mirror.group_memory import GroupMemory
 from kcli.flows.mirror.group_offsets import NOTHING_SYNCED, GroupsAccount
 from kcli.flows.mirror.group_selection import group_selectors
-from kcli.flows.mirror.job import Attempt, add_attempts, finish_attempt, job_state
+from kcli.flows.mirror.job import (
+    EXACTLY_ONCE,
+    NOTHING_TAKEN,
+    Attempt,
+    add_attempts,
+    begin_text,
+    finish_attempt,
+    job_state,
+    taken_over,
+)
+from kcli.flows.mirror.lease import JobLease, LeaseLostError, held, read_instances, transactional_id
 from kcli.flows.mirror.open_writers import open_writers
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
@@ -68,6 +78,7 @@ from kcli.flows.mirror.state import (
     NO_GROUPS,
     GroupProgress,
     GroupTopic,
+    JobId,
     JobState,
     SavedJob,
     StateRecord,
@@ -76,7 +87,7 @@ from kcli.flows.mirror.state import (
 )
 from kcli.flows.mirror.state_watch import StateWatch
 from kcli.flows.mirror.store import (
-    STATE,
+    FencedStore,
     FileStore,
     Progress,
     StateWriter,
@@ -99,16 +110,20 @@ from kcli.flows.mirror.verify import Comparison
 from kcli.flows.produce.checkpoint import check_lockable, locked
 from kcli.flows.rate import Periodic, wait
 from kcli.flows.stop import Stop
+from kcli.output.progress import Progress as ProgressBar
 
 T = TypeVar("T")
+
+_OVER = (ProducerFencedError, TransactionUnknownError, LeaseLostError)
+"""Another instance may have taken over; or a transaction took longer than its coordinator waits."""
 
 _FOREVER = 0x7FFF_FFFF  # ms: a target that is away for long costs nothing but time
 _INIT_PATIENCE = 60.0  # seconds until the transactional id is ours, at the start
 _AGAIN = 10.0  # the same for a later attempt, which is repeated
 _LONGEST_PAUSE = 30.0  # seconds between two tries to reach a cluster that is away
-_TAKEOVER_SECONDS = 2.0  # a mirror that took over has written its name by then
-_CREATED_PATIENCE = 30.0  # seconds until a new topic is in the metadata of all brokers
 _FLUSH_SLICE = 0.2
+_CREATED_PATIENCE = 30.0  # seconds until a new topic is in the metadata of all brokers
+_STATE_TIMEOUT_MS = 10_000  # a transaction of positions alone, which a kill may leave open
 _TASK_INTERVAL = 30.0  # seconds between two looks for new topics, and two syncs of groups
 _TASK_PATIENCE = 5.0  # seconds for one of them: nothing is copied meanwhile
 _WRITE_PATIENCE = 5.0  # seconds until what is known of groups is stored
@@ -129,12 +144,15 @@ class Mirror(Driver):
     ) -> None:
         super().__init__(settings, source, target, observer, hooks=hooks, timeout=timeout)
         self._file_records: list[StateRecord] = []  # of the checkpoint file, as it was read last
+        self._taken = NOTHING_TAKEN  # of version 1, as it was read last
+        self._lease: JobLease | None = None
+        self._id: JobId
         self._task_admins: tuple[Admin, Admin] | None = None
         self._discovery: Discovery | None = None
         self._groups = group_selectors(settings.groups, settings.groups_excluded)
         self._acls = self._acl_sync() if settings.sync_acls else None
         self._configs: FollowedConfigs | None = None
-        self._store: FileStore | TopicStore
+        self._store: FileStore | FencedStore | TopicStore
         self._begun = False  # something may have been copied
         self._consumer: Consumer
         self._watch: StateWatch
@@ -143,12 +161,20 @@ class Mirror(Driver):
 
     # --- 1: before anything is created ---------------------------------------------------------------
 
-    def _planned(self, source_id: str) -> CopyPlan:  # noqa: ARG002 - the plan has it
+    def _default_name(self, source_id: str) -> str:  # noqa: ARG002 - the identity has the source beside the name
+        return DEFAULT_JOB
+
+    def _planned(self, source_id: str) -> CopyPlan:
         settings, observer = self._settings, self._observer
+        self._id = JobId(source_id or self._source.servers, self._name)
         if settings.checkpoint is not None and observer.dry_run:
             check_lockable(settings.checkpoint)
         elif settings.checkpoint is not None:
             self._stack.enter_context(locked(settings.checkpoint))
+        elif not settings.stand_by:
+            holder = read_instances(self._target_admin, [self._id])[self._id].holder
+            if holder is not None:
+                raise held(self._id, holder)
         self._consumer = self._reader(
             self._source, show_control_batches=True, default_api_timeout_ms=_FOREVER
         )
@@ -166,7 +192,7 @@ class Mirror(Driver):
         self._planner = Planner(
             settings, self._selection, self._source_admin, self._target_admin, self._consumer, self._timeout
         )
-        self._plan = plan = self._planner.plan(self._saved_before_plan(), jobs)
+        self._plan = plan = self._planner.plan(self._id, self._saved_before_plan(), jobs)
         findings = plan.found.findings
         unable = None if settings.verify_only else unfit(self._target_admin, self._producer_options())
         if not (settings.verify_only or findings.denied or findings.conflicts or unable):
@@ -189,7 +215,19 @@ class Mirror(Driver):
             acls=acls,
             carries=[*(["groups"] if settings.groups else []), *(["acls"] if acls else [])],
             deletes=settings.on_delete == "delete",
+            remarks=self._remarks(plan),
         )
+
+    def _remarks(self, plan: Plan) -> list[str]:
+        """What the plan says beside its topics."""
+        found = [
+            f"  {name} → {copy}: not selected, keeps its position" for name, copy in plan.not_selected.items()
+        ]
+        for name, one in self._taken.jobs.items():
+            found.append(
+                f"  takes over job {name} of an earlier version of kcli, last seen on {one.state.host}"
+            )
+        return found
 
     def _acl_sync(self) -> AclSync:
         """The user of the target's options is the mirror's own there; with TLS alone, it is not known."""
@@ -229,7 +267,7 @@ class Mirror(Driver):
 
     def _look_for_groups(self) -> None:
         """Of a dry run: the groups that are not there, or cannot be read; the rest depends on what is copied."""
-        memory = GroupMemory(self._name, self._saved_groups())
+        memory = GroupMemory(self._id, self._saved_groups())
         found = SourceCommits(self._groups, maps_of_copies(self._plan.copies), memory)
         found.read(self._source_admin)
         errors = [*(part.error for part in found.missing), *(one.error for one in not_synced(found.absent))]
@@ -243,73 +281,68 @@ class Mirror(Driver):
         """What is saved, without waiting for a transaction of this job that a kill left open: it ends when the copy
         initializes its transactional id, and then the state is read again.
         """
-        if self._settings.exactly_once:
-            found = self._saved(wait=False)
-            if found is not None:
-                return found
-        return self._saved()
+        found = self._saved(wait=False)
+        return self._saved() if found is None else found
 
     def _saved(self, *, wait: bool = True) -> SavedJob | None:
-        """What runs of this job have saved until now. ``wait``: see ``load_topic``."""
-        if self._settings.checkpoint is not None:
-            self._file_records = read_file_records(self._settings.checkpoint)
-            return load_jobs(self._file_records).get(self._name)
-        return saved_jobs(self._target, self._target_admin, self._hooks, wait=wait).get(self._name)
+        """What runs of this job have saved until now, and what it takes over. ``wait``: see ``load_topic``."""
+        settings = self._settings
+        if settings.checkpoint is not None:
+            self._file_records = read_file_records(settings.checkpoint)
+            jobs = load_jobs(self._file_records)
+        else:
+            jobs = saved_jobs(self._target, self._target_admin, self._hooks, wait=wait)
+        source = self._source_admin.cluster_id()
+        saved, self._taken = taken_over(jobs, self._id, self._selection, settings.renames, source)
+        return saved
 
-    # --- 2: what the target lacks --------------------------------------------------------------------
-
-    def create(self) -> None:
-        """Creates the topics that the target lacks, and then their ACLs; a topic that it refuses is not copied."""
-        plan = self._plan
-        plan.fail(made_targets(self._target_admin, plan.found.findings, plan.targets))
-        if self._settings.checkpoint is None:
-            create_state_topic(self._target_admin, self._plan.found.brokers)
-        if self._acls is not None:
-            self._acls.act(
-                self._source_admin,
-                self._target_admin,
-                self._planner.selection,
-                self._routes(),
-                self._observer,
-            )
-
-    # --- 3: the copy and its proof -------------------------------------------------------------------
+    # --- 2 and 3: what the target lacks, the copy and its proof --------------------------------------
 
     def copy(self, stop: Stop) -> Result:
-        """Copies until the end or a stop, then compares and syncs groups. Errors of partitions are in the copies."""
+        """Waits until the job is this instance's, creates what the target lacks, and copies until the end or a stop; then
+        compares and syncs groups. Errors of partitions are in the copies.
+        """
         settings = self._settings
         began = time.monotonic()
-        with self._observer.progress("copied") as bar:
-            stop.wake(self._consumer.wakeup)
-            state = job_state(
-                self._name,
-                self._plan.found,
-                self._source.servers,
-                exactly_once=settings.exactly_once,
-                by_key=settings.by_key,
-                headers=settings.headers,
-            )
-            attempts: list[Attempt] = []
-            while True:
-                try:
-                    self._attempt(state, stop, MirrorProgress(bar, self._plan.copies))
-                    break
-                except KcliError as error:
-                    if not (self._begun or stop):
-                        raise
-                    try:
-                        state, ended = self._recover(state, error, stop)
-                    except KcliError as failure:
-                        self._end_copies(failure, stop)
-                        break
-                    attempts += ended
-            copies = self._plan.copies
-            add_attempts(copies, attempts)
-            seconds = time.monotonic() - began
-            comparisons = self._proof(stop) if settings.verify and not stop else []
-            synced = self.sync_groups() if settings.groups else NOTHING_SYNCED
+        stop.wake(self._consumer.wakeup)
+        comparisons: list[Comparison] = []
+        synced = NOTHING_SYNCED
+        attempts: list[Attempt] = []
+        try:
+            takes = self._take(stop)
+            if takes:
+                self._create()
+                with self._observer.progress("copied") as bar:
+                    self._attempt_again_and_again(bar, stop, attempts)
+                    add_attempts(self._plan.copies, attempts)
+                    seconds = time.monotonic() - began
+                    if settings.verify and not stop:
+                        comparisons = self._proof(stop)
+                    if settings.groups:
+                        synced = self.sync_groups()
+            else:
+                seconds = time.monotonic() - began
+        finally:
+            if self._lease is not None:
+                self._lease.close()
         acls = None if self._acls is None else self._acls.account
-        return Result(self._name, self._plan.found, copies, comparisons, synced, seconds, acls)
+        return Result(self._name, self._plan.found, self._plan.copies, comparisons, synced, seconds, acls)
+
+    def _attempt_again_and_again(self, bar: ProgressBar, stop: Stop, attempts: list[Attempt]) -> None:
+        """Attempts until everything is copied, a stop is requested, or nothing more can be copied."""
+        runs = True
+        while runs:
+            try:
+                self._attempt(stop, MirrorProgress(bar, self._plan.copies))
+                runs = False
+            except KcliError as error:
+                if not (self._begun or stop or isinstance(error, _OVER)):
+                    raise
+                try:
+                    runs = self._recover(error, stop, attempts)
+                except KcliError as failure:
+                    self._end_copies(failure, stop)
+                    return
 
     def _end_copies(self, error: KcliError, stop: Stop) -> None:
         """Nothing more can be copied. What was not committed does not count: it is in the state, or not."""
@@ -356,53 +389,127 @@ class Mirror(Driver):
     def memory(self) -> GroupMemory:
         """What the job knows of the groups; first used by an attempt, when no earlier run writes any more."""
         if self._settings.checkpoint is not None:
-            return GroupMemory(self._name, self._saved_groups(), self._store.write)
+            return GroupMemory(self._id, self._saved_groups(), self._store.write)
         writer = self._stack.enter_context(StateWriter(self._target, self._hooks, _WRITE_PATIENCE))
-        return GroupMemory(self._name, self._saved_groups(), writer.write)
+        return GroupMemory(self._id, self._saved_groups(), writer.write)
+
+    # --- the lease -----------------------------------------------------------------------------------
+
+    def _take(self, stop: Stop) -> bool:
+        """Returns True when the job is this instance's, which is its own with a checkpoint file; False after a stop."""
+        if self._settings.checkpoint is not None:
+            return True
+        if self._lease is None:
+            self._lease = self._stack.enter_context(
+                JobLease(self._target, self._target_admin, self._id, self._hooks)
+            )
+        began = time.monotonic()
+
+        def waiting() -> bool:
+            return not self._begun or self._waits(
+                "target: the coordinator of the job does not respond", began
+            )
+
+        return self._lease.take(
+            stop, stand_by=self._settings.stand_by, note=self._observer.note, waiting=waiting
+        )
+
+    def _create(self) -> None:
+        """Creates the topics that the target lacks, which an instance that has ended meanwhile may have created; raises
+        the first error.
+        """
+        if self._lease is not None and self._lease.has_waited:
+            self._follow(self._saved())
+        plan = self._plan
+        plan.fail(made_targets(self._target_admin, plan.found.findings, plan.targets))
+        if self._settings.checkpoint is None:
+            create_state_topic(self._target_admin, plan.found.brokers)
+        if self._acls is not None:
+            self._acls.act(
+                self._source_admin,
+                self._target_admin,
+                self._planner.selection,
+                self._routes(),
+                self._observer,
+            )
 
     # --- an attempt ----------------------------------------------------------------------------------
 
-    def _attempt(self, state: JobState, stop: Stop, progress: Callable[[], None]) -> None:
-        """Copies with a producer of its own; with transactions, until it is fenced."""
+    def _attempt(self, stop: Stop, progress: Callable[[], None]) -> None:
+        """Copies with a producer of its own, until the job is fenced or its lease is lost."""
+        settings = self._settings
         identify(self._target_admin, self._plan.copies)
-        deliveries = Deliveries(transactional=self._settings.exactly_once)
-        options = self._producer_options()
-        with Producer(options, hooks=self._hooks, on_delivery=deliveries) as producer:
-            self._connect(producer)
-            if self._settings.exactly_once:
-                self._fence_earlier_run(producer)
+        deliveries = Deliveries(transactional=settings.exactly_once)
+        with ExitStack() as stack:
+            producer = stack.enter_context(
+                Producer(self._producer_options(), hooks=self._hooks, on_delivery=deliveries)
+            )
+            writer = producer
+            if settings.checkpoint is None and not settings.exactly_once:
+                writer = stack.enter_context(Producer(self._state_options(), hooks=self._hooks))
+                self._connect(writer, [STATE_TOPIC])
+            self._connect(producer, self._plan.targets)
+            if settings.checkpoint is None:
+                self._fence_earlier_runs(writer)
                 self._follow_earlier_run()
             stop.wake(producer.interrupt)
+            stop.wake(writer.interrupt)
+            state = self._state()
             saving = Progress(state, self._plan.saved)
-            store = self._store = self._claim(producer, state, saving, stop)
+            store = self._store = self._claim(writer, state, saving, stop)
             copy = self._copy_of(producer, deliveries, store, stop, progress)
             tasks = self._tasks(producer, saving, copy)
             self._begun = True
             copy.run(tasks)
             if stop or copy.abandoned:
-                producer.close(0.0)  # what is not confirmed by now is not waited for
+                for one in (producer, writer):
+                    one.close(0.0)  # what is not confirmed by now is not waited for
 
-    def _connect(self, producer: Producer) -> None:
-        topics = self._plan.targets
-        needed = topics if self._settings.checkpoint is not None else [*topics, STATE_TOPIC]
+    def _state(self) -> JobState:
+        settings, saved = self._settings, self._plan.saved
+        known = {} if saved is None else saved.state.topics
+        begin = begin_text(settings.span) or "earliest"
+        begun = {route.source: begin for route in self._plan.found.routes if route.source not in known}
+        return job_state(
+            self._name,
+            self._plan.found,
+            self._source.servers,
+            saved,
+            exactly_once=settings.exactly_once,
+            by_key=settings.by_key,
+            headers=settings.headers,
+            selectors=settings.topics,
+            begun={**({} if saved is None else saved.state.begun), **begun},
+        )
+
+    def _connect(self, producer: Producer, topics: Sequence[str]) -> None:
+        with_state = self._settings.exactly_once and STATE_TOPIC not in topics
+        needed = [*topics, STATE_TOPIC] if with_state else topics
         try:
             with self._observer.contact(self._target.servers):
                 producer.connect(needed, self._timeout, _CREATED_PATIENCE)
         except UnsupportedError as error:  # this broker is older than those that the plan has seen
             raise without_options(error) from None
 
-    def _fence_earlier_run(self, producer: Producer) -> None:
-        """Step a: from here on no earlier run can commit. A transaction that it left open is aborted (KIP-98), or
-        committed, if its coordinator had decided that; ``init_transactions`` returns after its end.
+    def _fence_earlier_runs(self, writer: Producer) -> None:
+        """Step a: from here on no earlier run can write a position. A transaction that it left open is aborted (KIP-98),
+        or committed, if its coordinator had decided that; ``init_transactions`` returns after its end. Runs of version 1
+        had an id without the source.
         """
-        producer.init_transactions(self._contact_patience)
+        writer.init_transactions(self._contact_patience)
+        old = [name for name, one in self._taken.jobs.items() if one.state.delivery == EXACTLY_ONCE]
+        if old:
+            fenced = self._target_admin.fence_producers({f"kcli-mirror-{name}": 60_000 for name in old})
+            for error in fenced.values():
+                if error is not None:
+                    raise error
 
     @property
     def _contact_patience(self) -> float:
         return _AGAIN if self._begun else max(_INIT_PATIENCE, self._timeout)
 
     def _follow_earlier_run(self) -> None:
-        """Step b: an earlier run of the job could commit until now, when it is fenced: the copy begins where it ended.
+        """Step b: an earlier run of the job could save until now, when it is fenced: the copy begins where it ended.
 
         1. This run reads position 100, and shows its plan.
         2. The earlier one, which still runs, commits up to 150.
@@ -415,44 +522,34 @@ class Mirror(Driver):
         if saved is None or (known is not None and known.state == saved.state):
             self._plan.saved = saved  # the offsets of groups have records of their own
             return
+        self._follow(saved)
+
+    def _follow(self, saved: SavedJob | None) -> None:
         new = self._planner.plan_again(saved, self._plan.copies)
         identify(self._target_admin, new.copies)
         self._plan.become(new)
 
     def _claim(
-        self, producer: Producer, state: JobState, saving: Progress, stop: Stop
-    ) -> FileStore | TopicStore:
-        """Step c: the job is written with the name of this run, so that an earlier one finds out that it is over."""
-        store: FileStore | TopicStore
-        patience = self._contact_patience
+        self, writer: Producer, state: JobState, saving: Progress, stop: Stop
+    ) -> FileStore | FencedStore | TopicStore:
+        """Step c: the job is written, and what it takes over."""
+        records = [*self._taken.records(self._id), job_record(state)]
         if self._settings.checkpoint is not None:
-            store = FileStore(self._settings.checkpoint, saving, self._file_records)
-            store.write([job_record(state)])
-            return store
-        store = TopicStore(producer, saving)
-        if self._settings.exactly_once:
-            producer.begin_transaction(patience)
-            store.write([job_record(state)])
-            producer.commit_transaction(patience, stop=lambda: bool(stop), grace=_FLUSH_SLICE)
-            return store
-        store.write([job_record(state)])
-        # Flushed, since records of an unknown job would be somebody else's to the next run, which would ask.
-        deadline = time.monotonic() + patience
-        while not stop and not producer.flush(_FLUSH_SLICE):
-            if time.monotonic() >= deadline:
-                why = producer.stalled().get(STATE, f"{STATE} has not confirmed it")
-                raise TimedOutError(
-                    f"the job was not saved on {self._target.servers} in {patience:g} s",
-                    why=why,
-                    do="check that the brokers of the target respond, or wait longer with --timeout",
-                )
-        return store
+            own = FileStore(self._settings.checkpoint, saving, self._file_records)
+            own.write(records)
+            return own
+        patience = self._contact_patience
+        store: TopicStore | FencedStore = TopicStore(writer, saving)
+        writer.begin_transaction(patience)
+        store.write(records)
+        writer.commit_transaction(patience, stop=lambda: bool(stop), grace=_FLUSH_SLICE)
+        return store if self._settings.exactly_once else FencedStore(writer, saving, stop)
 
     def _copy_of(
         self,
         producer: Producer,
         deliveries: Deliveries,
-        store: FileStore | TopicStore,
+        store: FileStore | FencedStore | TopicStore,
         stop: Stop,
         progress: Callable[[], None],
     ) -> Copy:
@@ -473,6 +570,7 @@ class Mirror(Driver):
             warn=self._observer.warn,
             to_ms=settings.timestamps == "ms",
             watch=self._watch,
+            may_send=lambda waiting: self._lease is None or self._lease.check(stop, waiting),
         )
 
     def _tasks(self, producer: Producer, saving: Progress, copy: Copy) -> list[Periodic]:
@@ -543,64 +641,61 @@ class Mirror(Driver):
 
     # --- recovery after a fence ----------------------------------------------------------------------
 
-    def _recover(self, state: JobState, error: KcliError, stop: Stop) -> tuple[JobState, list[Attempt]]:
-        """The state for the next attempt, and what the fenced one has copied; raises if there is to be none.
+    def _recover(self, error: KcliError, stop: Stop, attempts: list[Attempt]) -> bool:
+        """Whether there is another attempt: when the job is this instance's again. Adds to ``attempts`` what the one that
+        ended has copied.
 
         The last transaction may be committed or not (its answer was lost with the fence). The new plan begins at what is
-        saved, which was in the same transaction as the records: so nothing is copied twice, and nothing is left out.
+        saved, which was in the same transaction as the records: so exactly once nothing is copied twice, and nothing is
+        ever left out.
 
         A transaction times out when the target is away, so either cluster may be: they are waited for.
         """
-        if isinstance(error, ProducerFencedError | TransactionUnknownError):
-            self._when_reached(stop, lambda: self._check_fence(state, error, stop))
-        elif stop or not (self._settings.exactly_once and is_outage(error)):
+        lost = isinstance(error, LeaseLostError)
+        if stop:
+            if lost:
+                return False
             raise error
+        if not (isinstance(error, _OVER) or is_outage(error)):
+            raise error
+        if lost:
+            self._observer.note(f"{error}: another instance may have taken over")
+        if not self._take(stop):
+            return False
+        if isinstance(error, _OVER) and not lost and self._lease is not None and not self._lease.has_waited:
+            self._observer.note(
+                f"{error}; the transaction timed out, continuing from the last one that was committed"
+            )
         begun = self._plan.copies
         self._plan = self._when_reached(stop, lambda: self._planner.plan_again(self._saved(), begun))
         new = {copy.source: copy for copy in self._plan.copies}
-        ended = [finish_attempt(copy, new[copy.source]) for copy in begun if copy not in self._plan.copies]
-        topics = {copy.source.topic: copy.target.topic for copy in self._plan.copies}
-        return msgspec.structs.replace(state, topics=topics), ended
+        attempts += [
+            finish_attempt(copy, new[copy.source]) for copy in begun if copy not in self._plan.copies
+        ]
+        return True
 
     def _when_reached(self, stop: Stop, call: Callable[[], T]) -> T:
         """The result of ``call``, which is repeated while a cluster is away: for as long as partitions may wait."""
-        began, backoff, copies = time.monotonic(), Backoff(1.0, _LONGEST_PAUSE), self._plan.copies
+        began, backoff = time.monotonic(), Backoff(1.0, _LONGEST_PAUSE)
         while True:
             try:
                 return call()
             except KcliError as error:
                 if stop or not is_outage(error) or isinstance(error, TransactionUnknownError):
                     raise
-                self._watch.block(str(error), began)
-                now = time.monotonic()
-                for copy, late, _ in self._watch.look(copies, None, {}, (), now):
-                    copy.fail(late)
-                self._watch.say(copies, now)
-                if all(copy.error is not None or copy.done for copy in copies):
+                if not self._waits(str(error), began):
                     raise
                 wait(backoff.next(), stop)
 
-    def _check_fence(self, state: JobState, error: KcliError, stop: Stop) -> None:
-        """Raises if another mirror of the job took over, or a stop was requested; else the transaction timed out.
-
-        1. The other run fences this one, by its step a.
-        2. This one finds out, at once: the other one has not claimed the job yet, and is about to.
-        3. Two seconds later its name is in the state, unless it was killed in between; then the job is free.
-        """
-        if stop:
-            raise error
-        wait(_TAKEOVER_SECONDS, stop)
-        saved = self._saved()
-        if saved is None or saved.state.run != state.run:
-            host = saved.state.host if saved is not None else "unknown"
-            raise ProducerFencedError(
-                f"mirror job {state.job} is run by another process",
-                why=f"it took over the transactional id (host {host})",
-                do="stop one of them; --job NAME gives a second mirror a name of its own",
-            )
-        self._observer.note(
-            f"{error}; the transaction timed out, continuing from the last one that was committed"
-        )
+    def _waits(self, why: str, began: float) -> bool:
+        """Nothing is copied for this reason since ``began``; whether any partition still waits."""
+        copies, now = self._plan.copies, time.monotonic()
+        self._watch.block(why, began)
+        if self._watch.is_due(now):
+            for copy, late, _ in self._watch.look(copies, None, {}, (), now):
+                copy.fail(late)
+            self._watch.say(copies, now)
+        return any(copy.error is None and not copy.done for copy in copies)
 
     # --- clients -------------------------------------------------------------------------------------
 
@@ -618,7 +713,7 @@ class Mirror(Driver):
     def _producer_options(self) -> ProducerOptions:
         """With transactions, all runs of the job have the same id: a new one fences the others."""
         own: dict[str, Any] = (
-            {"transactional_id": f"kcli-mirror-{self._name}"} if self._settings.exactly_once else {}
+            {"transactional_id": transactional_id(self._id)} if self._settings.exactly_once else {}
         )
         return self._target.options(
             ProducerOptions, delivery_timeout_ms=_FOREVER, max_block_ms=_FOREVER, linger_ms=0, **own
@@ -635,3 +730,14 @@ class Mirror(Driver):
         """The high watermark of a partition as it was seen last; −1 if it was not read."""
         state = self._consumer.assigned(tp)
         return -1 if state is None else state.high_watermark
+
+    def _state_options(self) -> ProducerOptions:
+        """Of positions alone: their transactions last for milliseconds."""
+        return self._target.options(
+            ProducerOptions,
+            delivery_timeout_ms=_FOREVER,
+            max_block_ms=_FOREVER,
+            linger_ms=0,
+            transactional_id=transactional_id(self._id),
+            transaction_timeout_ms=_STATE_TIMEOUT_MS,
+        )

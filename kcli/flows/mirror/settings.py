@@ -42,7 +42,7 @@ class MirrorSettings:
     select, ``principals`` the rules of ``--map-principal``.
     ``span``: where a new job begins, and may end. ``job``: its name, None for the default one. ``checkpoint``: a file
     that keeps the position, None for the topic of the target. ``configs``: keys and values of ``--config``. ``max_wait``:
-    seconds that a partition may wait.
+    seconds that a partition may wait. ``stand_by``: wait while another instance runs the job.
     """
 
     topics: tuple[str, ...]
@@ -70,6 +70,7 @@ class MirrorSettings:
     timestamps: str = "keep"
     on_delete: str = "keep"
     max_wait: float | None = None
+    stand_by: bool = True
 
     @property
     def patience(self) -> float | None:

@@ -4,10 +4,14 @@ One record for the job, one for each partition (its position and the segment of 
 for each full segment, and one for each topic of a group whose offsets are synced. A position is written together with
 the segment that belongs to it, in one record: a broker that dies between two records cannot separate them. The same
 records are the lines of a checkpoint file.
+
+A job is (source cluster, target cluster, name). The target is where the records are; the key has the rest. Version 1 had
+the name alone, which named the source, the selectors and the rename rules: such records are read, and taken over by
+``job.taken_over``.
 """
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
@@ -17,15 +21,29 @@ from kcli.core.errors import CorruptRecordsError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.offset_map import OffsetMap
 
-VERSION = 1
+VERSION = 2
 
 S = TypeVar("S", bound=msgspec.Struct)
+
+
+class JobId(NamedTuple):
+    """What identifies a job on its target. ``source``: the cluster id, or the brokers of a cluster that has none; empty
+    for records of version 1.
+    """
+
+    source: str
+    job: str
+
+    @property
+    def is_old(self) -> bool:
+        """Whether its records are of version 1."""
+        return not self.source
 
 
 class JobState(msgspec.Struct, frozen=True, kw_only=True):
     """The job as a whole. Times are milliseconds since the epoch, ``source`` and ``target`` cluster ids.
 
-    ``run`` names the process that wrote it: one that was fenced finds out here whether another took over.
+    ``run`` names the process that wrote it.
     """
 
     kind: str = "MirrorJob"
@@ -38,7 +56,7 @@ class JobState(msgspec.Struct, frozen=True, kw_only=True):
     delivery: str
     partitions: str
     topics: dict[str, str]
-    """Source topic → target topic."""
+    """Source topic → target topic, of all that it has ever copied."""
     started_ms: int
     updated_ms: int
     host: str
@@ -46,6 +64,22 @@ class JobState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether records get a header with their origin, which ends loops."""
     ended: bool = False
     """Whether its last run ended in order; after a kill it says False for ever, and ``updated_ms`` gets old."""
+    pid: int = 0
+    selectors: list[str] = []
+    """``-t`` of its last run."""
+    selected: list[str] | None = None
+    """The source topics of its last run; None: all of ``topics``, as in version 1."""
+    begun: dict[str, str] = {}
+    """Source topic → ``--offset`` with which its copy began, as ``job.begin_text`` writes it; none: not known."""
+
+    @property
+    def id(self) -> JobId:
+        """What identifies it, for the records of this version."""
+        return JobId(self.source or self.source_servers, self.job)
+
+    def selects(self, topic: str) -> bool:
+        """Whether its last run copied this topic of the source."""
+        return topic in (self.topics if self.selected is None else self.selected)
 
 
 RUNNING_MS = 300_000
@@ -55,6 +89,17 @@ RUNNING_MS = 300_000
 def is_running(state: JobState, now: int) -> bool:
     """Whether a process runs the job, as far as its state says. ``now``: milliseconds since the epoch."""
     return not state.ended and now - state.updated_ms < RUNNING_MS
+
+
+class SavedGap(msgspec.Struct, frozen=True, array_like=True):
+    """Offsets of the source from ``first`` to ``last`` that were not copied, which was accepted (``--on-gap record``) or
+    ordered (``mirror reset``). ``at_ms``: when.
+    """
+
+    first: int
+    last: int
+    why: str
+    at_ms: int
 
 
 class PartitionProgress(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +133,8 @@ class PartitionProgress(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     end_seen: int = -1
     end_seen_ms: int = -1
+    gaps: list[SavedGap] = []
+    """Those that nobody has acknowledged yet (``mirror accept-gap``)."""
 
 
 class GroupCommit(msgspec.Struct, frozen=True, array_like=True):
@@ -127,6 +174,14 @@ class GroupTopic(NamedTuple):
 NO_GROUPS: Mapping[GroupTopic, GroupProgress] = MappingProxyType({})
 
 
+class _AcceptedGaps(msgspec.Struct, frozen=True, kw_only=True):
+    """A record of its own: a job that runs writes its progress from memory, and would bring the gaps back."""
+
+    kind: str = "MirrorAcceptedGaps"
+    version: int = VERSION
+    gaps: list[SavedGap]
+
+
 class StateRecord(NamedTuple):
     """A record of the state topic. ``value`` None deletes what was stored under the key."""
 
@@ -139,6 +194,12 @@ class _Key(msgspec.Struct, omit_defaults=True):
     topic: str = ""
     partition: int = -1
     segment: int = -1
+    source: str = ""
+    accepted: bool = False
+
+    @property
+    def id(self) -> JobId:
+        return JobId(self.source, self.job)
 
 
 class _GroupKey(msgspec.Struct):
@@ -147,13 +208,17 @@ class _GroupKey(msgspec.Struct):
     of_job: str
     group: str
     topic: str
+    source: str = ""
 
 
 class SavedPartition(NamedTuple):
-    """A partition as loaded: its progress and its whole offset map."""
+    """A partition as loaded: its progress and its whole offset map. ``accepted``: gaps that were acknowledged, and are
+    not among those of the progress.
+    """
 
     progress: PartitionProgress
     offsets: OffsetMap
+    accepted: Sequence[SavedGap] = ()
 
 
 class SavedJob(NamedTuple):
@@ -164,37 +229,60 @@ class SavedJob(NamedTuple):
     groups: Mapping[GroupTopic, GroupProgress] = NO_GROUPS
 
 
-def job_record(state: JobState) -> StateRecord:
-    """The record of the job as a whole."""
-    return StateRecord(_key(state.job), msgspec.json.encode(state))
+def job_record(state: JobState, job: JobId | None = None) -> StateRecord:
+    """The record of the job as a whole; ``job``: where it is not that of this version."""
+    return StateRecord(_key(job or state.id), msgspec.json.encode(state))
 
 
 def partition_records(
-    job: str, tp: TopicPartition, progress: PartitionProgress, offsets: OffsetMap
+    job: JobId, tp: TopicPartition, progress: PartitionProgress, offsets: OffsetMap
 ) -> list[StateRecord]:
     """The records of a partition's progress: the segments completed since ``progress.segments``, then the progress.
 
     ``progress.segments`` says how many segments are already stored; ``runs`` and ``segments`` are filled in here.
     """
     *full, (last, runs) = offsets.segments(progress.segments)
-    progress = msgspec.structs.replace(progress, segments=last, runs=base64.b64encode(runs).decode())
+    progress = msgspec.structs.replace(
+        progress, version=VERSION, segments=last, runs=base64.b64encode(runs).decode()
+    )
     return [
         *(StateRecord(_key(job, tp, number), data) for number, data in full),
         progress_record(job, tp, progress),
     ]
 
 
-def group_record(job: str, key: GroupTopic, progress: GroupProgress) -> StateRecord:
+def group_record(job: JobId, key: GroupTopic, progress: GroupProgress) -> StateRecord:
     """The record of a group's offsets in one topic."""
-    return StateRecord(msgspec.json.encode(_GroupKey(job, *key)), msgspec.json.encode(progress))
+    return StateRecord(
+        msgspec.json.encode(_GroupKey(job.job, *key, job.source)), msgspec.json.encode(progress)
+    )
 
 
-def progress_record(job: str, tp: TopicPartition, progress: PartitionProgress) -> StateRecord:
+def progress_record(job: JobId, tp: TopicPartition, progress: PartitionProgress) -> StateRecord:
     """The record of a partition's progress, whose segments are stored."""
     return StateRecord(_key(job, tp), msgspec.json.encode(progress))
 
 
-def load_jobs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[str, SavedJob]:
+def accepted_record(job: JobId, tp: TopicPartition, gaps: Sequence[SavedGap]) -> StateRecord:
+    """All gaps of the partition that are acknowledged."""
+    return StateRecord(_key(job, tp, accepted=True), msgspec.json.encode(_AcceptedGaps(gaps=list(gaps))))
+
+
+def deletions(job: JobId, partitions: Mapping[TopicPartition, SavedPartition]) -> list[StateRecord]:
+    """What deletes the progress of these partitions, and their segments."""
+    return [
+        StateRecord(key, None)
+        for tp, saved in partitions.items()
+        for key in (_key(job, tp), *(_key(job, tp, number) for number in range(saved.progress.segments)))
+    ]
+
+
+def job_deletion(job: JobId) -> StateRecord:
+    """What deletes the record of the job as a whole."""
+    return StateRecord(_key(job), None)
+
+
+def load_jobs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[JobId, SavedJob]:
     """The jobs in (key, value) records, in the order in which they were written; the last record of a key counts.
 
     Records that kcli did not write are ignored. CorruptRecordsError for a position whose segments are missing, and for
@@ -206,27 +294,30 @@ def load_jobs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[str,
             latest.pop(key, None)
         elif key is not None and value is not None:
             latest[key] = value
-    jobs: dict[str, JobState] = {}
-    found: dict[str, dict[TopicPartition, PartitionProgress]] = {}
-    segments: dict[tuple[str, TopicPartition, int], bytes] = {}
+    jobs: dict[JobId, JobState] = {}
+    found: dict[JobId, dict[TopicPartition, PartitionProgress]] = {}
+    segments: dict[tuple[JobId, TopicPartition, int], bytes] = {}
+    accepted: dict[tuple[JobId, TopicPartition], list[SavedGap]] = {}
     for name, data in _keyed(latest, _Key):
         tp = TopicPartition(name.topic, name.partition)
         if name.segment >= 0:
-            segments[name.job, tp, name.segment] = data
+            segments[name.id, tp, name.segment] = data
+        elif name.accepted:
+            accepted[name.id, tp] = _decode(data, _AcceptedGaps, f"{name.job}, {tp}").gaps
         elif name.topic:
-            found.setdefault(name.job, {})[tp] = _decode(data, PartitionProgress, f"{name.job}, {tp}")
+            found.setdefault(name.id, {})[tp] = _decode(data, PartitionProgress, f"{name.job}, {tp}")
         else:
-            jobs[name.job] = _decode(data, JobState, name.job)
-    groups: dict[str, dict[GroupTopic, GroupProgress]] = {}
+            jobs[name.id] = _decode(data, JobState, name.job)
+    groups: dict[JobId, dict[GroupTopic, GroupProgress]] = {}
     for of, data in _keyed(latest, _GroupKey):
-        groups.setdefault(of.of_job, {})[GroupTopic(of.group, of.topic)] = _decode(
+        groups.setdefault(JobId(of.source, of.of_job), {})[GroupTopic(of.group, of.topic)] = _decode(
             data, GroupProgress, f"{of.of_job}, group {of.group}"
         )
     return {
         job: SavedJob(
             state,
             {
-                tp: SavedPartition(progress, _offsets(job, tp, progress, segments))
+                tp: _loaded(job, tp, progress, segments, accepted.get((job, tp), ()))
                 for tp, progress in found.get(job, {}).items()
             },
             groups.get(job, NO_GROUPS),
@@ -235,11 +326,24 @@ def load_jobs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[str,
     }
 
 
-def _offsets(
-    job: str,
+def _loaded(
+    job: JobId,
     tp: TopicPartition,
     progress: PartitionProgress,
-    segments: Mapping[tuple[str, TopicPartition, int], bytes],
+    segments: Mapping[tuple[JobId, TopicPartition, int], bytes],
+    accepted: Sequence[SavedGap],
+) -> SavedPartition:
+    open_gaps = [gap for gap in progress.gaps if gap not in accepted]
+    mine = [gap for gap in accepted if gap in progress.gaps]
+    progress = msgspec.structs.replace(progress, gaps=open_gaps)
+    return SavedPartition(progress, _offsets(job, tp, progress, segments), mine)
+
+
+def _offsets(
+    job: JobId,
+    tp: TopicPartition,
+    progress: PartitionProgress,
+    segments: Mapping[tuple[JobId, TopicPartition, int], bytes],
 ) -> OffsetMap:
     made = OffsetMap(progress.start, progress.target_start)
     try:
@@ -247,7 +351,7 @@ def _offsets(
         made.load([base64.b64decode(progress.runs, validate=True)])
     except (KeyError, ValueError) as error:
         raise CorruptRecordsError(
-            f"the state of job {job} for {tp} is incomplete", why=f"its offset map has no segment {error}"
+            f"the state of job {job.job} for {tp} is incomplete", why=f"its offset map has no segment {error}"
         ) from None
     made.advance(progress.position)
     return made
@@ -280,7 +384,6 @@ class _Versioned(msgspec.Struct):
     version: int
 
 
-def _key(job: str, tp: TopicPartition | None = None, segment: int = -1) -> bytes:
-    if tp is None:
-        return msgspec.json.encode(_Key(job))
-    return msgspec.json.encode(_Key(job, tp.topic, tp.partition, segment))
+def _key(job: JobId, tp: TopicPartition | None = None, segment: int = -1, *, accepted: bool = False) -> bytes:
+    topic, partition = tp or ("", -1)
+    return msgspec.json.encode(_Key(job.job, topic, partition, segment, job.source, accepted))

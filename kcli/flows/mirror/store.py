@@ -1,9 +1,11 @@
 """Where the state of a mirror job is kept: a compacted topic on the target, or a file.
 
-In the topic, positions are written by the producer that copies: behind the records they stand for, and in the same
-transaction where there is one. All jobs that write to a cluster share the topic; it has one partition.
+In the topic, positions are written in transactions of the job's id, so that an instance that lost the lease cannot
+write any: in those of the records (``TopicStore``), or, at least once, in small ones of their own, behind the records
+they stand for (``FencedStore``). All jobs that write to a cluster share the topic; it has one partition.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import Self
@@ -15,7 +17,13 @@ from kcli.core.clock import wall_ms
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import ConfigError, KcliError, TimedOutError
+from kcli.core.errors import (
+    ConfigError,
+    KcliError,
+    TimedOutError,
+    TransactionAbortableError,
+    TransactionUnknownError,
+)
 from kcli.core.hooks import Hooks
 from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.names import STATE_TOPIC
@@ -29,8 +37,10 @@ from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.routes import Route
 from kcli.flows.mirror.settings import Cluster
 from kcli.flows.mirror.state import (
+    JobId,
     JobState,
     PartitionProgress,
+    SavedGap,
     SavedJob,
     StateRecord,
     job_record,
@@ -38,10 +48,14 @@ from kcli.flows.mirror.state import (
     partition_records,
     progress_record,
 )
+from kcli.flows.stop import Stop
+from kcli.flows.transactions.ends import commit_transaction
 
 STATE = TopicPartition(STATE_TOPIC, 0)
 _REPLICAS = 3
 _UPDATE_MS = 60_000
+_PATIENCE = 5.0  # seconds for the end of a transaction with positions, while nothing is copied
+_GRACE = 0.5  # the same after a stop
 _CONFIGS = {"cleanup.policy": "compact", "segment.bytes": "16777216", "min.cleanable.dirty.ratio": "0.1"}
 
 
@@ -62,6 +76,7 @@ class Progress:
         self._before = {} if saved is None else {tp: one.progress for tp, one in saved.partitions.items()}
         self._segments = {tp: one.segments for tp, one in self._before.items()}
         self._saved: dict[TopicPartition, tuple[int, str, str]] = {}
+        self._gap_times: dict[tuple[TopicPartition, int], int] = {}
         self.commit()
 
     def commit(self) -> None:
@@ -75,8 +90,16 @@ class Progress:
 
     def add_topics(self, routes: Iterable[Route]) -> None:
         """Topics that the job copies from now on."""
-        topics = {**self._state.topics, **{route.source: route.target for route in routes}}
-        self._state = msgspec.structs.replace(self._state, topics=topics)
+        state, new = self._state, {route.source: route.target for route in routes}
+        begin = next(
+            iter(state.begun.values()), "earliest"
+        )  # of this command: it is the same when it is started again
+        self._state = msgspec.structs.replace(
+            state,
+            topics={**state.topics, **new},
+            selected=list(dict.fromkeys([*(state.selected or state.topics), *new])),
+            begun={**dict.fromkeys(new, begin), **state.begun},
+        )
         self._committed = self._state, *self._committed[1:]
 
     def is_pending(self, copies: Iterable[PartitionCopy]) -> bool:
@@ -127,10 +150,19 @@ class Progress:
             why=copy.state.why,
             end_seen=copy.end_seen,
             end_seen_ms=copy.end_seen_ms,
+            gaps=[*(before.gaps if before else ()), *self._gaps(copy, now)],
         )
         self._segments[copy.source] = offsets.last_segment
         self._saved[copy.source] = _saved_of(copy)
-        return partition_records(self._state.job, copy.source, progress, offsets)
+        return partition_records(self._state.id, copy.source, progress, offsets)
+
+    def _gaps(self, copy: PartitionCopy, now: int) -> list[SavedGap]:
+        """Those of this run, each with the time at which it was saved first."""
+        times = self._gap_times
+        return [
+            SavedGap(gap.first, gap.stop - 1, gap.why, times.setdefault((gap.tp, gap.first), now))
+            for gap in copy.gaps
+        ]
 
     def _not_begun(self, copy: PartitionCopy, now: int) -> list[StateRecord]:
         """What was saved before, with the state of now."""
@@ -143,7 +175,7 @@ class Progress:
             why=copy.state.why,
         )
         self._saved[copy.source] = _saved_of(copy)
-        return [progress_record(self._state.job, copy.source, progress)]
+        return [progress_record(self._state.id, copy.source, progress)]
 
 
 def _could_not_begin(copy: PartitionCopy) -> bool:
@@ -156,7 +188,7 @@ def _saved_of(copy: PartitionCopy) -> tuple[int, str, str]:
 
 
 class TopicStore:
-    """Checkpoints in the state topic, sent by the producer of the copy."""
+    """Checkpoints in the state topic, sent by the producer of the copy in the transaction of the records."""
 
     def __init__(self, producer: Producer, progress: Progress) -> None:
         self._producer = producer
@@ -264,6 +296,94 @@ class StateWriter:
         return self._producer
 
 
+class FencedStore:
+    """Checkpoints in the state topic, in transactions of a producer of their own: ProducerFencedError where another
+    instance of the job took over. What is not stored for now, because the target is away, is written again later.
+    """
+
+    def __init__(self, producer: Producer, progress: Progress, stop: Stop) -> None:
+        self._producer = producer
+        self._progress = progress
+        self._stop = stop
+        self._unfinished = False  # a commit was requested, and its answer has not come
+
+    def is_pending(self, copies: Iterable[PartitionCopy]) -> bool:
+        """See Checkpoints."""
+        return self._progress.is_pending(copies)
+
+    @property
+    def unconfirmed(self) -> int:
+        """See Checkpoints."""
+        return int(self._unfinished)
+
+    def stored(self, count: int) -> None:
+        """See Checkpoints; nothing of it is written by the producer of the copy."""
+
+    def save(self, copies: Iterable[PartitionCopy], *, ended: bool = False) -> bool:
+        """See Checkpoints. After a stop there is no later: then it raises why nothing was stored. The end of the job is
+        waited for.
+        """
+        patience = math.inf if ended else _PATIENCE
+        try:
+            if self._unfinished:
+                self._commit(patience)
+            records = self._progress.records(copies, ended=ended)
+            if records:
+                self._store(records, patience)
+            return True
+        except TransactionAbortableError:
+            self._abort()
+            if self._stop or ended:
+                raise
+        except (TimedOutError, TransactionUnknownError):
+            if self._stop or ended:
+                raise
+            if not self._unfinished:
+                self._progress.rollback()
+        return False
+
+    def write(self, records: Iterable[StateRecord]) -> None:
+        """Stores records of the state, together."""
+        self._store(records, math.inf)
+
+    def _store(self, records: Iterable[StateRecord], patience: float) -> None:
+        self._producer.begin_transaction(_GRACE if self._stop else None if patience == math.inf else patience)
+        now = wall_ms()
+        rows = [(key, value, NO_HEADERS, now) for key, value in records]
+        self._producer.send_rows(STATE.topic, rows, partition=STATE.partition, origin=self)
+        self._unfinished = True
+        self._commit(patience)
+
+    def _commit(self, patience: float) -> None:
+        commit_transaction(self._producer, self._stop, patience=patience, grace=_GRACE)
+        self._unfinished = False
+        self._progress.commit()
+
+    def _abort(self) -> None:
+        """Waits for a coordinator that does not respond, as long as there is no stop."""
+        self._unfinished = False
+        self._progress.rollback()
+        while True:
+            try:
+                self._producer.abort_transaction(_GRACE if self._stop else _PATIENCE)
+                return
+            except (TimedOutError, TransactionUnknownError):
+                if self._stop:
+                    return  # the next run aborts it
+
+    def commit(self) -> None:
+        """See Checkpoints."""
+        self._progress.commit()
+
+    def rollback(self) -> None:
+        """See Checkpoints."""
+        self._progress.rollback()
+
+    def failed(self, error: KcliError) -> None:
+        """See Checkpoints; nothing of it is written by the producer of the copy."""
+        raise error
+
+
 class FileStore:
     """Checkpoints in a file of JSON lines: the records of the state, replaced as a whole."""
 
@@ -285,7 +405,7 @@ class FileStore:
         """Writes the file anew, with these records."""
         new = dict(records)
         if new:
-            self._records |= new
+            self._records = {key: value for key, value in (self._records | new).items() if value is not None}
             lines = [msgspec.json.encode(_Line(key.decode(), value)) for key, value in self._records.items()]
             replace_file(self._path, b"\n".join(lines) + b"\n")
 
@@ -335,7 +455,7 @@ def read_file_records(path: str) -> list[StateRecord]:
     return [StateRecord(line.key.encode(), line.value) for line in found]
 
 
-def saved_jobs(cluster: Cluster, admin: Admin, hooks: Hooks, *, wait: bool = True) -> dict[str, SavedJob]:
+def saved_jobs(cluster: Cluster, admin: Admin, hooks: Hooks, *, wait: bool = True) -> dict[JobId, SavedJob]:
     """All jobs that ``kcli mirror`` runs with this cluster as their target. ``wait``: see ``load_topic``."""
     options = cluster.options(
         ConsumerOptions, isolation_level="read_committed", max_poll_records=WHOLE_BATCHES
@@ -344,7 +464,7 @@ def saved_jobs(cluster: Cluster, admin: Admin, hooks: Hooks, *, wait: bool = Tru
         return load_topic(admin, reader, wait=wait)
 
 
-def load_topic(admin: Admin, consumer: Consumer, *, wait: bool = True) -> dict[str, SavedJob]:
+def load_topic(admin: Admin, consumer: Consumer, *, wait: bool = True) -> dict[JobId, SavedJob]:
     """All jobs in the state topic of the target; none if it does not exist. ``consumer``: read_committed, no group.
 
     Waits for the end of transactions that have written to the topic, which a mirror that was killed leaves open until

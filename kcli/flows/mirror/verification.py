@@ -13,12 +13,14 @@ from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
+from kcli.core.names import DEFAULT_JOB
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 from kcli.core.permissions import AclOperation, is_allowed, on_topic
 from kcli.core.records.run import RUN_BYTES
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.driver import Driver
-from kcli.flows.mirror.job import Ends, partition_copies, source_partitions
+from kcli.flows.mirror.job import Ends, partition_copies, source_partitions, taken_over
+from kcli.flows.mirror.lease import read_instances
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
 from kcli.flows.mirror.planning import survey_job
@@ -27,7 +29,7 @@ from kcli.flows.mirror.proof import Clusters, Log, Proof, compacted_topics, comp
 from kcli.flows.mirror.result import MismatchError, unread
 from kcli.flows.mirror.routes import Rename
 from kcli.flows.mirror.settings import Cluster
-from kcli.flows.mirror.state import SavedJob, is_running, load_jobs
+from kcli.flows.mirror.state import JobId, JobState, SavedJob, is_running, load_jobs
 from kcli.flows.mirror.store import read_file_records, saved_jobs
 from kcli.flows.mirror.survey import Survey
 from kcli.flows.mirror.verify import Comparison
@@ -49,6 +51,7 @@ class Verified(NamedTuple):
 class Verification(Driver):
     """One comparison; ``with`` closes its clients. ``prepare``, then ``compare``."""
 
+    _id: JobId
     _saved: SavedJob | None
     _found: Survey
     _copies: list[PartitionCopy]
@@ -57,7 +60,7 @@ class Verification(Driver):
     def compare(self, stop: Stop) -> Verified:
         """Compares what ``prepare`` has found; errors of partitions are in the copies and the comparisons."""
         saved, span = self._saved, self._settings.span
-        follows = saved is not None and is_running(saved.state, wall_ms())
+        follows = saved is not None and self._is_running(saved.state)
         proof = Proof(
             whole=saved is None,
             to_end=not follows,
@@ -78,13 +81,23 @@ class Verification(Driver):
         missing = [*self._missing, *unread(comparisons)]
         return Verified(self._name, self._found, self._copies, comparisons, missing, follows)
 
+    def _is_running(self, state: JobState) -> bool:
+        """As the lease says; by the age of its record where that is not known, or the job keeps its state in a file."""
+        if self._settings.checkpoint is None:
+            instances = read_instances(self._target_admin, [self._id])[self._id]
+            if instances.known:
+                return instances.holder is not None
+        return is_running(state, wall_ms())
+
     def _planned(self, source_id: str) -> CopyPlan:
         settings = self._settings
         jobs = self._jobs()
         if settings.job is None and not settings.topics:
             self._name = _only_job(jobs, source_id)
-        self._saved = saved = jobs.get(self._name)
-        _check(saved, source_id)
+        self._id = job = JobId(source_id or self._source.servers, self._name)
+        saved, _ = taken_over(jobs, job, self._selection, settings.renames, source_id)
+        self._saved = saved
+        _check(saved, jobs, job)
         own: Mapping[str, str] = {} if saved is None else saved.state.topics
         self._missing = []
         selection = self._selection
@@ -120,14 +133,18 @@ class Verification(Driver):
             compares=True,
         )
 
-    def _jobs(self) -> Mapping[str, SavedJob]:
+    def _default_name(self, source_id: str) -> str:  # noqa: ARG002 - the identity has the source beside the name
+        return DEFAULT_JOB
+
+    def _jobs(self) -> Mapping[JobId, SavedJob]:
         """What the jobs have committed so far. A transaction that is open is not waited for: what it holds back is after
         the positions that are read here, as what the job copies from now on.
         """
         if self._settings.checkpoint is not None:
             return load_jobs(read_file_records(self._settings.checkpoint))
         found = saved_jobs(self._target, self._target_admin, self._hooks, wait=False)
-        return found if self._name in found else saved_jobs(self._target, self._target_admin, self._hooks)
+        known = any(job.job == self._name for job in found)
+        return found if known else saved_jobs(self._target, self._target_admin, self._hooks)
 
     def _present(self, own: Mapping[str, str]) -> list[str]:
         """The topics of the job that the source still has."""
@@ -226,9 +243,9 @@ class Verification(Driver):
         return Consumer(options, hooks=self._hooks, joins=RUN_BYTES)
 
 
-def _only_job(jobs: Mapping[str, SavedJob], source_id: str) -> str:
+def _only_job(jobs: Mapping[JobId, SavedJob], source_id: str) -> str:
     """The job that copies from this source, if there is one and no other."""
-    names = sorted(name for name, job in jobs.items() if job.state.source == source_id)
+    names = sorted({job.state.job for job in jobs.values() if job.state.source == source_id})
     if len(names) == 1:
         return names[0]
     raise ConfigError(
@@ -239,16 +256,17 @@ def _only_job(jobs: Mapping[str, SavedJob], source_id: str) -> str:
     )
 
 
-def _check(saved: SavedJob | None, source_id: str) -> None:
-    """ConfigError for a job whose copies cannot be compared, or are of another cluster."""
+def _check(saved: SavedJob | None, jobs: Mapping[JobId, SavedJob], job: JobId) -> None:
+    """ConfigError for a job whose copies cannot be compared, or that is one of other clusters only."""
     if saved is None:
+        others = sorted({one.state.source for key, one in jobs.items() if key.job == job.job})
+        if others:
+            raise ConfigError(
+                f"mirror job {job.job} copies from cluster {', '.join(others)}",
+                why=f"--from is cluster {job.source}",
+                do="name the cluster that the job copies from, or another --job",
+            )
         return
-    if saved.state.source != source_id:
-        raise ConfigError(
-            f"mirror job {saved.state.job} copies from cluster {saved.state.source}",
-            why=f"--from is cluster {source_id}",
-            do="name the cluster that the job copies from, or another --job",
-        )
     if saved.state.partitions != "keep":
         raise ConfigError(
             f"what mirror job {saved.state.job} has copied cannot be compared",

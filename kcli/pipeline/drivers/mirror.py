@@ -20,6 +20,7 @@ from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.driver import Driver
 from kcli.flows.mirror.group_position import Position, end_run, group_name, read_positions
+from kcli.flows.mirror.job import default_name
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
 from kcli.flows.mirror.planning import survey_job
@@ -88,6 +89,10 @@ class TaskMirror(Driver):
         return bool(self._due) or not self._settings.bounded
 
     # --- before the first record ---------------------------------------------------------------------
+
+    def _default_name(self, source_id: str) -> str:
+        """Of the selection: a position belongs to a partition of the target, and not to a list of topics that changes."""
+        return default_name(source_id, self._settings.topics, self._settings.renames)
 
     def _planned(self, source_id: str) -> CopyPlan:
         settings = self._settings

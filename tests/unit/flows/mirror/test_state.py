@@ -9,6 +9,7 @@ from kcli.core.errors import CorruptRecordsError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.offset_map import RUNS_PER_SEGMENT, OffsetMap
 from kcli.flows.mirror.state import (
+    JobId,
     JobState,
     PartitionProgress,
     StateRecord,
@@ -18,6 +19,7 @@ from kcli.flows.mirror.state import (
 )
 
 TP = TopicPartition("orders", 3)
+J = JobId("from", "j")
 
 
 def state(job: str = "j") -> JobState:
@@ -73,7 +75,7 @@ def test_a_map_that_grows_over_many_checkpoints_is_loaded_whole(seed: int) -> No
                 rng.randrange(1, 5),
             )
         offsets.advance(offsets.position + rng.randrange(2))
-        records = partition_records("j", TP, progress(offsets, stored), offsets)
+        records = partition_records(J, TP, progress(offsets, stored), offsets)
         written += records
         stored = msgspec.json.decode(records[-1].value or b"", type=PartitionProgress).segments
         (job,) = load_jobs(compacted(written, rng)).values()
@@ -89,7 +91,7 @@ def test_a_checkpoint_writes_one_small_record_however_long_the_map_is() -> None:
     offsets = OffsetMap(0, 0)
     for _ in range(20 * RUNS_PER_SEGMENT + 3):
         offsets.append(offsets.position + 1, offsets.target_end, 1)
-    records = partition_records("j", TP, progress(offsets, offsets.last_segment), offsets)
+    records = partition_records(J, TP, progress(offsets, offsets.last_segment), offsets)
     assert len(records) == 1
     assert len(records[0].value or b"") < 1000
 
@@ -99,16 +101,17 @@ def test_jobs_do_not_mix() -> None:
     one.append(0, 0, 5)
     two.append(0, 0, 7)
     written = [job_record(state("a")), job_record(state("b"))]
-    written += partition_records("a", TP, progress(one), one) + partition_records("b", TP, progress(two), two)
+    written += partition_records(JobId("from", "a"), TP, progress(one), one)
+    written += partition_records(JobId("from", "b"), TP, progress(two), two)
     jobs = load_jobs(written)
-    assert {name: job.partitions[TP].offsets.target_end for name, job in jobs.items()} == {"a": 5, "b": 7}
+    assert {key.job: job.partitions[TP].offsets.target_end for key, job in jobs.items()} == {"a": 5, "b": 7}
 
 
 def test_a_missing_segment_is_reported() -> None:
     offsets = OffsetMap(0, 0)
     for _ in range(RUNS_PER_SEGMENT + 3):
         offsets.append(offsets.position + 1, offsets.target_end, 1)
-    written = [job_record(state()), *partition_records("j", TP, progress(offsets), offsets)]
+    written = [job_record(state()), *partition_records(J, TP, progress(offsets), offsets)]
     with pytest.raises(CorruptRecordsError, match="state of job j for orders-3 is incomplete"):
         load_jobs([written[0], written[-1]])
 
@@ -116,12 +119,12 @@ def test_a_missing_segment_is_reported() -> None:
 def test_what_kcli_did_not_write_is_ignored() -> None:
     others = [(None, b"x"), (b"key", b"x"), (b"\xff", b"x"), (b'{"topic":"t"}', b"x"), (b"k", None)]
     assert load_jobs(others) == {}
-    assert set(load_jobs([*others, job_record(state())])) == {"j"}
+    assert set(load_jobs([*others, job_record(state())])) == {J}
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(b'{"version":2}', "has version 2"), (b"{", "cannot be read"), (b'{"version":1}', "cannot")],
+    [(b'{"version":3}', "has version 3"), (b"{", "cannot be read"), (b'{"version":2}', "cannot")],
 )
 def test_a_state_of_a_later_version_or_a_damaged_one_is_refused(value: bytes, message: str) -> None:
     with pytest.raises(CorruptRecordsError, match=message):

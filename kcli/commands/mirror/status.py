@@ -11,7 +11,8 @@ from kcli.core.admin.admin import Admin
 from kcli.core.errors import NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions
-from kcli.flows.mirror.job_status import STATES, known_jobs
+from kcli.flows.mirror.job_status import known_jobs
+from kcli.flows.mirror.partition_state import State
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 
@@ -24,13 +25,13 @@ COLUMNS = (
     Column(
         "lag_records",
         "number",
-        meaning="Offsets that were left when the end of the source was seen last; null where it never was.",
+        meaning="Offsets that were left when the source was read last; null while it is not read.",
     ),
     Column("end_seen_at", "time", wide=True, values="time", meaning="When that end was seen."),
     Column("records", "number", spare=3, values="count", meaning="Records that were copied."),
     Column(
         "state",
-        values=STATES,
+        values=tuple(state.value for state in State),
         meaning="not_selected: its last run did not select the topic; ended: nothing is copied any more.",
     ),
     Column("since", "time", wide=True, meaning="Since when; null where it is not known."),

@@ -59,6 +59,10 @@ _PROGRESS_PATIENCE = 2.0  # seconds in which a partition with so many unconfirme
 _PROGRESS_PAUSE = 0.01
 _RESERVE_SHIFT = 3  # an eighth of the producer's memory is left to positions
 _SAVED_BYTES = 32_000_000  # sent since a position was saved: then another one is
+_COMMIT_TIMES = (
+    10  # the interval between two saved positions is at least so many times as long as the commit of one
+)
+_LONGEST_STRETCH = 10.0  # seconds
 _RESTART_PATIENCE = 15.0  # seconds without a confirmation, before a recreated topic is copied from its start
 _NOT_SAVED = (ClosedError, TimedOutError, TransactionAbortableError, TransactionUnknownError)
 _LOOKUP = 30.0  # seconds to find the end of a topic that was created anew
@@ -157,6 +161,8 @@ class Copy:
 
     ``abandoned``: of a partition that has waited too long the producer still has records, which nobody waits for.
     """
+
+    _saves_by_volume = True
 
     def __init__(
         self,
@@ -602,7 +608,7 @@ class Copy:
         return save_is_due(
             now - self._saved_at,
             self._interval,
-            self._sent_unsaved,
+            self._sent_unsaved if self._saves_by_volume else 0,
             self._deliveries.count,
             first=not self._has_saved,
         )
@@ -626,6 +632,7 @@ class Copy:
         """Saves positions that are confirmed, so that a kill at any moment loses nothing: what was sent after them is
         sent again, and may be stored twice. They themselves are confirmed later; ``_finish`` waits for the last ones.
         """
+        began = time.monotonic()
         try:
             if self._checkpoints.save(self.copies.values() if ended else self._to_save, ended=ended):
                 self._to_save.clear()
@@ -635,6 +642,15 @@ class Copy:
                 raise
             self._unsaved = True
         self._note_saved()
+        self._stretch(began)
+
+    def _stretch(self, began: float) -> None:
+        """To a target that is far away a commit takes several round trips, in which nothing is read: the next one is
+        later in proportion. At a fixed interval, one that is shorter than the commit, hardly anything else would be done.
+        """
+        now = time.monotonic()
+        longer = min(_COMMIT_TIMES * (now - began), _LONGEST_STRETCH) - self._interval
+        self._saved_at = now + max(0.0, longer)
 
     def _note_saved(self) -> None:
         self._saved_at, self._sent_unsaved = time.monotonic(), 0
@@ -705,9 +721,10 @@ def save_is_due(seconds: float, interval: float, sent: int, deliveries: int, *, 
     """Whether positions are to be saved: at intervals, after so many bytes, and (``first``: none was saved in this run)
     as soon as anything is confirmed. A process that is killed again and again in its first second gets on all the same.
 
-    ``seconds`` and ``sent`` (bytes) since they were saved last; ``deliveries``: how many reports of this run came.
+    ``seconds`` and ``sent`` (bytes) since they were saved last, less than 0 where that took long; ``deliveries``: how
+    many reports of this run came.
     """
-    return seconds >= interval or sent >= _SAVED_BYTES or (first and deliveries > 0)
+    return seconds >= interval or (seconds >= 0 and sent >= _SAVED_BYTES) or (first and deliveries > 0)
 
 
 def _share_of(producer: Producer, partitions: int) -> int:

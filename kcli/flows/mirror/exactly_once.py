@@ -19,8 +19,6 @@ _GRACE = 0.5  # seconds for the end of a transaction after a stop
 _HOLD_BACK_AFTER = 15.0  # seconds until a partition whose records are not confirmed is held back
 _SUSPECT_PATIENCE = 2.0  # the same for one that was held back before
 _HELD_BACK_FOR = 30.0  # seconds until it is tried again
-_COMMIT_TIMES = 10  # a transaction lasts at least so many times as long as the commit before it
-_LONGEST_STRETCH = 10.0  # seconds
 _ALL_HELD_BACK_FOR = 3.0  # the same where no partition is accepted
 _TRIES = 3  # transactions in a row that may be aborted although no partition is the cause
 
@@ -28,6 +26,7 @@ _TRIES = 3  # transactions in a row that may be aborted although no partition is
 class ExactlyOnceCopy(Copy):
     """The producer has a transactional id and is initialized; ``checkpoints`` write through the same producer."""
 
+    _saves_by_volume = False  # a kill leaves nothing to be stored twice
     _open = False
     _aborted = 0
     _forgotten = False  # the last transaction was not committed, as far as is known here
@@ -105,12 +104,7 @@ class ExactlyOnceCopy(Copy):
         finally:
             self._go_on()
         self._open, self._forgotten, self._aborted = False, False, 0
-        # To a target that is far away a commit takes several round trips, in which nothing is copied: the next
-        # transaction is longer in proportion. At a fixed interval, one that is shorter than the commit, each batch would
-        # have a transaction of its own.
-        now = time.monotonic()
-        longer = min(_COMMIT_TIMES * (now - began), _LONGEST_STRETCH) - self._interval
-        self._saved_at = now + max(0.0, longer)
+        self._stretch(began)
         self._suspects = frozenset(self._held)
         self._checkpoints.commit()
         for copy in moved:

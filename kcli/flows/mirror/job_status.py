@@ -11,18 +11,11 @@ from kcli.core.clock import wall_ms
 from kcli.core.hooks import Hooks
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.lease import Instances, read_instances
+from kcli.flows.mirror.partition_state import State
 from kcli.flows.mirror.settings import Cluster
 from kcli.flows.mirror.state import JobId, SavedJob, SavedPartition, is_running
 from kcli.flows.mirror.store import saved_jobs
 from kcli.output.tables import time_text
-
-COPYING, CAUGHT_UP, WAITING, ENDED, NOT_SELECTED = STATES = (
-    "copying",
-    "caught_up",
-    "waiting",
-    "ended",
-    "not_selected",
-)
 
 
 class KnownJob(NamedTuple):
@@ -50,10 +43,10 @@ class KnownJob(NamedTuple):
             "lag_records": None
             if progress.source_end < 0
             else max(0, progress.source_end - progress.position),
-            "end_seen_at": progress.end_seen_ms or progress.updated_ms,
+            "end_seen_at": progress.end_seen_ms if progress.end_seen_ms > 0 else progress.updated_ms,
             "records": progress.records,
             "state": name,
-            "since": since_ms or None,
+            "since": since_ms if since_ms > 0 else None,
             "why": why or None,
             "gaps": [[gap.first, gap.last] for gap in progress.gaps],
             "running": self.runs,
@@ -73,15 +66,15 @@ class KnownJob(NamedTuple):
         """Its state, since when (ms; 0: not known), and why. What was saved last is of a process that may be gone."""
         state, progress = self.saved.state, partition.progress
         if not state.selects(tp.topic):
-            return NOT_SELECTED, 0, "the last run of the job did not select the topic"
-        if progress.state == ENDED:
-            return ENDED, progress.state_since_ms, progress.why
+            return State.NOT_SELECTED, 0, "the last run of the job did not select the topic"
+        if progress.state == State.ENDED:
+            return State.ENDED, progress.state_since_ms, progress.why
         if self.runs is False:
             why = "its last run has ended" if state.ended else "its last run was killed, or lost the target"
-            return ENDED, state.updated_ms, why
+            return State.ENDED, state.updated_ms, why
         if progress.state:
             return progress.state, progress.state_since_ms, progress.why
-        return (CAUGHT_UP if progress.position >= progress.source_end >= 0 else COPYING), 0, ""
+        return (State.CAUGHT_UP if progress.position >= progress.source_end >= 0 else State.COPYING), 0, ""
 
 
 def known_jobs(cluster: Cluster, admin: Admin, hooks: Hooks) -> list[KnownJob]:

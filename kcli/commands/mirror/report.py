@@ -8,7 +8,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import TimedOutError
 from kcli.flows.mirror.acl_plan import COLUMNS as ACLS
-from kcli.flows.mirror.group_offsets import GroupsAccount, SyncedOffset
+from kcli.flows.mirror.group_offsets import GroupsAccount, group_row
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.partition_state import State
 from kcli.flows.mirror.result import NotSyncedError, Result, not_synced, unread
@@ -141,11 +141,11 @@ def report(inv: Invocation, result: Result, stop: Stop) -> int:
         inv.lacks(part, later=True)
     rows = (_row(copy, compared.get(copy.source), copied=bool(result.seconds)) for copy in result.copies)
     cluster, totals = result.survey.source_cluster, _totals(result)
-    groups = [_group_row(one) for one in result.synced.offsets]
-    not_set = _lack_groups(inv, result.synced)
+    groups = [group_row(one) for one in result.synced.offsets]
+    not_set = lack_groups(inv, result.synced)
     head = {**totals, "groups": [item_of(GROUP_COLUMNS, row) for row in groups]} if groups else totals
     print_rows(inv, "MirrorReport", COLUMNS, rows, cluster, item="MirrorPartition", head=head)
-    _print_groups(inv, groups, cluster)
+    print_groups(inv, "MirrorReport", groups, cluster)
     for topic, why in {(one.pair.source.tp.topic, one.ignored) for one in result.comparisons if one.ignored}:
         inv.talk.warn(f"topic {topic}: timestamps are not compared: {why}")
     inv.talk.note(_summary(result))
@@ -253,22 +253,7 @@ def _summary(result: Result) -> str:
     return ", ".join(parts) or "nothing was copied"
 
 
-def _group_row(one: SyncedOffset) -> dict[str, object]:
-    source, target = one.source, one.target
-    return {
-        "group": one.group,
-        "topic": source.topic if source else None,
-        "partition": source.partition if source else None,
-        "target": target.topic if target else None,
-        "source_offset": one.source_offset,
-        "target_offset": one.verdict.offset,
-        "status": str(one.status),
-        "why": one.verdict.why or None,
-        "synced_at": one.synced_at,
-    }
-
-
-def _print_groups(inv: Invocation, rows: Sequence[Mapping[str, object]], cluster: str) -> None:
+def print_groups(inv: Invocation, kind: str, rows: Sequence[Mapping[str, object]], cluster: str) -> None:
     """Below the partitions: another table for people, lines of another kind in ndjson. Documents have them in their head,
     and csv and tsv have one kind of rows.
     """
@@ -276,10 +261,10 @@ def _print_groups(inv: Invocation, rows: Sequence[Mapping[str, object]], cluster
     if rows and form not in ("json", "yaml", "csv", "tsv"):
         if form != "ndjson":
             inv.out.text("\n")
-        print_rows(inv, "MirrorReport", GROUP_COLUMNS, rows, cluster, item="MirrorGroupOffset")
+        print_rows(inv, kind, GROUP_COLUMNS, rows, cluster, item="MirrorGroupOffset")
 
 
-def _lack_groups(inv: Invocation, account: GroupsAccount) -> list[NotSyncedError]:
+def lack_groups(inv: Invocation, account: GroupsAccount) -> list[NotSyncedError]:
     """What of the groups is missing stands in the document, and is reported below the tables; returns what else is not
     as it was asked for.
     """

@@ -27,6 +27,8 @@ from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import Any, TypeVar
 
+import msgspec
+
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.retry import Backoff
 from kcli.core.consumer.consumer import Consumer
@@ -60,7 +62,9 @@ from kcli.flows.mirror.job import (
     add_attempts,
     begin_text,
     finish_attempt,
+    how_copied,
     job_state,
+    promoted,
     taken_over,
 )
 from kcli.flows.mirror.lease import JobLease, LeaseLostError, held, read_instances, transactional_id
@@ -294,6 +298,8 @@ class Mirror(Driver):
             jobs = saved_jobs(self._target, self._target_admin, self._hooks, wait=wait)
         source = self._source_admin.cluster_id()
         saved, self._taken = taken_over(jobs, self._id, self._selection, settings.renames, source)
+        if saved is not None and saved.state.promoted_ms:
+            raise promoted(saved.state)
         return saved
 
     # --- 2 and 3: what the target lacks, the copy and its proof --------------------------------------
@@ -424,6 +430,9 @@ class Mirror(Driver):
         plan.fail(made_targets(self._target_admin, plan.found.findings, plan.targets))
         if self._settings.checkpoint is None:
             create_state_topic(self._target_admin, plan.found.brokers)
+        self._create_acls()
+
+    def _create_acls(self) -> None:
         if self._acls is not None:
             self._acls.act(
                 self._source_admin,
@@ -470,7 +479,7 @@ class Mirror(Driver):
         known = {} if saved is None else saved.state.topics
         begin = begin_text(settings.span) or "earliest"
         begun = {route.source: begin for route in self._plan.found.routes if route.source not in known}
-        return job_state(
+        made = job_state(
             self._name,
             self._plan.found,
             self._source.servers,
@@ -481,6 +490,7 @@ class Mirror(Driver):
             selectors=settings.topics,
             begun={**({} if saved is None else saved.state.begun), **begun},
         )
+        return msgspec.structs.replace(made, how=how_copied(settings))
 
     def _connect(self, producer: Producer, topics: Sequence[str]) -> None:
         with_state = self._settings.exactly_once and STATE_TOPIC not in topics

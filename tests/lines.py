@@ -41,6 +41,7 @@ LINES = {
     "help": "exit-codes",
     "man": "groups rewind",
     "mirror accept-gap": "--all --to {broker} --dry-run",
+    "mirror promote": "--from {broker} --to {broker} --source-lost --dry-run",
     "mirror reset": "{topic} --from {broker} --to {broker} --offset earliest --dry-run",
     "mirror run": "--from {broker} --to {broker} -t {topic} --map-topic {topic}=copy --dry-run",
     "mirror status": "--to {broker}",

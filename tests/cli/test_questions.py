@@ -31,6 +31,7 @@ WITHOUT_A_QUESTION = {
     "perf produce": "it only adds records",
     "perf e2e": "it only adds records",
     "mirror accept-gap": "it needs a job: tests/fault/test_mirror_jobs.py",
+    "mirror promote": "it needs a job: tests/fault/test_mirror_promotion.py",
     "mirror reset": "it needs a job: tests/fault/test_mirror_jobs.py",
     "mirror run": "it asks where the target has records: tests/cli/test_mirror_runs.py",
     "pipeline import": "it asks where the target has records: tests/pipeline/test_import.py",

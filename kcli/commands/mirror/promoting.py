@@ -247,7 +247,7 @@ class _PromotionShown(Shown):
             show_plan(inv, "\n".join(lines))
             if inv.out.list_kind() in ("json", "ndjson", "yaml", "csv", "tsv"):
                 head = {"target_cluster": target_cluster, "job": state.job, "source_lost": self._source_lost}
-                planned = [{**row, "note": row["why"], "status": "planned"} for row in rows]
+                planned = [{"note": row.pop("why"), **row, "status": "planned"} for row in rows]
                 print_rows(
                     inv, "MirrorPromotionPlan", PLAN_COLUMNS, planned, state.source, item="MirrorPromotionPlanItem",
                     head=head,

@@ -43,6 +43,7 @@ LINES = {
     "mirror accept-gap": "--all --to {broker} --dry-run",
     "mirror promote": "--from {broker} --to {broker} --source-lost --dry-run",
     "mirror reset": "{topic} --from {broker} --to {broker} --offset earliest --dry-run",
+    "mirror reverse": "--from {broker} --to {broker} --dry-run",
     "mirror run": "--from {broker} --to {broker} -t {topic} --map-topic {topic}=copy --dry-run",
     "mirror status": "--to {broker}",
     "mirror verify": "--from {broker} --to {broker} -t {topic} --map-topic {topic}={other}",

@@ -175,6 +175,36 @@ LISTS = {
             kind="MirrorPromotionPlan",
             head="commands.mirror.promoting:PLAN_HEAD",
         ),
+        Listed(
+            "MirrorReversal",
+            "What was copied back.",
+            "mirror reverse",
+            (
+                Items(
+                    "ReturnedPartition",
+                    "A partition of the cluster that is copied from.",
+                    "commands.mirror.report:COLUMNS+STRANDED",
+                ),
+                Items(
+                    "MirrorGroupOffset",
+                    "An offset of a group: a line of ndjson; other documents have them in their groups.",
+                    "commands.mirror.report:GROUP_COLUMNS",
+                    "mirror reverse",
+                ),
+            ),
+            "commands.mirror.report:HEAD",
+        ),
+        _list(
+            "mirror reverse --dry-run",
+            "What would be copied back.",
+            Items(
+                "MirrorReversalPlanItem",
+                "A partition of the cluster that is copied from.",
+                "commands.mirror.returning:PLAN_COLUMNS",
+            ),
+            kind="MirrorReversalPlan",
+            head="commands.mirror.returning:PLAN_HEAD",
+        ),
         _list(
             "mirror verify, mirror run --verify-only",
             "What was compared.",

@@ -33,6 +33,7 @@ WITHOUT_A_QUESTION = {
     "mirror accept-gap": "it needs a job: tests/fault/test_mirror_jobs.py",
     "mirror promote": "it needs a job: tests/fault/test_mirror_promotion.py",
     "mirror reset": "it needs a job: tests/fault/test_mirror_jobs.py",
+    "mirror reverse": "it needs a job: tests/fault/test_mirror_reversal.py",
     "mirror run": "it asks where the target has records: tests/cli/test_mirror_runs.py",
     "pipeline import": "it asks where the target has records: tests/pipeline/test_import.py",
     "pipeline mirror": "it asks where the target has records: tests/pipeline/test_mirror.py",

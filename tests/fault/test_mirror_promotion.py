@@ -67,7 +67,7 @@ def test_with_a_quiet_source_everything_is_there(
     done = promoted(source, target)
     assert done.code == 0, done
     assert {n: one[:3] for n, one in points(done).items()} == {0: (7, 7, 0), 1: (2, 2, 0)}
-    assert done.rows["t", 0]["copied_time"] == "1970-01-01T00:00:01.006Z"
+    assert done.rows[TopicPartition("t", 0)]["copied_time"] == "1970-01-01T00:00:01.006Z"
     assert json.loads(done.out)["unknown_since"] is None
     assert values(target, "t", 0) == values(source, "t", 0)
     assert states(target) == {"promoted"}
@@ -170,7 +170,7 @@ def test_what_an_open_transaction_holds_back_may_be_missing(source: FakeCluster,
         producer.abort_transaction(PATIENCE)
     assert done.code == 6, done
     assert {n: one[:3] for n, one in points(done).items()} == {0: (4, 5, 1), 1: (3, 3, 0)}
-    assert "an open transaction" in done.rows["t", 0]["why"]
+    assert "an open transaction" in done.rows[TopicPartition("t", 0)]["why"]
 
 
 def test_records_that_no_position_covers_are_named(source: FakeCluster, target: FakeCluster) -> None:
@@ -206,7 +206,7 @@ def test_a_dry_run_shows_how_far_the_job_is_and_changes_nothing(
             "--dry-run", "-o", "json", *words,
         )  # fmt: skip
         assert done.code == 0, done
-        row = done.rows["t", 0]
+        row = done.rows[TopicPartition("t", 0)]
         assert (row["copied_to"], row["may_be_missing"], row["status"]) == (4, 0 if words else 2, "planned")
     assert states(target) == {"ended"}
 

@@ -490,7 +490,8 @@ class Mirror(Driver):
             selectors=settings.topics,
             begun={**({} if saved is None else saved.state.begun), **begun},
         )
-        return msgspec.structs.replace(made, how=how_copied(settings))
+        reverses = 0 if saved is None else saved.state.reverses_ms
+        return msgspec.structs.replace(made, how=how_copied(settings), reverses_ms=reverses)
 
     def _connect(self, producer: Producer, topics: Sequence[str]) -> None:
         with_state = self._settings.exactly_once and STATE_TOPIC not in topics

@@ -91,6 +91,8 @@ class JobState(msgspec.Struct, frozen=True, kw_only=True):
     """Options of its last run that a promotion needs; None: an earlier version has written it."""
     promoted_ms: int = 0
     """When it was promoted; 0: it was not. From then on no instance copies."""
+    reverses_ms: int = 0
+    """When the job of the opposite direction was promoted, of which this is the way back; 0: it is none."""
 
     @property
     def id(self) -> JobId:
@@ -258,6 +260,23 @@ class PromotedGroup(msgspec.Struct, frozen=True, kw_only=True):
     offsets: list[dict[str, str | int | None]]
 
 
+class StrandedRange(msgspec.Struct, frozen=True, array_like=True):
+    """Offsets from ``first`` up to, not including, ``stop`` of a partition of the target: the opposite direction never
+    copied them.
+    """
+
+    partition: int
+    first: int
+    stop: int
+
+
+class _TopicStranded(msgspec.Struct, frozen=True, kw_only=True):
+    kind: str = "MirrorStranded"
+    version: int = 1
+    reverses_ms: int
+    ranges: list[StrandedRange]
+
+
 class SavedPromotion(NamedTuple):
     """A promotion as loaded; ``topics`` by their names on the source."""
 
@@ -312,6 +331,14 @@ class _PromotionKey(msgspec.Struct, omit_defaults=True):
     group: str | None = None
 
 
+class _StrandedKey(msgspec.Struct):
+    """Of a topic of the target."""
+
+    stranded_of: str
+    source: str
+    topic: str
+
+
 class SavedPartition(NamedTuple):
     """A partition as loaded: its progress and its whole offset map. ``accepted``: gaps that were acknowledged, and are
     not among those of the progress.
@@ -322,6 +349,9 @@ class SavedPartition(NamedTuple):
     accepted: Sequence[SavedGap] = ()
 
 
+NOTHING_STRANDED: Mapping[TopicPartition, StrandedRange] = MappingProxyType({})
+
+
 class SavedJob(NamedTuple):
     """A job as loaded."""
 
@@ -329,6 +359,7 @@ class SavedJob(NamedTuple):
     partitions: Mapping[TopicPartition, SavedPartition]
     groups: Mapping[GroupTopic, GroupProgress] = NO_GROUPS
     promotion: SavedPromotion | None = None
+    stranded: Mapping[TopicPartition, StrandedRange] = NOTHING_STRANDED
 
 
 def job_record(state: JobState, job: JobId | None = None) -> StateRecord:
@@ -378,6 +409,27 @@ def promotion_records(job: JobId, saved: SavedPromotion) -> list[StateRecord]:
         *(record(one, group=group) for group, one in saved.groups.items()),
         record(saved.promotion),
     ]
+
+
+def stranded_records(
+    job: JobId, reverses_ms: int, ranges: Mapping[TopicPartition, StrandedRange]
+) -> list[StateRecord]:
+    """Records for the ranges of all topics; those of another way back do not count any more."""
+    found: dict[str, list[StrandedRange]] = {}
+    for tp, one in sorted(ranges.items()):
+        found.setdefault(tp.topic, []).append(one)
+    return [
+        StateRecord(
+            msgspec.json.encode(_StrandedKey(job.job, job.source, topic)),
+            msgspec.json.encode(_TopicStranded(reverses_ms=reverses_ms, ranges=some)),
+        )
+        for topic, some in found.items()
+    ]
+
+
+def group_deletion(job: JobId, key: GroupTopic) -> StateRecord:
+    """What deletes the record of a group's offsets in one topic."""
+    return StateRecord(msgspec.json.encode(_GroupKey(job.job, *key, job.source)), None)
 
 
 def accepted_record(job: JobId, tp: TopicPartition, gaps: Sequence[SavedGap]) -> StateRecord:
@@ -430,7 +482,7 @@ def load_jobs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[JobI
         groups.setdefault(JobId(of.source, of.of_job), {})[GroupTopic(of.group, of.topic)] = _decode(
             data, GroupProgress, f"{of.of_job}, group {of.group}"
         )
-    promotions = _promotions(latest)
+    promotions, stranded = _promotions(latest), _stranded(latest)
     return {
         job: SavedJob(
             state,
@@ -440,9 +492,22 @@ def load_jobs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[JobI
             },
             groups.get(job, NO_GROUPS),
             promotions.get(job) if state.promoted_ms else None,
+            stranded.get((job, state.reverses_ms), NOTHING_STRANDED),
         )
         for job, state in jobs.items()
     }
+
+
+def _stranded(
+    latest: Mapping[bytes, bytes],
+) -> dict[tuple[JobId, int], dict[TopicPartition, StrandedRange]]:
+    """By job, and by the promotion of which it is the way back."""
+    found: dict[tuple[JobId, int], dict[TopicPartition, StrandedRange]] = {}
+    for of, data in _keyed(latest, _StrandedKey):
+        one = _decode(data, _TopicStranded, f"{of.stranded_of}, stranded records")
+        own = found.setdefault((JobId(of.source, of.stranded_of), one.reverses_ms), {})
+        own |= {TopicPartition(of.topic, row.partition): row for row in one.ranges}
+    return found
 
 
 def _promotions(latest: Mapping[bytes, bytes]) -> dict[JobId, SavedPromotion]:

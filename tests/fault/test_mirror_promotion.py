@@ -10,6 +10,7 @@ import pytest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
 from kcli.flows.mirror.store import STATE
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.cli.test_acls import acl
 from tests.committing import commit, committed
 from tests.fake.cluster import FakeCluster
@@ -82,6 +83,12 @@ def test_no_run_copies_again_and_a_second_promotion_changes_nothing(
     before = target.log(*STATE).end_offset
     again = mirrored(source, target, *delivery)
     assert (again.code, "mirror job j was promoted" in again.err) == (7, True), again
+    type_remedy(
+        "`kcli mirror reverse --from HOST:PORT --to HOST:PORT --job j` copies back what was written there since",
+        again.err,
+        source.bootstrap,
+        other=target.bootstrap,
+    )
     second = promoted(source, target)
     assert (second.code, second.items) == (0, first.items), second
     assert "was promoted before: nothing is changed" in second.err
@@ -183,6 +190,12 @@ def test_records_that_no_position_covers_are_named(source: FakeCluster, target: 
     assert done.code == 6, done
     assert points(done)[0] == (4, 4, 0, 6, 2)
     assert "2 records after the last known ones" in done.err
+    type_remedy(
+        "`kcli mirror reverse --from HOST:PORT --to HOST:PORT --job j` lists what is missing, later",
+        done.err,
+        source.bootstrap,
+        other=target.bootstrap,
+    )
 
 
 def test_copies_that_differ_are_not_promoted(source: FakeCluster, target: FakeCluster) -> None:

@@ -11,6 +11,7 @@ from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import commit, committed
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
@@ -131,6 +132,12 @@ def test_only_a_promoted_job_has_a_way_back(here: FakeCluster, there: FakeCluste
     copy(here, there, ())
     done = run("reverse", here, there, code=7)
     assert "mirror job j was not promoted" in done.err
+    type_remedy(
+        "`kcli mirror promote --from HOST:PORT --to HOST:PORT --job j` promotes it",
+        done.err,
+        here.bootstrap,
+        other=there.bootstrap,
+    )
 
 
 def test_another_job_of_the_name_is_left_alone(here: FakeCluster, there: FakeCluster) -> None:
@@ -175,6 +182,15 @@ def test_a_source_that_lost_what_was_copied_is_refused(
     assert values(here, "t") == ([] if lost == "topic" else [b"a0"])
     assert values(here, "t", 1) == ([] if lost == "topic" else [b"x0", b"y0"])
     assert "kcli mirror reset t" in done.err
+    if lost == "records":
+        begins = (
+            "`kcli mirror reset t:0 --from HOST:PORT --to HOST:PORT --job j --offset 1` (from the old target"
+        )
+        type_remedy(begins, done.err, there.bootstrap, other=here.bootstrap)
+        reset = ("mirror", "reset", "t:0", "--from", there.bootstrap, "--to", here.bootstrap, "--job", "j")
+        assert command(*reset, "--offset", "1", "--yes").code == 0
+        run("reverse", here, there)
+        assert values(here, "t") == [b"a0", b"a1", b"a2", b"b0"]
 
 
 def test_offsets_of_groups_return_from_before_and_after_the_promotion(

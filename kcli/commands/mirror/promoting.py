@@ -290,7 +290,7 @@ def _report(inv: Invocation, admin: Admin, promoted: Promoted) -> int:
     print_rows(inv, "MirrorPromotion", COLUMNS, rows, state.source, item="PromotedPartition", head=head)
     print_groups(inv, "MirrorPromotion", groups, state.source)
     inv.talk.note(_summary(promoted))
-    for error in [*promoted.errors, *objections(saved), *not_set]:
+    for error in [*promoted.errors, *objections(state.job, saved), *not_set]:
         inv.failed(error, partly=True)
     for error in promoted.acls.errors if promoted.acls is not None else ():
         inv.failed(error, partly=True)

@@ -91,6 +91,8 @@ def copy_back(inv: Invocation, source: str, target: str, name: str | None, wishe
         saved = read_jobs(own).get(back)
         if check_begins_anew(saved, forth.state):
             found = returns(Sides(old, copy, inv.hooks), here, forth, promotion)
+            for one in filter(None, (_lost(tp, one, back.job) for tp, one in sorted(found.items()))):
+                inv.talk.warn(one)
             if not _agrees(inv, here, there, forth.state, found):
                 return inv.finish(done=True)
             create_state_topic(here, len(here.describe_cluster().brokers))
@@ -103,6 +105,17 @@ def copy_back(inv: Invocation, source: str, target: str, name: str | None, wishe
             raise promoted(saved.state)
         with Stop() as stop:
             return _copy(inv, old, copy, own, forth, saved, wishes, stop)
+
+
+def _lost(tp: TopicPartition, one: Return, job: str) -> str | None:
+    """What is to be done where the old source has lost records that are on its copy: a position is moved by its user."""
+    if one.lost is None:
+        return None
+    reset = f"kcli mirror reset {tp.topic}:{tp.partition} --from HOST:PORT --to HOST:PORT --job {job} --offset {one.lost}"
+    return (
+        f"{one.target} of the old source has lost records that were copied to {tp}; nothing is copied back to it: "
+        f"`{reset}` (from the old target, to the old source) lets the way back begin with them"
+    )
 
 
 def _agrees(

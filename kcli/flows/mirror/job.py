@@ -26,9 +26,7 @@ from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import Gap, PartitionCopy, TopicIds
 from kcli.flows.mirror.preflight import ConflictError, TopicFacts
 from kcli.flows.mirror.routes import Route, renamed, selects
-from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.mirror.state import (
-    HowCopied,
     JobId,
     JobState,
     SavedJob,
@@ -198,30 +196,13 @@ def job_state(
     )
 
 
-def how_copied(settings: MirrorSettings) -> HowCopied:
-    """What a promotion needs of the options of a run."""
-    return HowCopied(
-        excludes=list(settings.excludes),
-        renames=list(settings.renames),
-        groups=list(settings.groups),
-        groups_excluded=list(settings.groups_excluded),
-        sync_acls=settings.sync_acls,
-        principals=list(settings.principals),
-        on_gap=settings.on_gap,
-        on_recreate=settings.on_recreate,
-        timestamps=settings.timestamps,
-        sync_configs=settings.sync_configs,
-        configs=list(settings.configs),
-    )
-
-
 def promoted(state: JobState) -> ConflictError:
     """A job that was promoted copies nothing any more: others write to its target."""
     return ConflictError(
         f"mirror job {state.job} was promoted",
         why=f"since {time_text(state.promoted_ms)} its target is written by others, and is no copy any more",
-        do="`kcli mirror reverse --from HOST:PORT --to HOST:PORT` copies back what was written there since; a new "
-        "--job NAME makes another copy",
+        do=f"`kcli mirror reverse --from HOST:PORT --to HOST:PORT --job {state.job}` copies back what was written there "
+        "since; a new --job NAME makes another copy",
     )
 
 

@@ -268,7 +268,7 @@ def _acls_not_known(job: JobId) -> KcliError:
     return AclSyncError(
         f"ACLs that waited for the promotion of mirror job {job.job} were not created",
         why="they are on the source only, which was not asked",
-        do="`kcli acls create` lets the users of the applications write to the topics",
+        do="create those with which applications may write to the topics",
     )
 
 

@@ -96,8 +96,9 @@ def unknown_since(points: Iterable[RecoveryPoint], read_from: int) -> int:
     return min((max(0, point.seen_ms) for point in points if point.seen_ms < read_from), default=-1)
 
 
-def objections(saved: SavedPromotion) -> list[KcliError]:
+def objections(job: str, saved: SavedPromotion) -> list[KcliError]:
     """What of the source may not be on the target, and why that is not known better."""
+    do = f"`kcli mirror reverse --from HOST:PORT --to HOST:PORT --job {job}` lists what is missing, later"
     promotion, points = saved.promotion, points_of(saved)
     found: list[KcliError] = []
     behind = {tp: n for tp, one in points.items() if (n := one.may_be_missing)}
@@ -108,7 +109,7 @@ def objections(saved: SavedPromotion) -> list[KcliError]:
                 f"up to {counted(sum(behind.values()), 'record')} of the source may be missing: "
                 f"{partition_names(list(behind))}",
                 why="; ".join(reasons) or "they were not copied before the promotion",
-                do="`kcli mirror reverse --from HOST:PORT --to HOST:PORT` lists them when the source is back",
+                do=do,
             )
         )
     never = [tp for tp, one in points.items() if one.may_be_missing is None]
@@ -124,7 +125,7 @@ def objections(saved: SavedPromotion) -> list[KcliError]:
             MissingRecordsError(
                 f"what the source has accepted {since} is not known, and may be missing",
                 why="it was not read at the promotion",
-                do="`kcli mirror reverse --from HOST:PORT --to HOST:PORT` lists it when the source is back",
+                do=do,
             )
         )
     beyond = {tp: one.stored_beyond for tp, one in points.items() if one.stored_beyond}
@@ -134,7 +135,7 @@ def objections(saved: SavedPromotion) -> list[KcliError]:
                 f"{counted(sum(beyond.values()), 'record')} after the last known ones of the copies may be of the "
                 f"source, or of others: {partition_names(list(beyond))}",
                 why="the mirror was killed before it saved its position, or somebody else has written",
-                do="`kcli mirror reverse --from HOST:PORT --to HOST:PORT` compares them when the source is back",
+                do=do,
             )
         )
     holes = [tp for tp, one in points.items() if one.gaps]

@@ -57,7 +57,8 @@ from kcli.output.tables import time_text
 
 class Return(NamedTuple):
     """Where a partition of the old target begins, and its partition of the old source. ``stranded``: of the latter;
-    ``ids``: of both topics, as the promotion knew them; ``reached``: the end of the old source that has to be there.
+    ``ids``: of both topics, as the promotion knew them; ``reached``: the end of the old source that has to be there;
+    ``lost``: the offset of the old target from which on the old source has lost the records, None where it has not.
     """
 
     target: TopicPartition
@@ -65,6 +66,7 @@ class Return(NamedTuple):
     stranded: StrandedRange
     ids: tuple[str, str]
     reached: int
+    lost: int | None = None
 
 
 def check_promoted(state: JobState, promotion: SavedPromotion | None) -> SavedPromotion:
@@ -73,7 +75,7 @@ def check_promoted(state: JobState, promotion: SavedPromotion | None) -> SavedPr
         raise ConflictError(
             f"mirror job {state.job} was not promoted",
             why="its target is a copy, and nothing that others have written there is known",
-            do="`kcli mirror promote --from HOST:PORT --to HOST:PORT` promotes it",
+            do=f"`kcli mirror promote --from HOST:PORT --to HOST:PORT --job {state.job}` promotes it",
         )
     if state.partitions == "by-key":
         raise ConflictError(
@@ -119,13 +121,18 @@ def returns(
             reached = reach(sides, tp, rest, there, Span(known, position), point.stored_beyond)
             copied_to = reached.copied_to
             position = position if reached.foreign is None else reached.foreign
-        end = copied_to if log is None else max(log.high, copied_to)  # a log that ends before it lost records
+        end = copied_to if log is None else max(log.high, copied_to)
+        lost = None
+        if log is not None and log.high < copied_to:
+            again = forth.partitions[tp].offsets.translate(log.high)
+            lost = again if isinstance(again, int) else position
         found[there] = Return(
             tp,
             position,
             StrandedRange(tp.partition, copied_to, end),
             (topic.target_topic_id, topic.topic_id),
             end,
+            lost,
         )
     return found
 

@@ -62,7 +62,6 @@ from kcli.flows.mirror.job import (
     add_attempts,
     begin_text,
     finish_attempt,
-    how_copied,
     job_state,
     promoted,
     taken_over,
@@ -82,6 +81,7 @@ from kcli.flows.mirror.state import (
     NO_GROUPS,
     GroupProgress,
     GroupTopic,
+    HowCopied,
     JobId,
     JobState,
     SavedJob,
@@ -491,7 +491,7 @@ class Mirror(Driver):
             begun={**({} if saved is None else saved.state.begun), **begun},
         )
         reverses = 0 if saved is None else saved.state.reverses_ms
-        return msgspec.structs.replace(made, how=how_copied(settings), reverses_ms=reverses)
+        return msgspec.structs.replace(made, how=_how_copied(settings), reverses_ms=reverses)
 
     def _connect(self, producer: Producer, topics: Sequence[str]) -> None:
         with_state = self._settings.exactly_once and STATE_TOPIC not in topics
@@ -752,3 +752,20 @@ class Mirror(Driver):
             transactional_id=transactional_id(self._id),
             transaction_timeout_ms=_STATE_TIMEOUT_MS,
         )
+
+
+def _how_copied(settings: MirrorSettings) -> HowCopied:
+    """What a promotion needs of the options of a run."""
+    return HowCopied(
+        excludes=list(settings.excludes),
+        renames=list(settings.renames),
+        groups=list(settings.groups),
+        groups_excluded=list(settings.groups_excluded),
+        sync_acls=settings.sync_acls,
+        principals=list(settings.principals),
+        on_gap=settings.on_gap,
+        on_recreate=settings.on_recreate,
+        timestamps=settings.timestamps,
+        sync_configs=settings.sync_configs,
+        configs=list(settings.configs),
+    )

@@ -295,3 +295,13 @@ def test_acls_that_let_others_write_are_created_at_the_promotion(
     assert target.acls == set()
     assert promoted(source, target).code == 0
     assert target.acls == {writes}
+
+
+def test_a_job_that_chooses_partitions_by_key_knows_no_end_of_the_target(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    mirrored(source, target, "--partitions", "by-key")
+    fill(source, 0, 1)
+    done = promoted(source, target)
+    assert done.code == 0, done
+    assert {n: one[:4] for n, one in points(done).items()} == {0: (5, 5, 0, None), 1: (2, 2, 0, None)}

@@ -148,7 +148,7 @@ def promote_job(
                 promoted = promote_without_source(own, job, stop, shown)
                 return _ended(inv, admin, promoted, stop)
         with PromotedMirror(
-            saved.state,
+            saved,
             here,
             there,
             shown,

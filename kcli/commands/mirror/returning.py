@@ -98,7 +98,7 @@ def copy_back(inv: Invocation, source: str, target: str, name: str | None, wishe
             create_state_topic(here, len(here.describe_cluster().brokers))
             with job_writer(own, back) as writer:
                 if check_begins_anew(writer.saved, forth.state):
-                    begin(writer, back, found, forth.state, copy.servers)
+                    begin(writer, back, found, forth, copy.servers)
             saved = read_jobs(own).get(back)
         assert saved is not None
         if saved.state.promoted_ms:
@@ -161,7 +161,7 @@ def _copy(
     stop: Stop,
 ) -> int:
     settings = return_settings(
-        saved.state,
+        saved,
         follow=wishes.follow,
         max_wait=wishes.max_wait,
         verify=wishes.verify,

@@ -38,7 +38,7 @@ from kcli.flows.mirror.group_offsets import NOTHING_SYNCED, GroupsAccount, group
 from kcli.flows.mirror.group_selection import group_selectors
 from kcli.flows.mirror.job import EXACTLY_ONCE, Attempt
 from kcli.flows.mirror.job_writer import JobWriter, Target, fenced_writer, job_writer, read_jobs
-from kcli.flows.mirror.lease import SESSION_MS, JobLease
+from kcli.flows.mirror.lease import SESSION_MS, JobLease, LeaseLostError
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.recovery_point import Seen, recovery_point, topic_promotions, unknown_since
 from kcli.flows.mirror.run import Mirror
@@ -63,7 +63,6 @@ from kcli.flows.stop import Stop
 
 _QUIET = 1.0  # seconds without a new record of the source, until it counts as quiet
 _LOOK = 0.2  # seconds between two looks at whether the other instance has saved its position
-NO_HOW = HowCopied()
 
 
 class Promoted(NamedTuple):
@@ -105,9 +104,14 @@ def find_job(jobs: Mapping[JobId, SavedJob], name: str, source: str, servers: st
     )
 
 
-def settings_of(state: JobState, *, max_wait: float | None) -> MirrorSettings:
+def how_copied(saved: SavedJob) -> HowCopied:
+    """The options of the last run. An earlier version has not written them: then groups are those that were synced."""
+    return saved.state.how or HowCopied(groups=sorted({key.group for key in saved.groups}))
+
+
+def settings_of(saved: SavedJob, *, max_wait: float | None) -> MirrorSettings:
     """Those with which the job is copied to its end: the topics of its last run, and its options."""
-    how = state.how or NO_HOW
+    state, how = saved.state, how_copied(saved)
     topics = sorted(topic for topic in state.topics if state.selects(topic))
     return MirrorSettings(
         topics=tuple(topics),
@@ -156,6 +160,16 @@ def take_over(lease: JobLease, target: Target, job: JobId, stop: Stop, observer:
             f"{holders[0]} has not saved how far it is: end it, it may have records on their way to the target"
         )
     return not stop
+
+
+def check_held(lease: JobLease | None, job: JobId, stop: Stop) -> None:
+    """LeaseLostError if the job may be another instance's by now: then what is saved is not the end of it."""
+    if lease is None or not lease.check(stop, lambda: False):
+        raise LeaseLostError(
+            f"the lease of mirror job {job.job} is lost",
+            why="another process promotes the job, or the coordinator of its group does not respond",
+            do="run it again",
+        )
 
 
 def record(
@@ -219,7 +233,7 @@ def finish(
     """
     saved = writer.saved
     assert saved is not None
-    how, account = saved.state.how or NO_HOW, NOTHING_SYNCED
+    how, account = how_copied(saved), NOTHING_SYNCED
     if how.groups:
         memory = GroupMemory(job, saved.groups, writer.write)
         selectors = group_selectors(how.groups, how.groups_excluded)
@@ -241,9 +255,10 @@ def promote_without_source(target: Target, job: JobId, stop: Stop, observer: Obs
     with JobLease(target.cluster, target.admin, job, target.hooks) as lease:
         if not take_over(lease, target, job, stop, observer):
             return None
+        check_held(lease, job, stop)
         with fenced_writer(target, job) as writer:
             state, made = record(writer, job, target, {}, {}, source_lost=True, read_from=0)
-            errors = [_acls_not_known(job)] if (state.how or NO_HOW).sync_acls else []
+            errors = [_acls_not_known(job)] if state.how is not None and state.how.sync_acls else []
             made, groups = finish(writer, job, made, None, target.admin)
     return Promoted(job, state, made, errors, groups=groups)
 
@@ -254,9 +269,8 @@ def complete(target: Target, job: JobId, source: Cluster, *, source_lost: bool, 
         saved = writer.saved
         assert saved is not None
         assert saved.promotion is not None
-        how = saved.state.how or NO_HOW
         if source_lost:
-            errors = [_acls_not_known(job)] if how.sync_acls else []
+            errors = [_acls_not_known(job)] if how_copied(saved).sync_acls else []
             made, groups = finish(writer, job, saved.promotion, None, target.admin)
             return Promoted(job, saved.state, made, errors, groups=groups)
         with Admin(source.options(ClientOptions), target.hooks, timeout=timeout) as admin:
@@ -279,7 +293,7 @@ class PromotedMirror(Mirror):
 
     def __init__(
         self,
-        state: JobState,
+        saved: SavedJob,
         source: Cluster,
         target: Cluster,
         observer: Observer,
@@ -289,9 +303,9 @@ class PromotedMirror(Mirror):
         hooks: Hooks,
         timeout: float,
     ) -> None:
-        settings = settings_of(state, max_wait=max_wait)
+        settings = settings_of(saved, max_wait=max_wait)
         super().__init__(settings, source, target, observer, hooks=hooks, timeout=timeout)
-        self._before = state
+        self._before = saved.state
         self._verify = verify and not settings.by_key
         self._max_wait = max_wait
         self._looked = 0  # when the ends of the source were read last, milliseconds since the epoch
@@ -337,6 +351,7 @@ class PromotedMirror(Mirror):
             comparisons = self._compare(stop) if self._verify and not stop else []
             if stop:
                 return None
+            check_held(self._lease, self._id, stop)
             if any(one.difference is not None or one.deleted for one in comparisons):
                 return Promoted(self._id, self._before, None, comparisons=comparisons)
             return self._record(comparisons)

@@ -30,7 +30,7 @@ from kcli.flows.mirror.group_offsets import GroupsAccount, Mapped
 from kcli.flows.mirror.job_writer import JobWriter
 from kcli.flows.mirror.offset_map import ContinuedMap, OffsetMap
 from kcli.flows.mirror.preflight import ConflictError
-from kcli.flows.mirror.promote import settings_of
+from kcli.flows.mirror.promote import how_copied, settings_of
 from kcli.flows.mirror.proof import Log, logs
 from kcli.flows.mirror.recovery_point import points_of
 from kcli.flows.mirror.run import Mirror
@@ -149,11 +149,11 @@ def _ends(admin: Admin, partitions: list[TopicPartition]) -> dict[TopicPartition
 
 
 def begin(
-    writer: JobWriter, job: JobId, found: Mapping[TopicPartition, Return], forth: JobState, servers: str
+    writer: JobWriter, job: JobId, found: Mapping[TopicPartition, Return], promoted: SavedJob, servers: str
 ) -> None:
-    """Step 1, of the way back ``job``, whose source has these ``servers``. ``forth``: the job that was promoted."""
-    now, old = wall_ms(), writer.saved
-    how = forth.how or HowCopied()
+    """Step 1, of the way back ``job``, whose source has these ``servers``. ``promoted``: the other job."""
+    now, old, forth = wall_ms(), writer.saved, promoted.state
+    how = how_copied(promoted)
     topics = {tp.topic: one.target.topic for tp, one in found.items()}
     state = JobState(
         job=job.job,
@@ -208,10 +208,10 @@ def begin(
 
 
 def return_settings(
-    state: JobState, *, follow: bool, max_wait: float | None, verify: bool, groups: tuple[str, ...]
+    saved: SavedJob, *, follow: bool, max_wait: float | None, verify: bool, groups: tuple[str, ...]
 ) -> MirrorSettings:
     """Those of the way back; ``groups`` are synced besides those of the first direction."""
-    settings = settings_of(state, max_wait=max_wait)
+    settings = settings_of(saved, max_wait=max_wait)
     chosen = tuple(dict.fromkeys([*settings.groups, *groups]))
     return replace(settings, until_caught_up=not follow, verify=verify, groups=chosen)
 

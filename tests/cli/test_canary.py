@@ -76,7 +76,11 @@ JOBS = {
     "pipeline replay": "t --to t --until 1h --dry-run",
 }
 """A line for each job of one cluster that needs no Spark; its task reads the password once more."""
-OF_TWO = ("mirror run", "mirror status", "mirror verify", "pipeline mirror", "pipeline verify")
+OF_TWO = (
+    *(f"mirror {verb}" for verb in ("accept-gap", "promote", "reset", "reverse", "run", "status", "verify")),
+    "pipeline mirror",
+    "pipeline verify",
+)
 SERVER = "exporter"
 """It runs until it is ended, and shows its state to others: it has tests of its own at the end."""
 ELSEWHERE = {"pipeline import", "pipeline query", "top"}
@@ -276,6 +280,16 @@ def test_commands_on_two_profiles(home: Path, cluster: FakeCluster) -> None:
         done = kcli(*words, *LOUD, XDG_CONFIG_HOME=str(home), XDG_STATE_HOME=str(home / "state"))
         assert done.code == 0, done.err
         assert "records" in done.out
+        assert_clean(done.out, done.err)
+    for line in (
+        "mirror reset t --offset latest --from plain",
+        "mirror accept-gap --all",
+        "mirror promote --from plain",
+        "mirror reverse --from plain",
+    ):
+        words = f"{line} --to command --yes -o json".split()
+        done = kcli(*words, *LOUD, XDG_CONFIG_HOME=str(home), XDG_STATE_HOME=str(home / "state"))
+        assert done.code in (0, 7), (line, done.err)
         assert_clean(done.out, done.err)
 
 

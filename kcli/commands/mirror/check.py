@@ -129,8 +129,8 @@ def check_job(
 
     The record of the job is read from the target, and the ends of the partitions from the source. Always demanded: a
     process runs the job and has saved within five minutes; the ends of the source are known; each partition is copying
-    or caught_up; no gap waits for `kcli mirror accept-gap`. Each condition that does not hold, or is not known to hold, is
-    one line on stderr. With -q there is no table where all hold.
+    or caught_up; no gap waits for `kcli mirror accept-gap`. Each condition that does not hold, or is not known to hold,
+    is one line on stderr. With -q there is no table where all hold.
     """
     here = Side(inv, "--from", source, changes=False)
     there = Side(inv, "--to", target, changes=False)
@@ -147,7 +147,7 @@ def check_job(
 
 
 def _print(inv: Invocation, found: Checked, cluster: str) -> None:
-    if inv.values.quiet and not found.errors and inv.out.list_kind in ("table", "plain", "wide"):
+    if inv.values.quiet and not found.errors and inv.out.list_kind() in ("table", "plain", "wide"):
         return
     inv.missing.extend(part.entry() for part in found.missing)
     state = found.job.saved.state

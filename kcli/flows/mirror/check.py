@@ -21,7 +21,6 @@ from kcli.flows.groups.offsets import LogEnds, log_ends, unknown_offsets
 from kcli.flows.mirror.conditions import (
     CheckedPartition,
     Condition,
-    Demand,
     Limits,
     Reading,
     checked_partition,

@@ -76,7 +76,7 @@ class CheckedPartition(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """``measured``: seconds since the job was saved, partitions that are not read or not copied, gaps, records, or seconds;
+    """``measured``: seconds since the job was saved, partitions that are concerned, gaps, records, or seconds;
     None where that is not known. ``limit``: what it may be at most, None where it has to be 0.
     """
 

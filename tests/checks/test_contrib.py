@@ -1,4 +1,4 @@
-"""``contrib/``: dashboards, alert rules, units and the Deployment name only what there is; their own tools accept them."""
+"""``contrib/``: dashboards, alert rules, units and the Deployment name only what there is; their tools accept them."""
 
 import configparser
 import json
@@ -93,10 +93,11 @@ UNIT_KEYS = {
     "Unit": {"Description", "Documentation", "After", "Wants"},
     "Service": {
         "Type", "NotifyAccess", "LoadCredential", "EnvironmentFile", "Environment", "StateDirectory", "ExecStart",
-        "DynamicUser", "Restart", "RestartSec", "TimeoutStartSec", "TimeoutStopSec", "SuccessExitStatus", "RestartPreventExitStatus", "MemoryMax", "NoNewPrivileges",
-        "ProtectSystem", "ProtectHome", "PrivateTmp", "PrivateDevices", "ProtectKernelTunables", "ProtectKernelModules",
-        "ProtectControlGroups", "RestrictAddressFamilies", "RestrictNamespaces", "LockPersonality",
-        "SystemCallArchitectures", "CapabilityBoundingSet",
+        "DynamicUser", "Restart", "RestartSec", "TimeoutStartSec", "TimeoutStopSec", "SuccessExitStatus",
+        "RestartPreventExitStatus", "MemoryMax", "NoNewPrivileges", "ProtectSystem", "ProtectHome", "PrivateTmp",
+        "PrivateDevices", "ProtectKernelTunables", "ProtectKernelModules", "ProtectControlGroups",
+        "RestrictAddressFamilies", "RestrictNamespaces", "LockPersonality", "SystemCallArchitectures",
+        "CapabilityBoundingSet",
     },
     "Install": {"WantedBy"},
 }  # fmt: skip

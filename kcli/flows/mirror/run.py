@@ -27,6 +27,8 @@ from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import Any, TypeVar
 
+import msgspec
+
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.retry import Backoff
@@ -63,6 +65,7 @@ from kcli.flows.mirror.job import (
     begin_text,
     finish_attempt,
     job_state,
+    promoted,
     taken_over,
 )
 from kcli.flows.mirror.lease import JobLease, LeaseLostError, held, read_instances, transactional_id
@@ -80,6 +83,7 @@ from kcli.flows.mirror.state import (
     NO_GROUPS,
     GroupProgress,
     GroupTopic,
+    HowCopied,
     JobId,
     JobState,
     SavedJob,
@@ -299,6 +303,8 @@ class Mirror(Driver):
             jobs = saved_jobs(self._target, self._target_admin, self._hooks, wait=wait)
         source = self._source_admin.cluster_id()
         saved, self._taken = taken_over(jobs, self._id, self._selection, settings.renames, source)
+        if saved is not None and saved.state.promoted_ms:
+            raise promoted(saved.state)
         return saved
 
     # --- 2 and 3: what the target lacks, the copy and its proof --------------------------------------
@@ -435,6 +441,9 @@ class Mirror(Driver):
         plan.fail(made_targets(self._target_admin, plan.found.findings, plan.targets))
         if self._settings.checkpoint is None:
             create_state_topic(self._target_admin, plan.found.brokers)
+        self._create_acls()
+
+    def _create_acls(self) -> None:
         if self._acls is not None:
             self._acls.act(
                 self._source_admin,
@@ -482,7 +491,7 @@ class Mirror(Driver):
         known = {} if saved is None else saved.state.topics
         begin = begin_text(settings.span) or "earliest"
         begun = {route.source: begin for route in self._plan.found.routes if route.source not in known}
-        return job_state(
+        made = job_state(
             self._name,
             self._plan.found,
             self._source.servers,
@@ -493,6 +502,8 @@ class Mirror(Driver):
             selectors=settings.topics,
             begun={**({} if saved is None else saved.state.begun), **begun},
         )
+        reverses = 0 if saved is None else saved.state.reverses_ms
+        return msgspec.structs.replace(made, how=_how_copied(settings), reverses_ms=reverses)
 
     def _connect(self, producer: Producer, topics: Sequence[str]) -> None:
         with_state = self._settings.exactly_once and STATE_TOPIC not in topics
@@ -793,3 +804,20 @@ class Mirror(Driver):
             transactional_id=transactional_id(self._id),
             transaction_timeout_ms=_STATE_TIMEOUT_MS,
         )
+
+
+def _how_copied(settings: MirrorSettings) -> HowCopied:
+    """What a promotion needs of the options of a run."""
+    return HowCopied(
+        excludes=list(settings.excludes),
+        renames=list(settings.renames),
+        groups=list(settings.groups),
+        groups_excluded=list(settings.groups_excluded),
+        sync_acls=settings.sync_acls,
+        principals=list(settings.principals),
+        on_gap=settings.on_gap,
+        on_recreate=settings.on_recreate,
+        timestamps=settings.timestamps,
+        sync_configs=settings.sync_configs,
+        configs=list(settings.configs),
+    )

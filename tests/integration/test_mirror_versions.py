@@ -166,14 +166,15 @@ def test_a_mirror_that_was_killed_copies_all_of_it(pair: Pair, mode: tuple[str, 
 
     done = pair.command("verify", "--job", job)
     assert [one["result"] for one in done.items] == ["equal"] * 3 * PARTITIONS
-    repeated = sum(one["repeated"] for one in done.items)
+    repeated = {(one["topic"], one["partition"]): one["repeated"] for one in done.items}
     there = copies_of(pair, prefix)
     for topic, partitions in contents_of(here).items():
         for partition, records in partitions.items():
             copied = contents_of(there)[topic][partition]
             assert is_subsequence(records, copied)
-            repeated -= len(copied) - len(records)
-    assert repeated == 0
+            if topic.startswith("data-compacted"):
+                continue  # compared by key, with which repetitions are none
+            assert repeated[topic, partition] == len(copied) - len(records)
     if mode:
         assert contents_of(here) == contents_of(there)
     found = committed(pair.target, group, tuple(f"{prefix}{topic}" for topic in pair.topics))
@@ -204,8 +205,8 @@ def test_a_stand_by_takes_over(pair: Pair, mode: tuple[str, ...]) -> None:
             first.kill()
             write(pair.source, topic, numbered(50), partition=1)
             until(lambda: sum(row["position"] or 0 for row in pair.status(topic)) == 100)
-            rows = pair.status(topic)
-            assert {(row["pid"], row["state"]) for row in rows} == {(second.pid, "caught_up")}
+            until(lambda: {row["state"] for row in pair.status(topic)} == {"caught_up"})
+            assert {row["pid"] for row in pair.status(topic)} == {second.pid}
             second.send_signal(signal.SIGINT)
             _, err = second.communicate(timeout=PATIENCE)
             assert second.returncode == 130, err

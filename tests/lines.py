@@ -41,6 +41,7 @@ LINES = {
     "help": "exit-codes",
     "man": "groups rewind",
     "mirror accept-gap": "--all --to {broker} --dry-run",
+    "mirror check": "--from {broker} --to {broker} --max-lag 5 --max-lag-time 5m",
     "mirror promote": "--from {broker} --to {broker} --source-lost --dry-run",
     "mirror reset": "{topic} --from {broker} --to {broker} --offset earliest --dry-run",
     "mirror reverse": "--from {broker} --to {broker} --dry-run",

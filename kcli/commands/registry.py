@@ -105,6 +105,7 @@ ROWS: dict[str, Row] = {
     "undo": ("undo:undo", BY_FLAGS, "undo a change that deleted something"),
     "mirror": ("mirror:mirror", NOUN, "copy topics to another cluster, and prove that they are equal"),
     "mirror run": ("mirror.run:run", BY_FLAGS, "copy topics, and follow them"),
+    "mirror check": ("mirror.check:check_job", READS, "check that a job runs, copies, and is not too far behind"),
     "mirror status": ("mirror.status:status", READS, "list the jobs that write to a cluster, and how far they are"),
     "mirror reset": ("mirror.reset:reset", CHANGES, "move positions of a job: copy records again, or skip them"),
     "mirror accept-gap": ("mirror.accept_gap:accept_gap", CHANGES, "acknowledge gaps, so that status shows them no more"),

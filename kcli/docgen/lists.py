@@ -213,6 +213,13 @@ LISTS = {
             head="commands.mirror.comparing:HEAD",
         ),
         _list(
+            "mirror check",
+            "Whether a mirror job is as it has to be.",
+            Items("MirrorCheckPartition", "A partition of the job.", "commands.mirror.check:COLUMNS"),
+            kind="MirrorCheck",
+            head="commands.mirror.check:HEAD",
+        ),
+        _list(
             "mirror status",
             "The mirror jobs of a target.",
             Items("MirrorJob", "A partition of a job.", "commands.mirror.status:COLUMNS"),

@@ -89,7 +89,15 @@ COLUMNS = (
         "why", "prose", meaning="Why it is not copied to its end; null where there is nothing to be said."
     ),
 )
-PLAN_COLUMNS = (*POINT, Column("note", "prose"), Column("status", values=("planned", "unchanged", "refused")))
+PLAN_COLUMNS = (
+    *POINT,
+    Column("note", "prose"),
+    Column(
+        "status",
+        values=("planned", "unchanged", "refused"),
+        meaning="What would become of it; unchanged: the job is promoted already.",
+    ),
+)
 PLAN_HEAD = (
     Column("target_cluster", meaning="Id of the target."),
     Column("job", values="string", meaning="Name of the job."),

@@ -54,7 +54,11 @@ PLAN_COLUMNS = (
         meaning="Offsets of the partition that is copied to, which the first direction never copied.",
     ),
     Column("note", "prose"),
-    Column("status", values=("planned", "unchanged", "refused")),
+    Column(
+        "status",
+        values=("planned", "unchanged", "refused"),
+        meaning="What would become of it; unchanged: nothing is left to be copied back.",
+    ),
 )
 PLAN_HEAD = (
     Column("target_cluster", meaning="Id of the cluster that is copied to."),

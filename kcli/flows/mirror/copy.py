@@ -499,7 +499,7 @@ class Copy:
         if not (self._is_allowed() and self._begin()):
             return
         self._sent_unsaved += size
-        sent = copy.send(offsets, fetched.then, fetched.then_epoch, size)
+        sent = copy.send(offsets, fetched.then, fetched.then_epoch, size, batch.base_timestamp)
         try:
             if self._by_key and rows is not None:
                 self._producer.send_rows(copy.target.topic, rows, origin=sent)

@@ -176,12 +176,29 @@ class JobLease:
         """Leaves: a stand-by takes over at once."""
         self._lease.close()
 
+    @property
+    def is_held(self) -> bool:
+        """Whether this instance has the job, as far as the coordinator has answered."""
+        return self._term is not None and self._lease.term == self._term and self._lease.is_held
+
+    @property
+    def other(self) -> Instance | None:
+        """Who else has it, as far as that is known."""
+        holder = None if self._lease.holder is None else read_instance(self._lease.holder)
+        return None if holder == self._me else holder
+
     def take(
-        self, stop: Stop, *, stand_by: bool, note: Callable[[str], object], waiting: Callable[[], bool]
+        self,
+        stop: Stop,
+        *,
+        stand_by: bool,
+        note: Callable[[str], object],
+        waiting: Callable[[], bool],
+        turned: Callable[[], object] = lambda: None,
     ) -> bool:
         """Returns True when the job is this instance's; False after a stop. Where another one has it, waits for its end;
         without ``stand_by``, ConflictError names it. ``waiting`` is called while nobody is known to have it, and says
-        whether to wait on.
+        whether to wait on; ``turned`` in each turn.
         """
         lease = self._lease
         self.has_waited = False
@@ -192,6 +209,7 @@ class JobLease:
         waits_for: str | None = None
         look_at = time.monotonic() + _LOOK_FOR_DEAD
         while not stop:
+            turned()
             self._term = lease.term
             if self._term is not None and lease.is_held:
                 if waits_for is not None:

@@ -26,7 +26,7 @@ COLUMNS = (
     Column(
         "state",
         values=(*(state.value for state in State), None),
-        meaning="As in mirror status; null for a partition that the job has not begun with.",
+        meaning="Its state when the job saved last; null for a partition that the job has not begun with.",
     ),
     Column("position", "number", spare=2, meaning="The next offset to be copied, as it was saved last."),
     Column("source_end", "number", spare=2, meaning="The end of the source now; null where it is not known."),

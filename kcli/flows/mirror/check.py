@@ -169,7 +169,7 @@ _Readings = tuple[dict[TopicPartition, Reading], list[Missing]]
 def _unread(job: KnownJob, topics: Sequence[str], error: KcliError) -> _Readings:
     """The source does not respond."""
     own = [tp for tp in job.saved.partitions if tp.topic in topics]
-    return dict.fromkeys(own, Reading(unknown=f"the source: {error}")), [Missing.of(error, "the source")]
+    return dict.fromkeys(own, Reading(unknown=str(error))), [Missing.of(error, "the source")]
 
 
 def _read(admin: Admin, job: KnownJob, topics: Sequence[str]) -> _Readings:

@@ -76,7 +76,14 @@ JOBS = {
     "pipeline replay": "t --to t --until 1h --dry-run",
 }
 """A line for each job of one cluster that needs no Spark; its task reads the password once more."""
-OF_TWO = ("mirror run", "mirror status", "mirror verify", "pipeline mirror", "pipeline verify")
+OF_TWO = (
+    "mirror check",
+    "mirror run",
+    "mirror status",
+    "mirror verify",
+    "pipeline mirror",
+    "pipeline verify",
+)
 SERVER = "exporter"
 """It runs until it is ended, and shows its state to others: it has tests of its own at the end."""
 ELSEWHERE = {"pipeline import", "pipeline query", "top"}

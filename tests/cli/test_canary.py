@@ -276,6 +276,7 @@ def test_commands_on_two_profiles(home: Path, cluster: FakeCluster) -> None:
     path.write_text(text)
     for line in (
         "mirror --map-topic t=copied --until-caught-up --yes",
+        "mirror check --max-lag-time 1h",
         "pipeline mirror --map-topic t=copied-by-tasks --runner inline --yes",
         "pipeline verify --map-topic t=copied --runner inline",
     ):

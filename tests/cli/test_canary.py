@@ -77,7 +77,10 @@ JOBS = {
 }
 """A line for each job of one cluster that needs no Spark; its task reads the password once more."""
 OF_TWO = (
-    *(f"mirror {verb}" for verb in ("accept-gap", "promote", "reset", "reverse", "run", "status", "verify")),
+    *(
+        f"mirror {verb}"
+        for verb in ("accept-gap", "check", "promote", "reset", "reverse", "run", "status", "verify")
+    ),
     "pipeline mirror",
     "pipeline verify",
 )
@@ -273,6 +276,7 @@ def test_commands_on_two_profiles(home: Path, cluster: FakeCluster) -> None:
     path.write_text(text)
     for line in (
         "mirror --map-topic t=copied --until-caught-up --yes",
+        "mirror check --max-lag-time 1h",
         "pipeline mirror --map-topic t=copied-by-tasks --runner inline --yes",
         "pipeline verify --map-topic t=copied --runner inline",
     ):

@@ -26,7 +26,7 @@ COLUMNS = (
     Column(
         "state",
         values=(*(state.value for state in State), None),
-        meaning="As in mirror status; null for a partition that the job has not begun with.",
+        meaning="Its state when the job saved last; null for a partition that the job has not begun with.",
     ),
     Column("position", "number", spare=2, meaning="The next offset to be copied, as it was saved last."),
     Column("source_end", "number", spare=2, meaning="The end of the source now; null where it is not known."),
@@ -127,10 +127,11 @@ def check_job(
 ) -> int:
     """Check that a mirror job runs, copies all of its partitions, and is not too far behind.
 
-    The record of the job is read from the target, and the ends of the partitions from the source. Always demanded: a
-    process runs the job and has saved within five minutes; the ends of the source are known; each partition is copying
-    or caught_up; no gap waits for `kcli mirror accept-gap`. Each condition that does not hold, or is not known to hold,
-    is one line on stderr. With -q there is no table where all hold.
+    Always demanded: a process runs the job and has saved within five minutes; the ends of the source are known; each
+    partition is copying or caught_up; no gap waits for `kcli mirror accept-gap`.
+
+    The record of the job is read from the target, the ends from the source. Each condition that does not hold, or is not
+    known to hold, is one line on stderr. With -q there is no table where all hold.
     """
     here = Side(inv, "--from", source, changes=False)
     there = Side(inv, "--to", target, changes=False)

@@ -39,6 +39,7 @@ class Serving:
 
     def server(self, site: Site, warn: Callable[[str], object]) -> Server:
         """The server, which listens and does not accept yet. Raises ConfigError, or PortTakenError."""
+        # ssl and http are loaded where anything is served.
         from kcli.exporter.address import parse_address
         from kcli.exporter.server import Server
         from kcli.exporter.tls import ServerTls

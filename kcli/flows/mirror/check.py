@@ -80,7 +80,7 @@ def check(
     where there is no such job, or no topic of it is selected by ``topics`` (empty: all).
     """
     with Admin(source.options(ClientOptions), hooks, timeout=admin.timeout) as reader:
-        jobs = saved_jobs(target, admin, hooks, wait=False)
+        jobs = _jobs(name, target, admin, hooks)
         here = _contacted(reader)
         found = job_of(jobs, name, here.id, source.servers)
         instances = read_instances(admin, [] if found.is_old else [found])
@@ -90,6 +90,15 @@ def check(
     now = wall_ms()
     partitions = [checked_partition(tp, job, readings[0][tp], limits, now) for tp in sorted(readings[0])]
     return Checked(job, partitions, conditions(job, partitions, limits, now), readings[1])
+
+
+def _jobs(name: str, target: Cluster, admin: Admin, hooks: Hooks) -> Mapping[JobId, SavedJob]:
+    """What the jobs have committed so far. An open transaction of any of them is not waited for, unless it may be the one
+    that holds back the first record of this job.
+    """
+    found = saved_jobs(target, admin, hooks, wait=False)
+    known = any(one.state.job == name for one in found.values())
+    return found if known else saved_jobs(target, admin, hooks)
 
 
 def _contacted(reader: Admin) -> _Source:
@@ -160,7 +169,7 @@ _Readings = tuple[dict[TopicPartition, Reading], list[Missing]]
 def _unread(job: KnownJob, topics: Sequence[str], error: KcliError) -> _Readings:
     """The source does not respond."""
     own = [tp for tp in job.saved.partitions if tp.topic in topics]
-    return dict.fromkeys(own, Reading(unknown=f"the source: {error}")), [Missing.of(error, "the source")]
+    return dict.fromkeys(own, Reading(unknown=str(error))), [Missing.of(error, "the source")]
 
 
 def _read(admin: Admin, job: KnownJob, topics: Sequence[str]) -> _Readings:

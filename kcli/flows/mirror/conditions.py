@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.job_status import KnownJob
+from kcli.flows.mirror.job_status import KnownJob, saved_state
 from kcli.flows.mirror.partition_state import State
 from kcli.flows.mirror.state import RUNNING_MS
 from kcli.output.progress import counted, duration_text
@@ -106,7 +106,7 @@ def checked_partition(
     else:
         progress = saved.progress
         target, position, gaps = progress.target, progress.position, len(progress.gaps)
-        state, _, why = job.state_of(tp, saved)
+        state, _, why = saved_state(saved)  # that nobody runs the job is a condition of its own
         if state not in (State.COPYING, State.CAUGHT_UP):
             failed[Demand.PARTITIONS] = f"{state}: {why}" if why else state
         elif reading.broken:

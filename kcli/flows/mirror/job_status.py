@@ -33,7 +33,7 @@ class KnownJob(NamedTuple):
 
     def _row(self, tp: TopicPartition, partition: SavedPartition) -> dict[str, Any]:
         state, progress, holder = self.saved.state, partition.progress, self.instances.holder
-        name, since_ms, why = self.state_of(tp, partition)
+        name, since_ms, why = self._partition_state(tp, partition)
         return {
             "job": state.job,
             "topic": tp.topic,
@@ -62,21 +62,27 @@ class KnownJob(NamedTuple):
             "source_cluster": state.source,
         }
 
-    def state_of(self, tp: TopicPartition, partition: SavedPartition) -> tuple[str, int, str]:
+    def _partition_state(self, tp: TopicPartition, partition: SavedPartition) -> tuple[str, int, str]:
         """Its state, since when (ms; 0: not known), and why. What was saved last is of a process that may be gone."""
         state, progress = self.saved.state, partition.progress
         if state.promoted_ms and state.selects(tp.topic):
             return State.PROMOTED, state.promoted_ms, "its target is written by others since then"
         if not state.selects(tp.topic):
             return State.NOT_SELECTED, 0, "the last run of the job did not select the topic"
-        if progress.state == State.ENDED:
-            return State.ENDED, progress.state_since_ms, progress.why
-        if self.runs is False:
+        if self.runs is False and progress.state != State.ENDED:
             why = "its last run has ended" if state.ended else "its last run was killed, or lost the target"
             return State.ENDED, state.updated_ms, why
-        if progress.state:
-            return progress.state, progress.state_since_ms, progress.why
-        return (State.CAUGHT_UP if progress.position >= progress.source_end >= 0 else State.COPYING), 0, ""
+        return saved_state(partition)
+
+
+def saved_state(partition: SavedPartition) -> tuple[str, int, str]:
+    """The state as it was saved last, since when (ms; 0: not known), and why; what earlier versions did not save follows
+    from the position.
+    """
+    progress = partition.progress
+    if progress.state:
+        return progress.state, progress.state_since_ms, progress.why
+    return (State.CAUGHT_UP if progress.position >= progress.source_end >= 0 else State.COPYING), 0, ""
 
 
 def known_jobs(cluster: Cluster, admin: Admin, hooks: Hooks) -> list[KnownJob]:

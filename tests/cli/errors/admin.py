@@ -53,6 +53,8 @@ STATES = [
         fails(ListGroupsRequest, 29)),
     Row("produce orders", 4, "not stored", "(53)",
         "`kcli acls create --principal User:NAME --operation write --transactional-id ID`", fails(ProduceRequest, 53)),
+    Row("mirror check --from {cluster} --to {cluster} --job zzz", 1, "mirror job zzz of this source", "",
+        "`kcli mirror status --to HOST:PORT` lists"),
     Row("mirror status --to {cluster} --job zzz", 1, "mirror job zzz", "", "`kcli mirror status --to HOST:PORT` lists"),
     Row("topics trim compacted --before latest --yes", 7, "are not deleted", "without delete",
         "`kcli topics alter compacted --append cleanup.policy=delete`, with which"),

@@ -48,6 +48,8 @@ PAIRS = [
 ]
 MODES = pytest.mark.parametrize("mode", [(), ("--exactly-once",)], ids=["at least once", "exactly once"])
 PARTITIONS = 3
+NEWER = {"compression.zstd.level": "7", "errors.deadletterqueue.group.enable": "true"}
+"""Settings of topics since 3.8 and 4.4."""
 KEPT_FOR_EVER = {**TEST_PROPERTIES, "log.retention.ms": "-1"}
 """Of source brokers: those of the target delete after 7 days."""
 
@@ -284,16 +286,25 @@ def test_a_gap_is_recorded_until_it_is_accepted(pair: Pair) -> None:
 
 
 def test_settings_in_force_are_written_and_followed(pair: Pair) -> None:
-    """What the source's brokers have in their file, for a new topic and one that exists; and a change on the topic."""
+    """What the source's brokers have in their file, and what is set on the topics, as far as the target knows it: for a new
+    topic and one that exists; and a change.
+    """
     topics = [pair.source.unused_name(hint) for hint in ("effective-new", "effective-old")]
     create(pair.source, topics)
+    newer = NEWER.keys() & config(pair.source, topics[0]).keys()
+    for topic in topics:
+        set_configs(pair.source, topic, {"segment.ms": "86400000", **{key: NEWER[key] for key in newer}})
     create(pair.target, topics[1:])
     arguments = ("-t", "effective-*", "--job", topics[0], "--sync-configs", "effective")
     for topic in topics:
         write(pair.source, topic, numbered(10))
     pair.run(*arguments)
     for topic in topics:
-        assert config(pair.target, topic)["retention.ms"] == "-1"
+        there = config(pair.target, topic)
+        assert (there["retention.ms"], there["segment.ms"]) == ("-1", "86400000")
+        assert {key: there[key] for key in newer & there.keys()} == {
+            key: NEWER[key] for key in newer & there.keys()
+        }
         assert contents(judged(pair.source, topic)) == contents(judged(pair.target, topic))
     _, text = pair.run(*arguments, "--dry-run")
     assert "retention.ms" not in text

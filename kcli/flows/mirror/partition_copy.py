@@ -78,7 +78,7 @@ class PartitionCopy:
 
     ``position`` and ``leader_epoch`` belong to what is confirmed. ``error`` ends the copy of this partition; ``broken``:
     because what was sent was not stored. ``restarted``: the source topic was recreated during the copy, and the offsets
-    are those of the new one.
+    are those of the new one. ``begun``: it is read by this run, or was.
 
     ``state`` is one of ``State`` at any time. ``source_end`` is the high watermark of the source, −1 while it is not
     known; ``end_seen`` the one that was seen last, at ``end_seen_ms`` (milliseconds since the epoch).
@@ -110,6 +110,7 @@ class PartitionCopy:
         self.error: KcliError | None = None
         self.gaps: list[Gap] = []
         self.restarted = False
+        self.begun = False
         self.broken = False
         self._watchers: tuple[Moved, ...] = ()
         self.state = PartitionState(State.COPYING, clock.wall_ms())
@@ -151,18 +152,19 @@ class PartitionCopy:
         """The only setter of ``state``. ``since_ms``: now, if it is left out; it stays where only ``why`` changes."""
         if self.state.state is not State.ENDED:
             since = clock.wall_ms() if since_ms is None else since_ms
-            same = self.state.state is state
-            self.state = PartitionState(state, self.state.since_ms if same else since, why)
-            if not same:
+            before = self.state
+            same = before.state is state
+            self.state = PartitionState(state, before.since_ms if same else since, why)
+            if not (same and before.why == why):
                 self.note_moved()
 
-    def see_end(self, end: int) -> None:
-        """The high watermark of the source; −1 while it is not read."""
+    def see_end(self, end: int, at_ms: int) -> None:
+        """The high watermark of the source, and when it was read; −1 while it is not read."""
         if end != self.source_end:
             self.source_end = end
             self.note_moved()
         if end >= 0:
-            self.end_seen, self.end_seen_ms = end, clock.wall_ms()
+            self.end_seen, self.end_seen_ms = end, at_ms
 
     @property
     def sent_all(self) -> bool:

@@ -71,6 +71,8 @@ class JobState(msgspec.Struct, frozen=True, kw_only=True):
     """The source topics of its last run; None: all of ``topics``, as in version 1."""
     begun: dict[str, str] = {}
     """Source topic → ``--offset`` with which its copy began, as ``job.begin_text`` writes it; none: not known."""
+    polled_ms: int = -1
+    """When the source was read last, before this was written: the ends of what is caught up are of then."""
 
     @property
     def id(self) -> JobId:

@@ -15,7 +15,6 @@ from kcli.flows.mirror.partition_state import State
 from kcli.flows.mirror.settings import Cluster
 from kcli.flows.mirror.state import (
     JobId,
-    JobState,
     PartitionProgress,
     SavedJob,
     SavedPartition,
@@ -40,7 +39,7 @@ class KnownJob(NamedTuple):
 
     def _row(self, tp: TopicPartition, partition: SavedPartition) -> dict[str, Any]:
         state, progress, holder = self.saved.state, partition.progress, self.instances.holder
-        name, since_ms, why = self._partition_state(tp, partition)
+        name, since_ms, why = self.state_of(tp, partition)
         return {
             "job": state.job,
             "topic": tp.topic,
@@ -50,7 +49,7 @@ class KnownJob(NamedTuple):
             "lag_records": None
             if progress.source_end < 0
             else max(0, progress.source_end - progress.position),
-            "end_seen_at": _end_seen_ms(state, tp, progress),
+            "end_seen_at": _end_seen_ms(progress),
             "records": progress.records,
             "state": name,
             "since": since_ms if since_ms > 0 else None,
@@ -69,9 +68,11 @@ class KnownJob(NamedTuple):
             "source_cluster": state.source,
         }
 
-    def _partition_state(self, tp: TopicPartition, partition: SavedPartition) -> tuple[str, int, str]:
+    def state_of(self, tp: TopicPartition, partition: SavedPartition) -> tuple[str, int, str]:
         """Its state, since when (ms; 0: not known), and why. What was saved last is of a process that may be gone."""
         state, progress = self.saved.state, partition.progress
+        if state.promoted_ms and state.selects(tp.topic):
+            return State.PROMOTED, state.promoted_ms, "its target is written by others since then"
         if not state.selects(tp.topic):
             return State.NOT_SELECTED, 0, "the last run of the job did not select the topic"
         if progress.state == State.ENDED:
@@ -84,12 +85,10 @@ class KnownJob(NamedTuple):
         return (State.CAUGHT_UP if progress.position >= progress.source_end >= 0 else State.COPYING), 0, ""
 
 
-def _end_seen_ms(state: JobState, tp: TopicPartition, progress: PartitionProgress) -> int | None:
-    """When the end was read last; None for never. The record of a partition that stays caught up is not written again."""
-    if not progress.state:  # of an earlier version
+def _end_seen_ms(progress: PartitionProgress) -> int | None:
+    """When the end was read last; None for never. Earlier versions have no time for that."""
+    if not progress.state:
         return progress.updated_ms
-    if progress.state == State.CAUGHT_UP and state.selects(tp.topic):
-        return max(progress.end_seen_ms, state.polled_ms)
     return progress.end_seen_ms if progress.end_seen_ms > 0 else None
 
 

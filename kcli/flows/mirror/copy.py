@@ -715,7 +715,9 @@ class Copy:
             return False
         if not self._checkpoints.unconfirmed:
             return self.abandoned
-        limit = _ABANDONED_PATIENCE if self.abandoned else self._watch.limit
+        limit = self._watch.limit
+        if self.abandoned:
+            limit = _ABANDONED_PATIENCE if limit is None else min(_ABANDONED_PATIENCE, limit)
         if limit is None or quiet < limit:
             return False
         self.abandoned = True

@@ -582,7 +582,11 @@ class Mirror(Driver):
         writer.begin_transaction(patience)
         store.write(records)
         writer.commit_transaction(patience, stop=lambda: bool(stop), grace=_FLUSH_SLICE)
-        return store if self._settings.exactly_once else FencedStore(writer, saving, stop)
+        return (
+            store
+            if self._settings.exactly_once
+            else FencedStore(writer, saving, stop, self._settings.patience)
+        )
 
     def _copy_of(
         self,

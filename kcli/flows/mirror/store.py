@@ -312,12 +312,16 @@ class StateWriter:
 class FencedStore:
     """Checkpoints in the state topic, in transactions of a producer of their own: ProducerFencedError where another
     instance of the job took over. What is not stored for now, because the target is away, is written again later.
+    ``limit``: seconds that a partition may wait, None for ever.
     """
 
-    def __init__(self, producer: Producer, progress: Progress, stop: Stop) -> None:
+    def __init__(
+        self, producer: Producer, progress: Progress, stop: Stop, limit: float | None = None
+    ) -> None:
         self._producer = producer
         self._progress = progress
         self._stop = stop
+        self._patience = _PATIENCE if limit is None else min(_PATIENCE, limit)
         self._unfinished = False  # a commit was requested, and its answer has not come
 
     def is_pending(self, copies: Iterable[PartitionCopy]) -> bool:
@@ -336,7 +340,7 @@ class FencedStore:
         """See Checkpoints. After a stop there is no later: then it raises why nothing was stored. The end of the job is
         waited for.
         """
-        patience = math.inf if ended else _PATIENCE
+        patience = math.inf if ended else self._patience
         try:
             if self._unfinished:
                 self._commit(patience)

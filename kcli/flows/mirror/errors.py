@@ -121,6 +121,15 @@ def truncated_source(tp: TopicPartition, end: int, position: int) -> KcliError:
     )
 
 
+def lost_topic(source: str, target: str, why: str, *, created_again: bool) -> KcliError:
+    """The topic of the target to which a topic of the source was copied is not there any more."""
+    return DataLossError(
+        f"topic {target} of the target was deleted" + (" and created again" if created_again else ""),
+        why=why,
+        do=begin_anew(source),
+    )
+
+
 def of_target(
     error: KcliError, source: TopicPartition, target: TopicPartition, position: int, offset: int = -1
 ) -> KcliError:

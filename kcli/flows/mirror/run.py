@@ -69,6 +69,7 @@ from kcli.flows.mirror.job import (
     taken_over,
 )
 from kcli.flows.mirror.lease import JobLease, LeaseLostError, held, read_instances, transactional_id
+from kcli.flows.mirror.lost_targets import LostTargets
 from kcli.flows.mirror.open_writers import open_writers
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
@@ -111,7 +112,7 @@ from kcli.flows.mirror.targets import (
     unfit,
     without_options,
 )
-from kcli.flows.mirror.tasks import configs_task, discovery_task, sync_task
+from kcli.flows.mirror.tasks import configs_task, discovery_task, sync_task, targets_task
 from kcli.flows.mirror.verify import Comparison
 from kcli.flows.produce.checkpoint import check_lockable, locked
 from kcli.flows.rate import Periodic, wait
@@ -201,7 +202,7 @@ class Mirror(Driver):
         self._planner = Planner(
             settings, self._selection, self._source_admin, self._target_admin, self._consumer, self._timeout
         )
-        self._plan = plan = self._planner.plan(self._id, self._saved_before_plan(), jobs)
+        self._plan = plan = self._first_plan(jobs)
         findings = plan.found.findings
         unable = None if settings.verify_only else unfit(self._target_admin, self._producer_options())
         if not (settings.verify_only or findings.denied or findings.conflicts or unable):
@@ -286,6 +287,19 @@ class Mirror(Driver):
     def _saved_groups(self) -> Mapping[GroupTopic, GroupProgress]:
         return NO_GROUPS if self._plan.saved is None else self._plan.saved.groups
 
+    def _first_plan(self, jobs: Sequence[JobState]) -> Plan:
+        """The plan at the start. Where a target has records of somebody else, it is made again from what is saved now:
+        another instance of the job may have begun between the two looks.
+        """
+        saved = self._saved_before_plan()
+        plan = self._planner.plan(self._id, saved, jobs)
+        routes = plan.found.routes
+        if any(route.source not in plan.own and plan.ends.has_records(route.target) for route in routes):
+            now = self._saved_before_plan()
+            if now is not None and (saved is None or now.state != saved.state):
+                return self._planner.plan(self._id, now, jobs)
+        return plan
+
     def _saved_before_plan(self) -> SavedJob | None:
         """What is saved, without waiting for a transaction of this job that a kill left open: it ends when the copy
         initializes its transactional id, and then the state is read again.
@@ -325,14 +339,14 @@ class Mirror(Driver):
                 self._create()
                 with self._observer.progress("copied") as bar:
                     self._attempt_again_and_again(bar, stop, attempts)
-                    add_attempts(self._plan.copies, attempts)
-                    seconds = time.monotonic() - began
-                    if self._handover is not None:
-                        self._handover.rest("the copy has ended")
-                    if settings.verify and not stop:
-                        comparisons = self._proof(stop)
-                    if settings.groups:
-                        synced = self.sync_groups()
+                add_attempts(self._plan.copies, attempts)
+                seconds = time.monotonic() - began
+                if self._handover is not None:
+                    self._handover.rest("the copy has ended")
+                if settings.verify and not stop:
+                    comparisons = self._proof(stop)
+                if settings.groups:
+                    synced = self.sync_groups()
             else:
                 seconds = time.monotonic() - began
         finally:
@@ -346,7 +360,9 @@ class Mirror(Driver):
         runs = True
         while runs:
             try:
-                self._attempt(stop, self._shown(MirrorProgress(bar, self._plan.copies)))
+                progress = MirrorProgress(bar, self._plan.copies, attempts)
+                self._attempt(stop, self._shown(progress))
+                progress.show(time.monotonic())  # the last line has the end
                 runs = False
             except KcliError as error:
                 if not (self._begun or stop or isinstance(error, _OVER)):
@@ -475,7 +491,7 @@ class Mirror(Driver):
             stop.wake(producer.interrupt)
             stop.wake(writer.interrupt)
             state = self._state()
-            saving = Progress(state, self._plan.saved)
+            saving = Progress(state, self._plan.saved, lambda: self._watch.polled_ms)
             store = self._store = self._claim(writer, state, saving, stop)
             copy = self._copy_of(producer, deliveries, store, stop, progress)
             tasks = self._tasks(producer, saving, copy)
@@ -566,7 +582,11 @@ class Mirror(Driver):
         writer.begin_transaction(patience)
         store.write(records)
         writer.commit_transaction(patience, stop=lambda: bool(stop), grace=_FLUSH_SLICE)
-        return store if self._settings.exactly_once else FencedStore(writer, saving, stop)
+        return (
+            store
+            if self._settings.exactly_once
+            else FencedStore(writer, saving, stop, self._settings.patience)
+        )
 
     def _copy_of(
         self,
@@ -643,7 +663,12 @@ class Mirror(Driver):
             self._sync_acls(source, target)
 
         interval = min(_TASK_INTERVAL, self._consumer.options.metadata_max_age_ms / 1000)
-        tasks = [Periodic(interval, look_around), Periodic(interval, configs_task(observer, self._configs))]
+        lost = LostTargets(target, lambda: self._plan.copies)
+        tasks = [
+            Periodic(interval, look_around),
+            Periodic(interval, targets_task(observer, lost, copy.fail)),
+            Periodic(interval, configs_task(observer, self._configs)),
+        ]
         if settings.groups:
             tasks.append(Periodic(interval, sync_task(observer, self.sync_groups)))
         return tasks

@@ -20,6 +20,7 @@ import msgspec
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.offset_map import OffsetMap
+from kcli.flows.mirror.partition_state import State
 
 VERSION = 2
 
@@ -87,6 +88,8 @@ class JobState(msgspec.Struct, frozen=True, kw_only=True):
     """The source topics of its last run; None: all of ``topics``, as in version 1."""
     begun: dict[str, str] = {}
     """Source topic → ``--offset`` with which its copy began, as ``job.begin_text`` writes it; none: not known."""
+    polled_ms: int = -1
+    """When the source was read last, before this was written: the ends of what is caught up are of then."""
     how: "HowCopied | None" = None
     """Options of its last run that a promotion needs; None: an earlier version has written it."""
     promoted_ms: int = 0
@@ -487,7 +490,7 @@ def load_jobs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[JobI
         job: SavedJob(
             state,
             {
-                tp: _loaded(job, tp, progress, segments, accepted.get((job, tp), ()))
+                tp: _loaded(state, job, tp, progress, segments, accepted.get((job, tp), ()))
                 for tp, progress in found.get(job, {}).items()
             },
             groups.get(job, NO_GROUPS),
@@ -534,6 +537,7 @@ def _promotions(latest: Mapping[bytes, bytes]) -> dict[JobId, SavedPromotion]:
 
 
 def _loaded(
+    state: JobState,
     job: JobId,
     tp: TopicPartition,
     progress: PartitionProgress,
@@ -542,7 +546,12 @@ def _loaded(
 ) -> SavedPartition:
     open_gaps = [gap for gap in progress.gaps if gap not in accepted]
     mine = [gap for gap in accepted if gap in progress.gaps]
-    progress = msgspec.structs.replace(progress, gaps=open_gaps)
+    seen = progress.end_seen_ms
+    if progress.state == State.CAUGHT_UP and state.selects(
+        tp.topic
+    ):  # it is not written again while it stays so
+        seen = max(seen, state.polled_ms)
+    progress = msgspec.structs.replace(progress, gaps=open_gaps, end_seen_ms=seen)
     return SavedPartition(progress, _offsets(job, tp, progress, segments), mine)
 
 

@@ -129,9 +129,9 @@ class PositionReset(Change[TopicPartition, Move]):
                 why="the target has no job of this name that copies from this source",
                 do="`kcli mirror status --to HOST:PORT` lists the jobs",
             )
-        wanted = [
+        wanted = dict.fromkeys(
             tp for topic, numbers in self._topics for tp in _partitions(topic, numbers, saved.partitions)
-        ]
+        )
         holder = read_instances(self._target.admin, [self._job])[self._job].holder
         refusal = None if holder is None else held(self._job, holder)
         known = [tp for tp in wanted if tp in saved.partitions]

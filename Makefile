@@ -49,7 +49,7 @@ help:
 	@echo 'make bombs      batches that decompress to 1 GiB, or declare 64: memory and time of consume and mirror'
 	@echo 'make sanitize   the C kernels under AddressSanitizer, on 200,000 mutated inputs and 250,000 damaged payloads'
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
-	@echo 'make promtool   fetches Prometheus and promtool (Debian: prometheus), by which tests judge the rules, the dashboard and kcli exporter'
+	@echo 'make promtool   fetches Prometheus and promtool (Debian: prometheus), by which tests judge the rules and dashboards of kcli exporter and of a mirror'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
 	@echo 'make traceability   writes .cache/traceability.md: what kcli has to do, where it is done, and the tests that hold it'
 	@echo 'make pictures   draws the pictures of the documentation again: screens of kcli top, plots of perf and profile'

@@ -270,13 +270,18 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli mirror")
-            names="--from --to -t --topic --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --until-caught-up --verify --verify-only --job --checkpoint --on-gap --on-recreate -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --to -t --topic --map-topic --partitions --offset --rate --sync-groups --job --checkpoint --on-gap --on-recreate -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="run status verify"
+            names="--from --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --users --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --users --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="run check status reset accept-gap promote reverse verify"
             aliases="" ;;
         "kcli mirror run")
-            names="--from --to -t --topic --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --until-caught-up --verify --verify-only --job --checkpoint --on-gap --on-recreate -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --to -t --topic --map-topic --partitions --offset --rate --sync-groups --job --checkpoint --on-gap --on-recreate -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --users --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --users --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli mirror check")
+            names="--from --to --job -t --topic --max-lag --max-lag-time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to --job -t --topic --max-lag --max-lag-time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli mirror status")
@@ -284,9 +289,29 @@ _kcli_command() {
             valued="--to --job -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli mirror reset")
+            names="--from --to --job --offset -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to --job --offset -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli mirror accept-gap")
+            names="--to --job --all -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--to --job -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli mirror promote")
+            names="--from --to --job --source-lost --max-wait --no-verify -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to --job --max-wait -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli mirror reverse")
+            names="--from --to --job --follow --stranded --sync-groups --verify --max-wait -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to --job --stranded --sync-groups --max-wait -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli mirror verify")
-            names="--from --to -t --topic --map-topic --job --checkpoint -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --to -t --topic --map-topic --job --checkpoint -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from --to -t --topic --exclude --map-topic --job --checkpoint -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --exclude --map-topic --job --checkpoint -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli perf")
@@ -330,8 +355,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli pipeline mirror")
-            names="--from --to -t --topic --map-topic --offset --since --until --delivery --continuous --slice --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --to -t --topic --map-topic --offset --since --until --delivery --slice --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from --to -t --topic --exclude --map-topic --offset --since --until --delivery --continuous --slice --job --sync-configs --config --timestamps --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --exclude --map-topic --offset --since --until --delivery --slice --job --sync-configs --config --timestamps --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline query")
@@ -345,8 +370,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli pipeline verify")
-            names="--from --to -t --topic --map-topic --since --until --level --compacted --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --to -t --topic --map-topic --since --until --level --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from --to -t --topic --exclude --map-topic --since --until --level --compacted --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --exclude --map-topic --since --until --level --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline profile")
@@ -512,7 +537,7 @@ _kcli_command() {
         "kcli man mirror")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="run status verify"
+            children="run check status reset accept-gap promote reverse verify"
             aliases="" ;;
         "kcli man perf")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -592,7 +617,7 @@ _kcli_command() {
         "kcli help mirror")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="run status verify"
+            children="run check status reset accept-gap promote reverse verify"
             aliases="" ;;
         "kcli help perf")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -1018,9 +1043,16 @@ _kcli_value() {
         "kcli mirror --to") asked=profiles ;;
         "kcli mirror --partitions") reply="keep by-key" ;;
         "kcli mirror --offset") reply="earliest latest stored" ;;
+        "kcli mirror --sync-configs") reply="off topic effective" ;;
+        "kcli mirror --timestamps") reply="keep ms" ;;
+        "kcli mirror --tls-certificate") files=1 ;;
+        "kcli mirror --tls-key") files=1 ;;
+        "kcli mirror --tls-client-ca") files=1 ;;
+        "kcli mirror --users") files=1 ;;
         "kcli mirror --checkpoint") files=1 ;;
         "kcli mirror --on-gap") reply="fail record" ;;
         "kcli mirror --on-recreate") reply="fail restart" ;;
+        "kcli mirror --on-delete") reply="keep delete" ;;
         "kcli mirror -F" | "kcli mirror --command-config") files=1 ;;
         "kcli mirror -X" | "kcli mirror --command-property") keys="$_kcli_keys" ;;
         "kcli mirror --profile") asked=profiles ;;
@@ -1031,15 +1063,30 @@ _kcli_value() {
         "kcli mirror run --to") asked=profiles ;;
         "kcli mirror run --partitions") reply="keep by-key" ;;
         "kcli mirror run --offset") reply="earliest latest stored" ;;
+        "kcli mirror run --sync-configs") reply="off topic effective" ;;
+        "kcli mirror run --timestamps") reply="keep ms" ;;
+        "kcli mirror run --tls-certificate") files=1 ;;
+        "kcli mirror run --tls-key") files=1 ;;
+        "kcli mirror run --tls-client-ca") files=1 ;;
+        "kcli mirror run --users") files=1 ;;
         "kcli mirror run --checkpoint") files=1 ;;
         "kcli mirror run --on-gap") reply="fail record" ;;
         "kcli mirror run --on-recreate") reply="fail restart" ;;
+        "kcli mirror run --on-delete") reply="keep delete" ;;
         "kcli mirror run -F" | "kcli mirror run --command-config") files=1 ;;
         "kcli mirror run -X" | "kcli mirror run --command-property") keys="$_kcli_keys" ;;
         "kcli mirror run --profile") asked=profiles ;;
         "kcli mirror run -o" | "kcli mirror run --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli mirror run --color") reply="auto always never" ;;
         "kcli mirror run --progress") reply="auto none bar json" ;;
+        "kcli mirror check --from") asked=profiles ;;
+        "kcli mirror check --to") asked=profiles ;;
+        "kcli mirror check -F" | "kcli mirror check --command-config") files=1 ;;
+        "kcli mirror check -X" | "kcli mirror check --command-property") keys="$_kcli_keys" ;;
+        "kcli mirror check --profile") asked=profiles ;;
+        "kcli mirror check -o" | "kcli mirror check --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli mirror check --color") reply="auto always never" ;;
+        "kcli mirror check --progress") reply="auto none bar json" ;;
         "kcli mirror status --to") asked=profiles ;;
         "kcli mirror status -F" | "kcli mirror status --command-config") files=1 ;;
         "kcli mirror status -X" | "kcli mirror status --command-property") keys="$_kcli_keys" ;;
@@ -1047,6 +1094,39 @@ _kcli_value() {
         "kcli mirror status -o" | "kcli mirror status --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli mirror status --color") reply="auto always never" ;;
         "kcli mirror status --progress") reply="auto none bar json" ;;
+        "kcli mirror reset --from") asked=profiles ;;
+        "kcli mirror reset --to") asked=profiles ;;
+        "kcli mirror reset --offset") reply="earliest latest" ;;
+        "kcli mirror reset -F" | "kcli mirror reset --command-config") files=1 ;;
+        "kcli mirror reset -X" | "kcli mirror reset --command-property") keys="$_kcli_keys" ;;
+        "kcli mirror reset --profile") asked=profiles ;;
+        "kcli mirror reset -o" | "kcli mirror reset --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli mirror reset --color") reply="auto always never" ;;
+        "kcli mirror reset --progress") reply="auto none bar json" ;;
+        "kcli mirror accept-gap --to") asked=profiles ;;
+        "kcli mirror accept-gap -F" | "kcli mirror accept-gap --command-config") files=1 ;;
+        "kcli mirror accept-gap -X" | "kcli mirror accept-gap --command-property") keys="$_kcli_keys" ;;
+        "kcli mirror accept-gap --profile") asked=profiles ;;
+        "kcli mirror accept-gap -o" | "kcli mirror accept-gap --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli mirror accept-gap --color") reply="auto always never" ;;
+        "kcli mirror accept-gap --progress") reply="auto none bar json" ;;
+        "kcli mirror promote --from") asked=profiles ;;
+        "kcli mirror promote --to") asked=profiles ;;
+        "kcli mirror promote -F" | "kcli mirror promote --command-config") files=1 ;;
+        "kcli mirror promote -X" | "kcli mirror promote --command-property") keys="$_kcli_keys" ;;
+        "kcli mirror promote --profile") asked=profiles ;;
+        "kcli mirror promote -o" | "kcli mirror promote --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli mirror promote --color") reply="auto always never" ;;
+        "kcli mirror promote --progress") reply="auto none bar json" ;;
+        "kcli mirror reverse --from") asked=profiles ;;
+        "kcli mirror reverse --to") asked=profiles ;;
+        "kcli mirror reverse --stranded") files=1 ;;
+        "kcli mirror reverse -F" | "kcli mirror reverse --command-config") files=1 ;;
+        "kcli mirror reverse -X" | "kcli mirror reverse --command-property") keys="$_kcli_keys" ;;
+        "kcli mirror reverse --profile") asked=profiles ;;
+        "kcli mirror reverse -o" | "kcli mirror reverse --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli mirror reverse --color") reply="auto always never" ;;
+        "kcli mirror reverse --progress") reply="auto none bar json" ;;
         "kcli mirror verify --from") asked=profiles ;;
         "kcli mirror verify --to") asked=profiles ;;
         "kcli mirror verify --checkpoint") files=1 ;;
@@ -1127,6 +1207,8 @@ _kcli_value() {
         "kcli pipeline mirror --to") asked=profiles ;;
         "kcli pipeline mirror --offset") reply="earliest latest stored" ;;
         "kcli pipeline mirror --delivery") reply="exactly-once at-least-once" ;;
+        "kcli pipeline mirror --sync-configs") reply="off topic effective" ;;
+        "kcli pipeline mirror --timestamps") reply="keep ms" ;;
         "kcli pipeline mirror --runner") reply="spark processes inline" ;;
         "kcli pipeline mirror --java-home") files=1 ;;
         "kcli pipeline mirror -F" | "kcli pipeline mirror --command-config") files=1 ;;
@@ -1514,6 +1596,8 @@ _kcli_argument() {
         "kcli reassign run 0") files=1 ;;
         "kcli reassign status 0") files=1 ;;
         "kcli top "*) asked=groups ;;
+        "kcli mirror reset "*) asked=topics ;;
+        "kcli mirror accept-gap "*) asked=topics ;;
         "kcli pipeline export "*) asked=topics ;;
         "kcli pipeline export 1") files=1 ;;
         "kcli pipeline import 0") files=1 ;;
@@ -1529,7 +1613,7 @@ _kcli_argument() {
         "kcli sandbox status 0") asked=sandboxes ;;
         "kcli sandbox logs 0") asked=sandboxes ;;
         "kcli completion 0") reply="bash zsh fish" ;;
-        "kcli schema 0") reply="Acl AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigValue ConfigValueList ConsumePlan ConsumeReport DoctorFinding DoctorReport Error ExportManifest ExportPlan Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorReport MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress QueryResult QueryRow Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordList RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopPartition TopPartitionList TopTopic TopTopicList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem" ;;
+        "kcli schema 0") reply="Acl AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigValue ConfigValueList ConsumePlan ConsumeReport DoctorFinding DoctorReport Error ExportManifest ExportPlan Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordList ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopPartition TopPartitionList TopTopic TopTopicList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerifiedPartition" ;;
         *) ;;
     esac
 }

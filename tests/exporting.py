@@ -13,6 +13,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
 from kcli.exporter.address import Address
+from kcli.exporter.health import ClusterSite
 from kcli.exporter.loop import Loop
 from kcli.exporter.server import Server
 from kcli.flows.lag.sample import Wanted
@@ -84,7 +85,7 @@ def exporting(
             yield Monitor(admin, latencies, Wanted(), lookups=Lookups(100_000, 0))
 
     loop = Loop(monitor, interval=INTERVAL, time=time, most=most, warn=said.append)
-    server = Server(Address("127.0.0.1", 0), lambda: loop.state, **how)
+    server = Server(Address("127.0.0.1", 0), ClusterSite(lambda: loop.state), **how)
     server.start()
     loop.start()
     try:

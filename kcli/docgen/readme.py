@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from kcli.docgen.describe import CommandDoc
-from kcli.exporter.metrics import METRICS
+from kcli.exporter import mirror_metrics
+from kcli.exporter.metrics import METRICS, Metric
 
-PAGES = ("README.md", "docs/exporter.md")
+PAGES = ("README.md", "docs/exporter.md", "docs/mirror.md")
 _BLOCK = re.compile(r"(<!-- docgen:(\w+) -->\n).*?(<!-- docgen:end -->)", re.DOTALL)
 
 
@@ -20,12 +21,16 @@ def _commands(docs: Sequence[CommandDoc]) -> str:
     return "\n".join(("| command | |", "|---|---|", *rows)) + "\n"
 
 
-def _metrics(_docs: Sequence[CommandDoc]) -> str:
+def _metrics(metrics: Sequence[Metric]) -> str:
     rows = [
         f"| `{one.name}` | {one.kind} | {', '.join(f'`{label}`' for label in one.labels)} | {one.text} |"
-        for one in METRICS
+        for one in metrics
     ]
     return "\n".join(("| name | type | labels | meaning |", "| --- | --- | --- | --- |", *rows)) + "\n"
 
 
-_TABLES: Mapping[str, Callable[[Sequence[CommandDoc]], str]] = {"commands": _commands, "metrics": _metrics}
+_TABLES: Mapping[str, Callable[[Sequence[CommandDoc]], str]] = {
+    "commands": _commands,
+    "metrics": lambda _docs: _metrics(METRICS),
+    "mirror_metrics": lambda _docs: _metrics(mirror_metrics.METRICS),
+}

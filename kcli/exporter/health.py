@@ -1,4 +1,4 @@
-"""The exporter's own metrics, by prometheus_client: those of a state and of this process, in both formats."""
+"""What ``kcli exporter`` serves; and its own metrics, by prometheus_client: those of a state and of this process."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from prometheus_client.metrics_core import Metric as Collected
 from prometheus_client.openmetrics.exposition import generate_latest as generate_openmetrics
 from prometheus_client.registry import Collector
 
+from kcli.core.clock import monotonic
 from kcli.core.version import __version__
 from kcli.exporter import metrics
 from kcli.exporter.exposition import OPENMETRICS, Packed, packed
@@ -17,24 +18,49 @@ from kcli.exporter.last_sample import LastSample
 from kcli.exporter.metrics import COUNTER, Metric
 
 
-class Health:
-    """``scrapes`` returns the number of pages that were sent so far."""
+class ClusterSite:
+    """``sample`` returns what was sampled last. A ``server.Site``."""
 
-    def __init__(self, scrapes: Callable[[], int]) -> None:
-        self._scrapes = scrapes
+    title = "kcli exporter"
+
+    def __init__(self, sample: Callable[[], LastSample]) -> None:
+        self._sample, self._health = sample, Health()
+        self.checks = {"/healthz": self._trouble}
+
+    def parts(self, form: str, scrapes: int) -> list[Packed]:
+        """See Site."""
+        now, state = monotonic(), self._sample()
+        parts = [self._health.part(form, state, now, scrapes)]
+        if state.page is not None and not state.trouble(now):
+            parts += state.page.text.parts(form)
+        return parts
+
+    @property
+    def state(self) -> str:
+        """See Site."""
+        return self._trouble() or "The last sample succeeded."
+
+    def _trouble(self) -> str:
+        return self._sample().trouble(monotonic())
+
+
+class Health:
+    """The exporter's own metrics."""
+
+    def __init__(self) -> None:
         self._process = CollectorRegistry()
         ProcessCollector(registry=self._process)
 
-    def part(self, form: str, state: LastSample, now: float) -> Packed:
-        """The beginning of a page."""
+    def part(self, form: str, state: LastSample, now: float, scrapes: int) -> Packed:
+        """The beginning of a page; ``scrapes``: how many were sent so far."""
         registry = CollectorRegistry()
-        registry.register(_Once([*self._of(state, now), *self._process.collect()]))
+        registry.register(_Once([*self._of(state, now, scrapes), *self._process.collect()]))
         if form == OPENMETRICS:
             text: bytes = generate_openmetrics(registry)  # type: ignore[no-untyped-call]
             return packed(text.removesuffix(b"# EOF\n"))
         return packed(generate_latest(registry))
 
-    def _of(self, state: LastSample, now: float) -> Iterator[Collected]:
+    def _of(self, state: LastSample, now: float, scrapes: int) -> Iterator[Collected]:
         shown = state.page if not state.trouble(now) else None
         values: dict[Metric, float | None] = {
             metrics.UP: int(shown is not None),
@@ -47,7 +73,7 @@ class Health:
             metrics.SAMPLES: state.samples,
             metrics.FAILURES: state.failures,
             metrics.SENT: state.requests,
-            metrics.SCRAPES: self._scrapes(),
+            metrics.SCRAPES: scrapes,
         }
         for metric, value in values.items():
             if value is not None:

@@ -1,4 +1,4 @@
-"""Serves ``/metrics``, ``/healthz`` and ``/`` over HTTP or TLS: a thread for each connection, one request on each.
+"""Serves the pages of a site over HTTP or TLS: a thread for each connection, one request on each.
 
 prometheus_client has a server too; its TLS handshakes run in the thread that accepts connections, where one silent client
 stops all others, and it makes its page anew for every scrape (decision 0105).
@@ -11,19 +11,17 @@ import html
 import os
 import socket
 import socketserver
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from threading import BoundedSemaphore, Lock, Thread
-from typing import Any
+from typing import Any, Protocol
 
 from kcli.core.clock import monotonic
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.exporter.address import Address
 from kcli.exporter.exposition import Packed, document, gzipped
-from kcli.exporter.health import Health
-from kcli.exporter.last_sample import LastSample
 from kcli.exporter.negotiation import accepts_gzip, chosen_format
 from kcli.exporter.tls import ServerTls
 from kcli.exporter.users import Users
@@ -34,10 +32,29 @@ _PATIENCE = 10.0  # seconds for a handshake, a line of the request, or a piece o
 _PIECE = 1 << 18
 _LAST_SCRAPES = 2.0  # seconds for the responses under way when it ends
 _PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>kcli exporter</title></head>
-<body><h1>kcli exporter</h1><p>{state}</p>
-<ul><li><a href="/metrics">/metrics</a></li><li><a href="/healthz">/healthz</a></li></ul></body></html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
+<body><h1>{title}</h1><p>{state}</p>
+<ul>{links}</ul></body></html>
 """
+
+
+class Site(Protocol):
+    """What is served. Its methods are called by the threads of connections."""
+
+    @property
+    def title(self) -> str:
+        """Whose pages they are."""
+
+    @property
+    def checks(self) -> Mapping[str, Callable[[], str]]:
+        """By path: what is wrong at the moment, which is status 503; empty where nothing is, 200."""
+
+    def parts(self, form: str, scrapes: int) -> Sequence[Packed]:
+        """The page of metrics in one of the ``exposition.FORMATS``; ``scrapes``: how many were sent, with this one."""
+
+    @property
+    def state(self) -> str:
+        """A sentence for people."""
 
 
 class PortTakenError(KcliError):
@@ -47,19 +64,18 @@ class PortTakenError(KcliError):
 
 
 class Server:
-    """``state`` returns what is shown now. Raises PortTakenError or ConfigError where it cannot listen."""
+    """Raises PortTakenError or ConfigError where it cannot listen."""
 
     def __init__(
         self,
         address: Address,
-        state: Callable[[], LastSample],
+        site: Site,
         *,
         tls: ServerTls | None = None,
         users: Users | None = None,
     ) -> None:
-        self.state, self.tls, self.users = state, tls, users
+        self.site, self.tls, self.users = site, tls, users
         self._lock, self._scrapes = Lock(), 0
-        self.health = Health(lambda: self._scrapes)
         self.slots = BoundedSemaphore(_CONNECTIONS)
         self._listener = _listen(address, self)
         host, port = self._listener.server_address[:2]
@@ -91,12 +107,10 @@ class Server:
 
     def metrics(self, form: str, *, compressed: bool) -> list[bytes]:
         """The page now."""
-        now, state = monotonic(), self.state()
         with self._lock:
             self._scrapes += 1
-        parts: list[Packed] = [self.health.part(form, state, now)]
-        if state.page is not None and not state.trouble(now):
-            parts += state.page.text.parts(form)
+            scrapes = self._scrapes
+        parts = self.site.parts(form, scrapes)
         return gzipped(form, parts) if compressed else document(form, parts)
 
 
@@ -147,16 +161,20 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
-        serve = {"/metrics": self._metrics, "/healthz": self._healthz, "/": self._root}.get(path)
+        site = self.server.exporter.site
+        serve = {"/metrics": self._metrics, "/": self._root, **dict.fromkeys(site.checks, self._check)}.get(
+            path
+        )
         users = self.server.exporter.users
         if users is not None and not users.admit(self.headers.get("Authorization", "")):
             self._send(
                 HTTPStatus.UNAUTHORIZED,
                 [b"401 Unauthorized\n"],
-                ("WWW-Authenticate", 'Basic realm="kcli exporter"'),
+                ("WWW-Authenticate", f'Basic realm="{site.title}"'),
             )
         elif serve is None:
-            self._send(HTTPStatus.NOT_FOUND, [b"404 Not Found: there are /metrics and /healthz\n"])
+            there = " and ".join(["/metrics", *site.checks])
+            self._send(HTTPStatus.NOT_FOUND, [f"404 Not Found: there are {there}\n".encode()])
         else:
             serve()
 
@@ -173,14 +191,15 @@ class _Handler(BaseHTTPRequestHandler):
             kind=form,
         )
 
-    def _healthz(self) -> None:
-        trouble = self.server.exporter.state().trouble(monotonic())
+    def _check(self) -> None:
+        trouble = self.server.exporter.site.checks[self.path.partition("?")[0]]()
         status = HTTPStatus.SERVICE_UNAVAILABLE if trouble else HTTPStatus.OK
         self._send(status, [f"{trouble or 'ok'}\n".encode("utf-8", "replace")])
 
     def _root(self) -> None:
-        trouble = self.server.exporter.state().trouble(monotonic())
-        text = _PAGE.format(state=html.escape(trouble or "The last sample succeeded."))
+        site = self.server.exporter.site
+        links = "".join(f'<li><a href="{path}">{path}</a></li>' for path in ("/metrics", *site.checks))
+        text = _PAGE.format(title=site.title, state=html.escape(site.state), links=links)
         self._send(HTTPStatus.OK, [text.encode("utf-8", "replace")], kind="text/html")
 
     def _send(

@@ -1,64 +1,106 @@
-"""``contrib/``: the dashboard, the alert rules and the unit name only what there is; their own tools accept them."""
+"""``contrib/``: dashboards, alert rules, units and the Deployment name only what there is; their tools accept them."""
 
 import configparser
 import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import pytest
 import yaml
 
 from kcli.commands.exporter import exporter
+from kcli.commands.mirror.run import run as mirror_run
 from kcli.core.types import TopicPartition
-from kcli.exporter.exposition import CLASSIC, heading
+from kcli.exporter import mirror_metrics, mirror_site
+from kcli.exporter.exposition import CLASSIC, Family, Text, document, heading
 from kcli.exporter.health import Health
 from kcli.exporter.last_sample import LastSample
-from kcli.exporter.metrics import COUNTER, INFO, METRICS, STATES, SUMMARY
+from kcli.exporter.metrics import COUNTER, INFO, METRICS, STATES, SUMMARY, Metric
+from kcli.exporter.mirror_site import families
 from kcli.flows.lag.verdicts import WORDS
+from kcli.flows.mirror.figures import Figures, PartitionFigures, Role
+from kcli.flows.mirror.partition_state import State
+from tests.run import kcli
 from tests.unit.exporter.pages import page_of, text_of
 from tests.unit.flows.monitor.readings import group, reading
 
 ROOT = Path(__file__).parents[2]
 CONTRIB = ROOT / "contrib"
-RULES = CONTRIB / "prometheus" / "kcli-alerts.yml"
-DASHBOARD = CONTRIB / "grafana" / "kcli-groups.json"
-UNIT = CONTRIB / "systemd" / "kcli-exporter.service"
 NAME = re.compile(r"\bkcli_[a-z_]+\b")
 SUFFIXES = {COUNTER: ("_total",), INFO: ("_info",), SUMMARY: ("_sum", "_count")}
-NAMES = {one.name + suffix for one in METRICS for suffix in SUFFIXES.get(one.kind, ("",))}
-LABELS = {label for one in METRICS for label in one.labels} | {"instance"}
-UNIT_KEYS = {
-    "Unit": {"Description", "Documentation", "After", "Wants"},
-    "Service": {
-        "Type", "NotifyAccess", "LoadCredential", "ExecStart", "DynamicUser", "Restart", "RestartSec", "TimeoutStartSec",
-        "TimeoutStopSec", "SuccessExitStatus", "RestartPreventExitStatus", "MemoryMax", "NoNewPrivileges",
-        "ProtectSystem", "ProtectHome", "PrivateTmp", "PrivateDevices", "ProtectKernelTunables", "ProtectKernelModules",
-        "ProtectControlGroups", "RestrictAddressFamilies", "RestrictNamespaces", "LockPersonality",
-        "SystemCallArchitectures", "CapabilityBoundingSet",
-    },
-    "Install": {"WantedBy"},
-}  # fmt: skip
 
 
-def rules() -> list[dict[str, Any]]:
-    found = yaml.safe_load(RULES.read_text())
-    return [rule for group in found["groups"] for rule in group["rules"]]
+class Watched(NamedTuple):
+    """What watches one command: its rules, its dashboard, and the metrics that it has."""
+
+    rules_path: Path
+    dashboard_path: Path
+    metrics: Collection[Metric]
+    variables: int
+
+    @property
+    def names(self) -> set[str]:
+        return {one.name + suffix for one in self.metrics for suffix in SUFFIXES.get(one.kind, ("",))}
+
+    @property
+    def labels(self) -> set[str]:
+        return {label for one in self.metrics for label in one.labels} | {"instance", "job"}
+
+    @property
+    def rules(self) -> list[dict[str, Any]]:
+        found = yaml.safe_load(self.rules_path.read_text())
+        return [rule for group in found["groups"] for rule in group["rules"]]
+
+    @property
+    def panels(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.dashboard_path.read_text())["panels"]
+        return found
+
+    @property
+    def expressions(self) -> list[str]:
+        own = [target["expr"] for panel in self.panels for target in panel["targets"]]
+        return [*(rule["expr"] for rule in self.rules), *own]
 
 
-def panels() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(DASHBOARD.read_text())["panels"]
+EXPORTER = Watched(
+    CONTRIB / "prometheus" / "kcli-alerts.yml", CONTRIB / "grafana" / "kcli-groups.json", METRICS, 3
+)
+MIRROR = Watched(
+    CONTRIB / "prometheus" / "kcli-mirror-alerts.yml",
+    CONTRIB / "grafana" / "kcli-mirror.json",
+    mirror_metrics.METRICS,
+    2,
+)
+UNITS = {
+    "kcli-exporter.service": (["exporter"], exporter),
+    "kcli-mirror@.service": (["mirror", "run"], mirror_run),
+}
+DEPLOYMENT = CONTRIB / "kubernetes" / "mirror.yaml"
+
+
+@pytest.fixture(params=[EXPORTER, MIRROR], ids=["exporter", "mirror"])
+def watched(request: pytest.FixtureRequest) -> Watched:
+    found: Watched = request.param
     return found
 
 
-def expressions() -> Iterator[str]:
-    yield from (rule["expr"] for rule in rules())
-    for panel in panels():
-        yield from (target["expr"] for target in panel["targets"])
+UNIT_KEYS = {
+    "Unit": {"Description", "Documentation", "After", "Wants"},
+    "Service": {
+        "Type", "NotifyAccess", "LoadCredential", "EnvironmentFile", "Environment", "StateDirectory", "ExecStart",
+        "DynamicUser", "Restart", "RestartSec", "TimeoutStartSec", "TimeoutStopSec", "SuccessExitStatus",
+        "RestartPreventExitStatus", "MemoryMax", "NoNewPrivileges", "ProtectSystem", "ProtectHome", "PrivateTmp",
+        "PrivateDevices", "ProtectKernelTunables", "ProtectKernelModules", "ProtectControlGroups",
+        "RestrictAddressFamilies", "RestrictNamespaces", "LockPersonality", "SystemCallArchitectures",
+        "CapabilityBoundingSet",
+    },
+    "Install": {"WantedBy"},
+}  # fmt: skip
 
 
 def names_in(expression: str) -> set[str]:
@@ -74,13 +116,17 @@ def labels_in(expression: str) -> set[str]:
     }
 
 
-def test_expressions_name_metrics_and_labels_that_exist() -> None:
-    found = list(expressions())
-    assert len(found) > 30
+def test_expressions_name_metrics_and_labels_that_exist(watched: Watched) -> None:
+    found = watched.expressions
+    assert len(found) > 20
     for expression in found:
         assert names_in(expression), expression
-        assert names_in(expression) <= NAMES, expression
-        assert labels_in(expression) <= LABELS, expression
+        assert names_in(expression) <= watched.names, expression
+        assert labels_in(expression) <= watched.labels, expression
+
+
+def test_each_metric_of_a_mirror_is_watched() -> None:
+    assert set().union(*map(names_in, MIRROR.expressions)) == MIRROR.names
 
 
 def test_a_name_that_does_not_exist_would_be_found() -> None:
@@ -88,18 +134,18 @@ def test_a_name_that_does_not_exist_would_be_found() -> None:
     assert labels_in('sum by (group, nothing) (x{a="b",c=~"d"})') == {"group", "nothing", "a", "c"}
 
 
-def test_variables_of_the_dashboard_name_metrics_that_exist() -> None:
-    found = json.loads(DASHBOARD.read_text())
+def test_variables_of_the_dashboard_name_metrics_that_exist(watched: Watched) -> None:
+    found = json.loads(watched.dashboard_path.read_text())
     defined = {one["name"] for one in found["templating"]["list"]}
     queries = [one["definition"] for one in found["templating"]["list"] if one["type"] == "query"]
-    assert len(queries) == 3
-    assert set().union(*map(names_in, queries)) <= NAMES
-    used = set(re.findall(r"\$(?:\{)?([a-z]\w*)", DASHBOARD.read_text()))
+    assert len(queries) == watched.variables
+    assert set().union(*map(names_in, queries)) <= watched.names
+    used = set(re.findall(r"\$(?:\{)?([a-z]\w*)", watched.dashboard_path.read_text()))
     assert used == defined
 
 
-def test_panels_have_names_ids_and_places_of_their_own() -> None:
-    found = panels()
+def test_panels_have_names_ids_and_places_of_their_own(watched: Watched) -> None:
+    found = watched.panels
     assert len({panel["id"] for panel in found}) == len({panel["title"] for panel in found}) == len(found)
     taken = set()
     for panel in found:
@@ -110,46 +156,98 @@ def test_panels_have_names_ids_and_places_of_their_own() -> None:
         taken |= cells
 
 
-def test_alerts_have_what_prometheus_and_people_need() -> None:
-    found = rules()
+def test_alerts_have_what_prometheus_and_people_need(watched: Watched) -> None:
+    found = watched.rules
     assert len({rule["alert"] for rule in found}) == len(found)
     for rule in found:
         assert rule["labels"]["severity"] in ("warning", "critical")
         assert re.fullmatch(r"\d+[smh]", rule["for"])
         assert rule["annotations"]["summary"]
         labels = set(re.findall(r"\$labels\.(\w+)", json.dumps(rule["annotations"])))
-        assert labels <= LABELS
+        assert labels <= watched.labels
 
 
-def test_states_that_expressions_name_exist() -> None:
-    for expression in expressions():
+def test_states_that_expressions_name_exist(watched: Watched) -> None:
+    for expression in watched.expressions:
+        for given in re.findall(r'kcli_mirror_partition_state=~?"([^"]+)"', expression):
+            assert set(given.split("|")) <= set(mirror_metrics.STATES)
         for given in re.findall(r'kcli_group_verdict=~?"([^"]+)"', expression):
             assert set(given.split("|")) <= set(WORDS)
         for given in re.findall(r'kcli_group_state=~?"([^"]+)"', expression):
             assert set(given.split("|")) <= set(STATES)
 
 
-def test_the_unit_has_known_keys_and_options_of_the_command() -> None:
+@pytest.mark.parametrize("name", UNITS)
+def test_units_have_known_keys_and_options_of_their_commands(name: str) -> None:
+    path, command = UNITS[name]
     unit = configparser.ConfigParser(interpolation=None, strict=True)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
-    unit.read_string(UNIT.read_text())
-    assert {name: {*unit[name]} - keys for name, keys in UNIT_KEYS.items()} == {
-        key: set() for key in UNIT_KEYS
-    }
+    unit.read_string((CONTRIB / "systemd" / name).read_text())
+    assert {key: {*unit[key]} - keys for key, keys in UNIT_KEYS.items()} == {key: set() for key in UNIT_KEYS}
     assert {*unit.sections()} == UNIT_KEYS.keys()
-    program, kcli, command, *words = unit["Service"]["ExecStart"].split()
-    assert (program, kcli, command) == ("/usr/bin/env", "kcli", "exporter")
-    known = {name for param in exporter.get_params(click.Context(exporter)) for name in param.opts}
-    assert {word for word in words if word.startswith("-")} <= known
+    program, kcli, *words = unit["Service"]["ExecStart"].split()
+    assert (program, kcli, words[: len(path)]) == ("/usr/bin/env", "kcli", path)
+    assert options_in(words) <= options_of(command)
     assert unit["Service"]["SuccessExitStatus"] == "143"
 
 
-def test_systemd_accepts_the_unit() -> None:
+def options_in(words: Collection[str]) -> set[str]:
+    return {word.partition("=")[0] for word in words if word.startswith("-")}
+
+
+def options_of(command: click.Command) -> set[str]:
+    """Its own, and the global ones."""
+    known = {name for param in command.get_params(click.Context(command)) for name in param.opts}
+    return known | {"--yes", "-F"}
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_systemd_accepts_the_units(name: str) -> None:
     tool = shutil.which("systemd-analyze")
     if tool is None:
         pytest.skip("systemd-analyze is not installed")
-    done = subprocess.run([tool, "verify", "--man=no", UNIT], capture_output=True, text=True, check=False)
+    path = CONTRIB / "systemd" / name
+    done = subprocess.run([tool, "verify", "--man=no", path], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def deployment() -> dict[str, dict[str, Any]]:
+    return {one["kind"]: one for one in yaml.safe_load_all(DEPLOYMENT.read_text())}
+
+
+def test_the_deployment_runs_two_instances_with_probes_that_are_served() -> None:
+    found = deployment()
+    spec = found["Deployment"]["spec"]
+    assert spec["replicas"] == 2
+    (container,) = spec["template"]["spec"]["containers"]
+    assert container["args"][:2] == ["mirror", "run"]
+    assert options_in(container["args"]) <= options_of(mirror_run)
+    (port,) = container["ports"]
+    assert f"--listen=:{port['containerPort']}" in container["args"]
+    for probe, path in (("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")):
+        assert container[probe]["httpGet"] == {"path": path, "port": port["name"]}
+        assert container[probe]["timeoutSeconds"] > mirror_site._PATIENCE
+    labels = spec["template"]["metadata"]["labels"]
+    for selector in (spec["selector"], found["PodDisruptionBudget"]["spec"]["selector"]):
+        assert selector["matchLabels"].items() <= labels.items()
+    volumes = {one["name"] for one in spec["template"]["spec"]["volumes"]}
+    assert {one["name"] for one in container["volumeMounts"]} == volumes
+
+
+def test_the_profiles_of_the_deployment_are_those_that_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = deployment()
+    (container,) = found["Deployment"]["spec"]["template"]["spec"]["containers"]
+    (tmp_path / "kcli").mkdir()
+    for name, text in found["Secret"]["stringData"].items():
+        (tmp_path / "kcli" / name).write_text(text)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    named = [word.partition("=")[2] for word in container["args"] if word.startswith(("--from=", "--to="))]
+    listed = kcli("profile", "list", "-o", "json")
+    assert [one["name"] for one in listed.items] == named
+    for name, server in zip(named, "ab", strict=True):
+        assert f"kafka.{server}.example:9092" in kcli("profile", "show", name).out
 
 
 def promtool(*arguments: str, text: str = "") -> str:
@@ -164,13 +262,16 @@ def promtool(*arguments: str, text: str = "") -> str:
     return done.stdout + done.stderr
 
 
-def test_promtool_accepts_the_rules() -> None:
-    assert f"{len(rules())} rules found" in promtool("check", "rules", str(RULES))
+def test_promtool_accepts_the_rules(watched: Watched) -> None:
+    found = promtool("check", "rules", str(watched.rules_path))
+    assert f"{len(watched.rules)} rules found" in found
 
 
-def test_promtool_accepts_the_expressions_of_the_dashboard(tmp_path: Path) -> None:
+def test_promtool_accepts_the_expressions_of_the_dashboard(watched: Watched, tmp_path: Path) -> None:
     expressions = [
-        target["expr"].replace("$__rate_interval", "5m") for panel in panels() for target in panel["targets"]
+        target["expr"].replace("$__rate_interval", "5m")
+        for panel in watched.panels
+        for target in panel["targets"]
     ]
     records = [{"record": f"panel:{number}", "expr": one} for number, one in enumerate(expressions)]
     path = tmp_path / "panels.yml"
@@ -181,8 +282,79 @@ def test_promtool_accepts_the_expressions_of_the_dashboard(tmp_path: Path) -> No
 def test_promtool_accepts_a_page() -> None:
     tp = TopicPartition("t", 0)
     page = page_of(*(reading(at, group("g", {tp: 3}, "a"), ends={tp: 10}) for at in (0, 30)))
-    health = Health(lambda: 3).part(CLASSIC, LastSample(15, page, read_at=0.0, wall=1.7e9, seconds=0.1), 1.0)
+    health = Health().part(CLASSIC, LastSample(15, page, read_at=0.0, wall=1.7e9, seconds=0.1), 1.0, 3)
     assert promtool("check", "metrics", text=health.plain.decode() + text_of(page)) == ""
+
+
+def test_promtool_accepts_a_page_of_a_mirror() -> None:
+    partition = PartitionFigures(TopicPartition("t", 0), State.COPYING, 3, 1.5, 10, 2_000, 1)
+    figures = Figures(0.0, "j", "a", "b", Role.HOLDER, partitions=(partition,), groups=(("g", 1.0),))
+    idle = [Family(one, [f"{one.name} 1\n"]) for one in (mirror_metrics.TURN, mirror_metrics.AGE)]
+    page = document(CLASSIC, Text([*families(figures, {}), *idle]).parts(CLASSIC))
+    assert promtool("check", "metrics", text=b"".join(page).decode()) == ""
+
+
+def fired(name: str, *, at: str = "10m", **labels: str) -> dict[str, Any]:
+    """An alert as promtool expects it, without its annotations."""
+    return {"alertname": name, "eval_time": at, "exp_alerts": [{"exp_labels": labels}] if labels else []}
+
+
+def test_promtool_fires_the_alerts_of_a_mirror(tmp_path: Path) -> None:
+    """Each alert, by what a page has then; none of them while all is well."""
+    tp = 'topic="t",partition="0"'
+    state = f'kcli_mirror_partition_state{{{tp},kcli_mirror_partition_state="%s"}}'
+    bad = {
+        'kcli_mirror_lease{job="m",instance="a"}': ("0x40", "KafkaMirrorNotRun"),
+        'kcli_mirror_idle_seconds{job="m",instance="a"}': ("200x40", "KafkaMirrorStuck"),
+        state % "ended": ("1x40", "KafkaMirrorPartitionEnded"),
+        state % "waiting": ("1x40", "KafkaMirrorPartitionWaits"),
+        f"kcli_mirror_lag_seconds{{{tp}}}": ("900x40", "KafkaMirrorLate"),
+        f"kcli_mirror_gaps{{{tp}}}": ("1x40", "KafkaMirrorGap"),
+        'kcli_mirror_group_sync_age_seconds{group="g"}': ("1000x40", "KafkaMirrorGroupNotSynced"),
+        'up{job="m",instance="a"}': ("0x40", "KafkaMirrorDown"),
+    }
+    assert {name for _, name in bad.values()} == {rule["alert"] for rule in MIRROR.rules}
+    for is_bad in (True, False):
+        series = [
+            {
+                "series": name,
+                "values": values
+                if is_bad
+                else "1x40"
+                if name.startswith(("up", "kcli_mirror_lease"))
+                else "0x40",
+            }
+            for name, (values, _) in bad.items()
+        ]
+        rules = json.loads(json.dumps(yaml.safe_load(MIRROR.rules_path.read_text())))
+        for rule in rules["groups"][0]["rules"]:
+            del rule["annotations"]
+            rule["labels"] = {"severity": rule["labels"]["severity"]}
+        (tmp_path / "rules.yml").write_text(json.dumps(rules))
+        one = {"topic": "t", "partition": "0"}
+        severities = {rule["alert"]: rule["labels"]["severity"] for rule in rules["groups"][0]["rules"]}
+        expected = {
+            "KafkaMirrorNotRun": {"job": "m"},
+            "KafkaMirrorStuck": {"job": "m", "instance": "a"},
+            "KafkaMirrorPartitionEnded": {**one, "kcli_mirror_partition_state": "ended"},
+            "KafkaMirrorPartitionWaits": {**one, "kcli_mirror_partition_state": "waiting"},
+            "KafkaMirrorLate": one,
+            "KafkaMirrorGap": one,
+            "KafkaMirrorGroupNotSynced": {"group": "g"},
+            "KafkaMirrorDown": {"job": "m", "instance": "a"},
+        }
+        tests = [
+            fired(name, at="30m", **({**labels, "severity": severities[name]} if is_bad else {}))
+            for name, labels in expected.items()
+        ]
+        test = {
+            "rule_files": [str(tmp_path / "rules.yml")],
+            "evaluation_interval": "1m",
+            "tests": [{"interval": "1m", "input_series": series, "alert_rule_test": tests}],
+        }
+        path = tmp_path / "test.yml"
+        path.write_text(json.dumps(test))
+        assert "SUCCESS" in promtool("test", "rules", str(path))
 
 
 def test_promtool_fires_the_alerts_of_a_page(tmp_path: Path) -> None:
@@ -210,7 +382,7 @@ def test_promtool_fires_the_alerts_of_a_page(tmp_path: Path) -> None:
         )
     ]
     test = {
-        "rule_files": [str(RULES)],
+        "rule_files": [str(EXPORTER.rules_path)],
         "evaluation_interval": "1m",
         "tests": [{"interval": "1m", "input_series": series, "alert_rule_test": expected}],
     }
@@ -219,6 +391,6 @@ def test_promtool_fires_the_alerts_of_a_page(tmp_path: Path) -> None:
     assert "SUCCESS" in promtool("test", "rules", str(path))
 
 
-def test_each_metric_has_a_heading_in_the_classic_format() -> None:
-    names = {heading(metric, CLASSIC).split()[2] for metric in METRICS}
-    assert names == {name.removesuffix("_sum").removesuffix("_count") for name in NAMES}
+def test_each_metric_has_a_heading_in_the_classic_format(watched: Watched) -> None:
+    names = {heading(metric, CLASSIC).split()[2] for metric in watched.metrics}
+    assert names == {name.removesuffix("_sum").removesuffix("_count") for name in watched.names}

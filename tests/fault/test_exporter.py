@@ -21,6 +21,7 @@ from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import TopicPartition
 from kcli.exporter.address import Address
 from kcli.exporter.exposition import CLASSIC, OPENMETRICS, Family, Text
+from kcli.exporter.health import ClusterSite
 from kcli.exporter.last_sample import LastSample
 from kcli.exporter.metrics import OF_GROUPS, OF_PARTITIONS, STATES
 from kcli.exporter.page import Page
@@ -210,7 +211,7 @@ def test_a_scraper_that_reads_slowly_gets_its_page_whole_and_delays_no_other() -
         for number in (1, 2)
     )
     now = [old]
-    server = Server(Address("127.0.0.1", 0), lambda: now[0])
+    server = Server(Address("127.0.0.1", 0), ClusterSite(lambda: now[0]))
     server.start()
     with socket.create_connection(server.address, 10) as slow:
         slow.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
@@ -402,7 +403,7 @@ def test_a_signal_during_the_first_contact_ends_it_too(cluster: FakeCluster) -> 
 
 
 def test_what_was_not_started_can_be_closed() -> None:
-    server = Server(Address("127.0.0.1", 0), lambda: LastSample(15))
+    server = Server(Address("127.0.0.1", 0), ClusterSite(lambda: LastSample(15)))
     server.close()
     with pytest.raises(ConnectionError):
         get(server.url)
@@ -516,7 +517,9 @@ def test_wrong_input_is_named_before_anything_is_served(
 
 
 def test_without_its_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith(("prometheus_client", "kcli.exporter"))]:
+    for name in [
+        name for name in sys.modules if name.startswith(("prometheus_client", "kcli.exporter.health"))
+    ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     done = kcli("exporter", bootstrap="127.0.0.1:1")
@@ -539,7 +542,7 @@ def test_an_ipv6_address_is_served(cluster: FakeCluster) -> None:
     except OSError:
         pytest.skip("this machine has no IPv6")
 
-    server = Server(Address("::1", 0), lambda: LastSample(15))
+    server = Server(Address("::1", 0), ClusterSite(lambda: LastSample(15)))
     server.start()
     assert server.url.startswith("http://[::1]:")
     assert get(server.url).status == 200
@@ -548,7 +551,7 @@ def test_an_ipv6_address_is_served(cluster: FakeCluster) -> None:
 
 @pytest.mark.parametrize("host", ["", "0.0.0.0"])
 def test_a_server_for_all_addresses_names_this_machine(host: str) -> None:
-    server = Server(Address(host, 0), lambda: LastSample(15))
+    server = Server(Address(host, 0), ClusterSite(lambda: LastSample(15)))
     server.start()
     assert server.url == f"http://{socket.gethostname()}:{server.address.port}/metrics"
     assert get(f"http://127.0.0.1:{server.address.port}").status == 200

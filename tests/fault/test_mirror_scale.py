@@ -9,6 +9,7 @@ from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.progress import MirrorProgress
+from kcli.flows.mirror.state_watch import StateWatch
 from kcli.flows.mirror.store import Progress
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
@@ -89,8 +90,8 @@ def test_a_follower_at_rest_looks_at_no_partition(
         monkeypatch.setattr(kind, name, call)
 
     counted(PartitionCopy, "skip_to")
-    counted(MirrorProgress, "_end")
-    counted(Progress, "_has_moved")
+    counted(StateWatch, "_obstacle")
+    counted(Progress, "_has_changed")
     turns: Counter[str] = Counter()
     real_look = MirrorProgress.__call__
 
@@ -111,7 +112,7 @@ def test_a_follower_at_rest_looks_at_no_partition(
             assert not looked
             source.append("t007", 0, batch(b"more", timestamp=1_000))
             until(lambda: values(target, "t007") == [b"t007", b"more"])
-            until(lambda: looked["Progress._has_moved"])
-            assert looked["MirrorProgress._end"] < 10
-            assert looked["Progress._has_moved"] < 10
+            until(lambda: looked["Progress._has_changed"])
+            assert looked["StateWatch._obstacle"] < 10
+            assert looked["Progress._has_changed"] < 10
             mirror.stop()

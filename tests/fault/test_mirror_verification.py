@@ -4,7 +4,7 @@ that runs meanwhile.
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +12,9 @@ import pytest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import ProducerRecord, Record
 from kcli.flows.mirror import compacted, digest
+from kcli.flows.mirror.lease import Instances, this_instance
 from kcli.flows.mirror.routes import STATE_TOPIC
+from kcli.flows.mirror.state import JobId
 from tests.batches import batch_of
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
@@ -59,6 +61,11 @@ def verified(source: FakeCluster, target: FakeCluster, *more: str) -> Done:
     return command(
         "mirror", "verify", "--from", source.bootstrap, "--to", target.bootstrap, *job, "-o", "json", *more
     )
+
+
+def held_by_this_process(_admin: object, jobs: Iterable[JobId]) -> dict[JobId, Instances]:
+    """What the lease of a job that runs says."""
+    return {job: Instances(this_instance()) for job in jobs}
 
 
 def only_row(done: Done) -> dict[str, Any]:
@@ -217,7 +224,7 @@ def test_what_was_not_copied_is_a_difference_unless_the_job_runs(
     assert done.code == 8
     assert differences(done) == [(20, None, "the target has no record for it", "target")]
     assert (only_row(done)["different"], only_row(done)["lag_records"]) == (5, 5)
-    monkeypatch.setattr("kcli.flows.mirror.verification.is_running", lambda _state, _now: True)
+    monkeypatch.setattr("kcli.flows.mirror.verification.read_instances", held_by_this_process)
     done = verified(source, target)
     assert done.code == 0, done.err
     assert only_row(done)["lag_records"] == 5
@@ -415,7 +422,7 @@ def test_a_key_that_was_written_after_the_pinned_end_is_no_difference(
     """The source has compacted what was copied away, since the job is behind."""
     put(keyed, (b"a", b"3"), (b"b", None), (b"z", b"1"))
     keyed.compact("t", tombstones=False)
-    monkeypatch.setattr("kcli.flows.mirror.verification.is_running", lambda _state, _now: True)
+    monkeypatch.setattr("kcli.flows.mirror.verification.read_instances", held_by_this_process)
     done = verified(keyed, target)
     assert differences(done) == [(None, 1, "the target has a key that the source does not have", "source")]
     put(keyed, (b"b", b"5"))
@@ -510,6 +517,22 @@ def test_without_a_name_the_only_job_of_the_source_is_meant(source: FakeCluster,
         done = command("mirror", "verify", "--from", third.bootstrap, "--to", target.bootstrap, "--job", "j")
     assert done.code == 2
     assert "copies from cluster" in done.err
+
+
+def test_a_topic_that_the_job_has_not_copied_is_compared_without_it(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    assert mirrored(source, target).code == 0
+    source.create_topic("u", 1)
+    target.create_topic("u", 1)
+    for cluster in (source, target):
+        fill(cluster, 0, 5, "u")
+    done = verified(source, target, "--job", "j", "-t", "u")
+    assert (done.code, only_row(done)["result"], only_row(done)["compared_by"]) == (0, "equal", "order")
+    source.append("u", 0, batch(b"x", timestamp=1_005))
+    target.append("u", 0, batch(b"y", timestamp=1_005))
+    done = verified(source, target, "--job", "j", "-t", "u")
+    assert (done.code, differences(done)) == (8, [(5, 5, "different value", "none")])
 
 
 def test_a_topic_that_the_source_no_longer_has_is_missing(source: FakeCluster, target: FakeCluster) -> None:

@@ -1,4 +1,7 @@
-"""A real Prometheus reads ``kcli exporter`` and evaluates what ``contrib/`` has: `make promtool` fetches it."""
+"""A real Prometheus reads ``kcli exporter``, and a mirror, and evaluates what ``contrib/`` has.
+
+`make promtool` fetches it.
+"""
 
 import json
 import shutil
@@ -14,11 +17,13 @@ import pytest
 import yaml
 
 from tests.certificates import Authority
-from tests.checks.test_contrib import ROOT, RULES, panels
+from tests.checks.test_contrib import EXPORTER, MIRROR, ROOT, Watched
 from tests.exporting import command, get
 from tests.exporting import until as until_soon
 from tests.fake.cluster import FakeCluster
 from tests.fake.many_groups import ManyGroups
+from tests.fake.raw_client import batch
+from tests.fault.mirror_command import arguments, running
 from tests.unit.exporter.test_users import HASH, PASSWORD
 
 TROUBLE = "Topics with replicas that are not in sync, or without leaders"
@@ -60,14 +65,14 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(folder: Path, target: str, **scrape: Any) -> Iterator[Prometheus]:
+def prometheus(folder: Path, target: str, watched: Watched = EXPORTER, **scrape: Any) -> Iterator[Prometheus]:
     """Reads ``target`` every second, with the alert rules, which fire at once."""
     tool = shutil.which(
         "prometheus", path=f"{ROOT / '.cache' / 'promtool' / 'usr' / 'bin'}:/usr/bin:/usr/local/bin"
     )
     if tool is None:
         pytest.skip("prometheus is not installed")
-    groups = yaml.safe_load(RULES.read_text())
+    groups = yaml.safe_load(watched.rules_path.read_text())
     for group in groups["groups"]:
         for rule in group["rules"]:
             rule["for"] = "0s"
@@ -114,7 +119,7 @@ def test_the_dashboard_has_data_and_alerts_follow_the_cluster(cluster: FakeClust
             until(lambda: asked.value("kcli_exporter_up") == "1")
             until(lambda: asked.ask("rate(kcli_broker_request_seconds_count[1m])"))
             until(lambda: asked.ask("kcli_group_verdict == 1"))
-            for panel in panels():
+            for panel in EXPORTER.panels:
                 for one in panel["targets"]:
                     expression = one["expr"].replace("$__rate_interval", "1m")
                     for variable in ("instance", "group", "topic"):
@@ -175,3 +180,31 @@ def test_over_tls_with_a_password_the_alert_of_a_stalled_group_begins_and_ends(
             groups.move(commits=1)
             until(lambda: not asked.ask(FIRING.format("KafkaGroupStalled")))
             assert asked.ask("kcli_group_sum_lag_records")
+
+
+def test_the_dashboard_and_the_alerts_of_a_mirror(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Expressions of all panels have data; a partition that ends fires, and so does an instance that is gone."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        target = f"127.0.0.1:{free.getsockname()[1]}"
+    cluster.create_topic("t", 2)
+    cluster.create_topic("u", 1)  # with no partition left, the mirror would end
+    cluster.append("t", 0, batch(b"a", b"b"))
+    with FakeCluster(1, topics={}, cluster_id="there") as there:
+        words = arguments(cluster, there, "-t", "t", "-t", "u", "--listen", target, "--sync-groups", "none")
+        with running(monkeypatch, *words) as mirror, prometheus(tmp_path, target, MIRROR) as asked:
+            until(lambda: asked.value("sum(kcli_mirror_records_total)") == "2")
+            until(lambda: asked.ask("rate(kcli_mirror_records_total[1m])"))
+            for panel in MIRROR.panels:
+                for one in panel["targets"]:
+                    expression = one["expr"].replace("$__rate_interval", "1m")
+                    for variable in ("job", "topic"):
+                        expression = expression.replace(f"${variable}", ".*")
+                    assert "$" not in expression
+                    assert asked.ask(expression), expression
+            assert not asked.ask('ALERTS{alertstate="firing"}')
+            cluster.delete_topic("t")
+            until(lambda: asked.ask(FIRING.format("KafkaMirrorPartitionEnded")))
+            mirror.stop()
+            until(lambda: asked.ask(FIRING.format("KafkaMirrorDown")))

@@ -8,6 +8,7 @@ from kcli.commands.exporter.options import ExporterOptions, check
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import DURATION, CountType
+from kcli.commands.shared.serving import Serving, access_options
 
 
 @command(
@@ -65,21 +66,19 @@ from kcli.commands.shared.options import DURATION, CountType
         metavar="HOST:PORT",
         help="address to serve; :PORT is all addresses, port 0 a free port (default: 127.0.0.1:9308)",
     ),
-    click.option("--tls-certificate", metavar="FILE", help="serve over TLS with this certificate (PEM)"),
-    click.option(
-        "--tls-key", metavar="FILE", help="the certificate's key (default: the file of --tls-certificate)"
-    ),
-    click.option(
-        "--tls-client-ca",
-        metavar="FILE",
-        help="accept only clients with a certificate of this authority (PEM)",
-    ),
-    click.option(
-        "--users", metavar="FILE", help="ask for a user and a password; FILE has lines of NAME:HASH"
-    ),
+    *access_options(),
 )
 @pass_invocation
-def exporter(inv: Invocation, /, **given: Any) -> int:
+def exporter(
+    inv: Invocation,
+    /,
+    listen: str,
+    tls_certificate: str | None,
+    tls_key: str | None,
+    tls_client_ca: str | None,
+    users: str | None,
+    **given: Any,
+) -> int:
     """Export the lag of groups for Prometheus.
 
     Serves the figures of `kcli groups lag` and `kcli top` at /metrics, as OpenMetrics or in Prometheus's text format:
@@ -91,7 +90,14 @@ def exporter(inv: Invocation, /, **given: Any) -> int:
 
     The first line on stdout is the URL. Hashes for --users are made by `openssl passwd -6`.
     """
-    asked = ExporterOptions(**given)
+    serving = Serving(
+        listen=listen,
+        tls_certificate=tls_certificate,
+        tls_key=tls_key,
+        tls_client_ca=tls_client_ca,
+        users=users,
+    )
+    asked = ExporterOptions(serving=serving, **given)
     check(asked)
     from kcli.commands.exporter.run import run  # loads prometheus_client
 

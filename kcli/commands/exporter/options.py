@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kcli.commands.shared.serving import Serving
 from kcli.commands.shared.usage import usage
 
 SHORTEST, LONGEST = 1.0, 3_600.0
@@ -17,11 +18,7 @@ class ExporterOptions:
     time: str
     interval: float
     max_series: int
-    listen: str
-    tls_certificate: str | None
-    tls_key: str | None
-    tls_client_ca: str | None
-    users: str | None
+    serving: Serving
 
 
 def check(asked: ExporterOptions) -> None:
@@ -34,10 +31,4 @@ def check(asked: ExporterOptions) -> None:
             else "older figures are of no use to an alert",
             do="--interval 15s",
         )
-    for option, file in (("--tls-key", asked.tls_key), ("--tls-client-ca", asked.tls_client_ca)):
-        if file is not None and asked.tls_certificate is None:
-            raise usage(
-                f"exporter: {option} without --tls-certificate",
-                why="a server needs a certificate of its own for TLS",
-                do="add --tls-certificate FILE",
-            )
+    asked.serving.check("exporter")

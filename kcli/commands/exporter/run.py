@@ -11,10 +11,9 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import orderly_end
 from kcli.core.errors import ConfigError, ConnectError, NotKafkaError, TimedOutError
 from kcli.core.extras import installation
-from kcli.exporter.address import Address, parse_address
+from kcli.exporter.address import parse_address
 from kcli.exporter.loop import Loop, open_monitor
-from kcli.exporter.tls import ServerTls
-from kcli.exporter.users import Users
+from kcli.exporter.server import READY, STOPPING, notify
 from kcli.flows.lag.measure import EXACT
 from kcli.flows.lag.sample import Wanted
 from kcli.flows.monitor.ages import USUAL, Lookups
@@ -26,24 +25,19 @@ _ESTIMATES = Lookups(most=100_000, again_ms=0)
 
 def run(inv: Invocation, asked: ExporterOptions) -> int:
     """Ends by a signal only: SystemExit or KeyboardInterrupt."""
-    address = parse_address(asked.listen)
+    parse_address(asked.serving.listen)
     wanted = Wanted(
         accepts_group=_pattern("--groups", asked.groups),
         accepts_topic=_pattern("--topics", asked.topics),
     )
     try:
-        from kcli.exporter.server import READY, STOPPING, Server, notify  # an optional extra
+        from kcli.exporter.health import ClusterSite  # an optional extra
     except ImportError as error:
         if not (error.name or "").startswith("prometheus_client"):
             raise
         raise ConfigError(
             "kcli exporter needs prometheus-client", why="it is not installed", do=installation("exporter")
         ) from None
-    warn = inv.talk.warn
-    users = Users(asked.users, warn) if asked.users is not None else None
-    tls = None
-    if asked.tls_certificate is not None:
-        tls = ServerTls(asked.tls_certificate, asked.tls_key, asked.tls_client_ca, warn)
     options = admin_options(inv)
     lookups = USUAL if asked.time == EXACT else _ESTIMATES
     loop = Loop(
@@ -54,10 +48,10 @@ def run(inv: Invocation, asked: ExporterOptions) -> int:
         warn=lambda text: inv.talk.write(visible_line(f"warning: {text}")),
     )
     with orderly_end():
-        server = Server(address, lambda: loop.state, tls=tls, users=users)
+        server = asked.serving.server(ClusterSite(lambda: loop.state), inv.talk.warn)
         try:
             _first_contact(inv)
-            _warn_of_strangers(inv, address, tls=tls is not None, users=users is not None)
+            asked.serving.warn_of_strangers(server.address, inv.talk.warn)
             server.start()
             inv.out.text(f"{server.url}\n")
             inv.out.flush()
@@ -97,14 +91,3 @@ def _first_contact(inv: Invocation) -> None:
         raise
     except (ConnectError, TimedOutError) as error:
         inv.talk.warn(f"no cluster yet, trying again: {error}")
-
-
-def _warn_of_strangers(inv: Invocation, address: Address, *, tls: bool, users: bool) -> None:
-    if address.is_loopback:
-        return
-    if users and not tls:
-        inv.talk.warn("passwords cross the network readable: --tls-certificate encrypts them")
-    elif not users:
-        inv.talk.warn(
-            "any client that reaches this address can read the figures, unless --users or --tls-client-ca is given"
-        )

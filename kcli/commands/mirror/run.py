@@ -8,6 +8,7 @@ import click
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import DURATION, Rate, checkpoint_option, on_recreate_option, rate_option
+from kcli.commands.shared.serving import Serving, access_options
 from kcli.commands.shared.two_clusters import (
     begin_option,
     check_excludes,
@@ -61,6 +62,10 @@ def _changes(params: Mapping[str, Any]) -> bool:
         (
             "kcli mirror --from a:9092 --to b:9092 -t '*' --sync-configs effective --dry-run",
             "which settings differ, and would be written",
+        ),
+        (
+            "kcli mirror --from a:9092 --to b:9092 -t '*' --listen 127.0.0.1:9309",
+            "with metrics for Prometheus, and answers to probes",
         ),
         (
             "kcli mirror --from a:9092 --to a:9092 -t orders --map-topic orders=copy --offset 0:1000 --until-caught-up",
@@ -142,6 +147,16 @@ def _changes(params: Mapping[str, Any]) -> bool:
     click.option("--verify-only", is_flag=True, help="compare, and copy nothing"),
 )
 @options(
+    "Watching",
+    click.option(
+        "--listen",
+        metavar="HOST:PORT",
+        help="serve /metrics for Prometheus, /healthz and /readyz at this address; :PORT is all addresses, port 0 a free "
+        "port",
+    ),
+    *access_options(),
+)
+@options(
     "Position and failures",
     job_option(),
     click.option(
@@ -180,6 +195,11 @@ def run(
     partitions: str,
     rate: Rate | None,
     verify_only: bool,
+    listen: str | None,
+    tls_certificate: str | None,
+    tls_key: str | None,
+    tls_client_ca: str | None,
+    users: str | None,
     **given: Any,
 ) -> int:
     """Copy topics from one cluster to another, batch by batch, and prove that they are equal.
@@ -194,13 +214,42 @@ def run(
     """
     settings = MirrorSettings(by_key=partitions == "by-key", pace=_pace(rate), **given)
     _check(settings, verify_only=verify_only)
+    access = {
+        "tls_certificate": tls_certificate,
+        "tls_key": tls_key,
+        "tls_client_ca": tls_client_ca,
+        "users": users,
+    }
+    serving = _serving(listen, access, verify_only=verify_only)
     if verify_only:
         from kcli.commands.mirror.comparing import compare_topics  # not for --help
 
         return compare_topics(inv, source, target, settings)
     from kcli.commands.mirror.copying import copy_topics  # not for --help
 
-    return copy_topics(inv, source, target, settings)
+    return copy_topics(inv, source, target, settings, serving)
+
+
+def _serving(listen: str | None, access: Mapping[str, str | None], *, verify_only: bool) -> Serving | None:
+    """Where the figures are served; usage errors."""
+    if listen is None:
+        for name, given in access.items():
+            if given is not None:
+                raise usage(
+                    f"kcli mirror run: --{name.replace('_', '-')} without --listen",
+                    why="nothing is served",
+                    do="add --listen HOST:PORT",
+                )
+        return None
+    if verify_only:
+        raise usage(
+            "kcli mirror run: --listen with --verify-only",
+            why="it copies nothing, and has no figures",
+            do="leave one of them out",
+        )
+    serving = Serving(listen=listen, **access)
+    serving.check("kcli mirror run")
+    return serving
 
 
 def _pace(rate: Rate | None) -> Pace:

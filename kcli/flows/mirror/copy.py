@@ -12,6 +12,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from kcli.core.admin.topics import id_text
@@ -38,6 +39,7 @@ from kcli.core.records.run import BatchRun
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.errors import is_outage
 from kcli.flows.mirror.finer_times import has_finer_times, rows_in_ms
+from kcli.flows.mirror.lease import LeaseLostError
 from kcli.flows.mirror.origin import was_on, with_origin
 from kcli.flows.mirror.partition_copy import Moved, PartitionCopy, SentBatch
 from kcli.flows.mirror.partition_state import Cause
@@ -234,8 +236,12 @@ class Copy:
         if self._watch is not None:
             self._watch.unblock()
         self._assign()
-        while not self._stop and not self._done():
-            self.turn()
+        try:
+            while not self._stop and not self._done():
+                self.turn()
+        except LeaseLostError:
+            self._hand_over()
+            raise
         self._finish()
 
     def turn(self) -> None:
@@ -493,7 +499,7 @@ class Copy:
         if not (self._is_allowed() and self._begin()):
             return
         self._sent_unsaved += size
-        sent = copy.send(offsets, fetched.then, fetched.then_epoch, size)
+        sent = copy.send(offsets, fetched.then, fetched.then_epoch, size, batch.base_timestamp)
         try:
             if self._by_key and rows is not None:
                 self._producer.send_rows(copy.target.topic, rows, origin=sent)
@@ -681,6 +687,16 @@ class Copy:
             )
         self._look(time.monotonic())
         self._progress()
+
+    def _hand_over(self) -> None:
+        """Saves how far the copy is, for the instance that takes over: what it would copy again is on the target already.
+
+        The position is written with the job's transactional id: it is stored before that instance reads it, or refused.
+        """
+        with suppress(KcliError):
+            if self._wait_for_deliveries(_STOP_PATIENCE):
+                self._process_deliveries()
+                self._save(ended=True)
 
     def _wait_for_deliveries(self, patience: float = math.inf) -> bool:
         """Waits until everything is confirmed or failed.

@@ -123,6 +123,9 @@ class ExactlyOnceCopy(Copy):
         self._look(time.monotonic())
         self._progress()
 
+    def _hand_over(self) -> None:
+        """Nothing is stored that the positions do not cover: what is not committed is aborted."""
+
     def _abort_incomplete(self) -> None:
         """Partitions that the target does not accept are held back: the others are committed without them."""
         self._process_deliveries()

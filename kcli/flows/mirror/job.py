@@ -38,6 +38,7 @@ from kcli.flows.mirror.state import (
     partition_records,
 )
 from kcli.flows.mirror.survey import Selection, Survey
+from kcli.output.tables import time_text
 
 AT_LEAST_ONCE, EXACTLY_ONCE = "at-least-once", "exactly-once"
 
@@ -192,6 +193,16 @@ def job_state(
         selectors=list(selectors),
         selected=list(routes),
         begun=dict(begun),
+    )
+
+
+def promoted(state: JobState) -> ConflictError:
+    """A job that was promoted copies nothing any more: others write to its target."""
+    return ConflictError(
+        f"mirror job {state.job} was promoted",
+        why=f"since {time_text(state.promoted_ms)} its target is written by others, and is no copy any more",
+        do=f"`kcli mirror reverse --from HOST:PORT --to HOST:PORT --job {state.job}` copies back what was written there "
+        "since; a new --job NAME makes another copy",
     )
 
 

@@ -33,7 +33,7 @@ class KnownJob(NamedTuple):
 
     def _row(self, tp: TopicPartition, partition: SavedPartition) -> dict[str, Any]:
         state, progress, holder = self.saved.state, partition.progress, self.instances.holder
-        name, since_ms, why = self._partition_state(tp, partition)
+        name, since_ms, why = self.state_of(tp, partition)
         return {
             "job": state.job,
             "topic": tp.topic,
@@ -62,9 +62,11 @@ class KnownJob(NamedTuple):
             "source_cluster": state.source,
         }
 
-    def _partition_state(self, tp: TopicPartition, partition: SavedPartition) -> tuple[str, int, str]:
+    def state_of(self, tp: TopicPartition, partition: SavedPartition) -> tuple[str, int, str]:
         """Its state, since when (ms; 0: not known), and why. What was saved last is of a process that may be gone."""
         state, progress = self.saved.state, partition.progress
+        if state.promoted_ms and state.selects(tp.topic):
+            return State.PROMOTED, state.promoted_ms, "its target is written by others since then"
         if not state.selects(tp.topic):
             return State.NOT_SELECTED, 0, "the last run of the job did not select the topic"
         if progress.state == State.ENDED:

@@ -52,19 +52,21 @@ class _State(NamedTuple):
 class SentBatch:
     """Records passed to the producer. ``offsets`` are those of the source, ``then`` is the position after them.
 
-    ``stored`` are confirmed parts: the index of their first record, how many, and the target offset (−1: not known).
+    ``time_ms`` is that of the first record, −1 if it has none. ``stored`` are confirmed parts: the index of their first
+    record, how many, and the target offset (−1: not known).
     """
 
-    __slots__ = ("copy", "epoch", "left", "offsets", "size", "stored", "then")
+    __slots__ = ("copy", "epoch", "left", "offsets", "size", "stored", "then", "time_ms")
 
     def __init__(
-        self, copy: "PartitionCopy", offsets: Sequence[int], then: int, epoch: int, size: int
+        self, copy: "PartitionCopy", offsets: Sequence[int], then: int, epoch: int, size: int, time_ms: int
     ) -> None:
         self.copy = copy
         self.offsets = offsets
         self.then = then
         self.epoch = epoch
         self.size = size
+        self.time_ms = time_ms
         self.left = len(offsets)
         self.stored: list[tuple[int, int, int]] = []
 
@@ -114,6 +116,8 @@ class PartitionCopy:
         self._watchers: tuple[Moved, ...] = ()
         self.state = PartitionState(State.COPYING, clock.wall_ms())
         self.source_end = self.end_seen = self.end_seen_ms = -1
+        self._goal = self._goal_ms = -1  # an end that is not reached yet, and when it was seen
+        self._reached_ms = -1  # when the last of these that is reached was seen: what came before is copied
         self._sent: deque[SentBatch] = deque()
         self._committed = self._state()
 
@@ -161,17 +165,33 @@ class PartitionCopy:
         if end != self.source_end:
             self.source_end = end
             self.note_moved()
+        if self.position >= self._goal >= 0:
+            self._reached_ms = self.end_seen_ms if self._goal == self.end_seen else self._goal_ms
+            self._goal = -1
         if end >= 0:
             self.end_seen, self.end_seen_ms = end, clock.wall_ms()
+            if self._goal < 0:
+                self._goal, self._goal_ms = end, self.end_seen_ms
+
+    @property
+    def oldest_ms(self) -> int | None:
+        """When the oldest record was written that is not copied, where there is one; None where that is not known.
+
+        Of a record that is not read yet it is the time at which the last end was seen that is reached: within a look or
+        two, this is when the record came.
+        """
+        if self._sent and self._sent[0].time_ms >= 0:
+            return self._sent[0].time_ms
+        return self._reached_ms if self._reached_ms >= 0 else None
 
     @property
     def sent_all(self) -> bool:
         """Whether everything up to the stop was sent."""
         return self.stop is not None and self.sent_to >= self.stop
 
-    def send(self, offsets: Sequence[int], then: int, epoch: int, size: int) -> SentBatch:
+    def send(self, offsets: Sequence[int], then: int, epoch: int, size: int, time_ms: int = -1) -> SentBatch:
         """Registers records that are about to be sent, in order. ``then``: the position after them."""
-        sent = SentBatch(self, offsets, then, epoch, size)
+        sent = SentBatch(self, offsets, then, epoch, size, time_ms)
         self._sent.append(sent)
         self.unconfirmed_bytes += size
         self.sent_to = then
@@ -192,7 +212,7 @@ class PartitionCopy:
     def skip_to(self, position: int, epoch: int) -> None:
         """The source has no record to be copied before ``position``: markers, aborted or removed records."""
         if position > self.sent_to:
-            self._sent.append(SentBatch(self, (), position, epoch, 0))
+            self._sent.append(SentBatch(self, (), position, epoch, 0, -1))
             self.sent_to = position
             self._complete()
 
@@ -248,7 +268,7 @@ class PartitionCopy:
         self._forget_sent()
         self.topic_ids = self.topic_ids._replace(source=topic_id)
         self.position = self.sent_to = 0
-        self.leader_epoch = -1
+        self.leader_epoch = self._goal = self._reached_ms = -1
         self.stop = stop
         self.restarted = True
         if self.offsets is not None:

@@ -255,8 +255,11 @@ def planned_comparison(
     if there.start > first:
         kept = offsets.source_from(there.start)
         deleted, start, first = offsets.copied(start, kept), max(start, kept), there.start
-    elif start == offsets.start and 0 < offsets.target_start - there.start <= MOST_TOLD_APART:
-        first = there.start  # a run that was killed before it saved a position has left its records here
+    elif (
+        start == offsets.start
+    ):  # runs that were killed before they saved a position have left their records before it
+        began = max(offsets.target_start, there.start)
+        first = there.start if first - there.start <= MOST_TOLD_APART else began
     pair = Pair(Extent(source, start, stop), Extent(target, min(first, end), end), offsets, here.stable)
     return Comparison(pair, deleted=deleted, removed=removed, held_source=held[0], held_target=held[1])
 

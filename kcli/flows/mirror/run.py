@@ -27,7 +27,10 @@ from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import Any, TypeVar
 
+import msgspec
+
 from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
 from kcli.core.cluster.retry import Backoff
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import (
@@ -49,6 +52,7 @@ from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.driver import Driver
 from kcli.flows.mirror.errors import is_outage
 from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
+from kcli.flows.mirror.figures import Figures, Handover, Role, partition_figures
 from kcli.flows.mirror.followed_configs import FollowedConfigs
 from kcli.flows.mirror.group_memory import GroupMemory
 from kcli.flows.mirror.group_offsets import NOTHING_SYNCED, GroupsAccount
@@ -61,6 +65,7 @@ from kcli.flows.mirror.job import (
     begin_text,
     finish_attempt,
     job_state,
+    promoted,
     taken_over,
 )
 from kcli.flows.mirror.lease import JobLease, LeaseLostError, held, read_instances, transactional_id
@@ -78,6 +83,7 @@ from kcli.flows.mirror.state import (
     NO_GROUPS,
     GroupProgress,
     GroupTopic,
+    HowCopied,
     JobId,
     JobState,
     SavedJob,
@@ -130,7 +136,7 @@ _WRITE_PATIENCE = 5.0  # seconds until what is known of groups is stored
 
 
 class Mirror(Driver):
-    """One run of a job in this process; ``with`` closes its clients."""
+    """One run of a job in this process; ``with`` closes its clients. ``handover``: who asks for its figures."""
 
     def __init__(
         self,
@@ -141,8 +147,10 @@ class Mirror(Driver):
         *,
         hooks: Hooks,
         timeout: float,
+        handover: Handover | None = None,
     ) -> None:
         super().__init__(settings, source, target, observer, hooks=hooks, timeout=timeout)
+        self._handover = handover
         self._file_records: list[StateRecord] = []  # of the checkpoint file, as it was read last
         self._taken = NOTHING_TAKEN  # of version 1, as it was read last
         self._lease: JobLease | None = None
@@ -154,6 +162,7 @@ class Mirror(Driver):
         self._configs: FollowedConfigs | None = None
         self._store: FileStore | FencedStore | TopicStore
         self._begun = False  # something may have been copied
+        self._began_ms: int | None = None  # when the last attempt began to copy
         self._consumer: Consumer
         self._watch: StateWatch
         self._planner: Planner
@@ -297,6 +306,8 @@ class Mirror(Driver):
             jobs = saved_jobs(self._target, self._target_admin, self._hooks, wait=wait)
         source = self._source_admin.cluster_id()
         saved, self._taken = taken_over(jobs, self._id, self._selection, settings.renames, source)
+        if saved is not None and saved.state.promoted_ms:
+            raise promoted(saved.state)
         return saved
 
     # --- 2 and 3: what the target lacks, the copy and its proof --------------------------------------
@@ -319,6 +330,8 @@ class Mirror(Driver):
                     self._attempt_again_and_again(bar, stop, attempts)
                     add_attempts(self._plan.copies, attempts)
                     seconds = time.monotonic() - began
+                    if self._handover is not None:
+                        self._handover.rest("the copy has ended")
                     if settings.verify and not stop:
                         comparisons = self._proof(stop)
                     if settings.groups:
@@ -336,7 +349,7 @@ class Mirror(Driver):
         runs = True
         while runs:
             try:
-                self._attempt(stop, MirrorProgress(bar, self._plan.copies))
+                self._attempt(stop, self._shown(MirrorProgress(bar, self._plan.copies)))
                 runs = False
             except KcliError as error:
                 if not (self._begun or stop or isinstance(error, _OVER)):
@@ -414,7 +427,11 @@ class Mirror(Driver):
             )
 
         return self._lease.take(
-            stop, stand_by=self._settings.stand_by, note=self._observer.note, waiting=waiting
+            stop,
+            stand_by=self._settings.stand_by,
+            note=self._observer.note,
+            waiting=waiting,
+            turned=self._turned,
         )
 
     def _create(self) -> None:
@@ -427,6 +444,9 @@ class Mirror(Driver):
         plan.fail(made_targets(self._target_admin, plan.found.findings, plan.targets))
         if self._settings.checkpoint is None:
             create_state_topic(self._target_admin, plan.found.brokers)
+        self._create_acls()
+
+    def _create_acls(self) -> None:
         if self._acls is not None:
             self._acls.act(
                 self._source_admin,
@@ -463,6 +483,7 @@ class Mirror(Driver):
             copy = self._copy_of(producer, deliveries, store, stop, progress)
             tasks = self._tasks(producer, saving, copy)
             self._begun = True
+            self._began_ms = wall_ms()
             copy.run(tasks)
             if stop or copy.abandoned:
                 for one in (producer, writer):
@@ -473,7 +494,7 @@ class Mirror(Driver):
         known = {} if saved is None else saved.state.topics
         begin = begin_text(settings.span) or "earliest"
         begun = {route.source: begin for route in self._plan.found.routes if route.source not in known}
-        return job_state(
+        made = job_state(
             self._name,
             self._plan.found,
             self._source.servers,
@@ -484,6 +505,8 @@ class Mirror(Driver):
             selectors=settings.topics,
             begun={**({} if saved is None else saved.state.begun), **begun},
         )
+        reverses = 0 if saved is None else saved.state.reverses_ms
+        return msgspec.structs.replace(made, how=_how_copied(settings), reverses_ms=reverses)
 
     def _connect(self, producer: Producer, topics: Sequence[str]) -> None:
         with_state = self._settings.exactly_once and STATE_TOPIC not in topics
@@ -693,12 +716,52 @@ class Mirror(Driver):
     def _waits(self, why: str, began: float) -> bool:
         """Nothing is copied for this reason since ``began``; whether any partition still waits."""
         copies, now = self._plan.copies, time.monotonic()
+        self._turned()
         self._watch.block(why, began)
         if self._watch.is_due(now):
             for copy, late, _ in self._watch.look(copies, None, {}, (), now):
                 copy.fail(late)
             self._watch.say(copies, now)
         return any(copy.error is None and not copy.done for copy in copies)
+
+    # --- figures -------------------------------------------------------------------------------------
+
+    def _shown(self, progress: Callable[[], None]) -> Callable[[], None]:
+        """What is called between the steps of a copy."""
+        if self._handover is None:
+            return progress
+
+        def turned() -> None:
+            progress()
+            self._turned()
+
+        return turned
+
+    def _turned(self) -> None:
+        if self._handover is not None:
+            self._handover.turned(self._figures)
+
+    def _figures(self) -> Figures:
+        """Of this moment, in the thread of the mirror."""
+        plan, lease, found = self._plan, self._lease, self._plan.found
+        at = time.monotonic()
+        ids = self._name, found.source_cluster, found.target_cluster
+        if lease is not None and not lease.is_held:
+            return Figures(at, *ids, Role.STAND_BY, str(lease.other or ""))
+        saved = {} if plan.saved is None else plan.saved.partitions
+        gaps = {tp: len(one.progress.gaps) for tp, one in saved.items() if one.progress.gaps}
+        return Figures(
+            at, *ids, Role.HOLDER, partitions=partition_figures(plan.copies, gaps), groups=self._group_ages()
+        )
+
+    def _group_ages(self) -> tuple[tuple[str, float], ...]:
+        """Seconds since each group was synced. One that never was, since this instance copies, counts from then on."""
+        if self._began_ms is None or not self._settings.groups:
+            return ()
+        synced, now, seen = self.memory.synced_at, wall_ms(), self.memory.groups()
+        matching = (name for one in self._groups.patterns for name in self._groups.selected(one, seen))
+        names = sorted({*synced, *self._groups.names, *matching})
+        return tuple((name, (now - synced.get(name, self._began_ms)) / 1000) for name in names)
 
     # --- clients -------------------------------------------------------------------------------------
 
@@ -744,3 +807,20 @@ class Mirror(Driver):
             transactional_id=transactional_id(self._id),
             transaction_timeout_ms=_STATE_TIMEOUT_MS,
         )
+
+
+def _how_copied(settings: MirrorSettings) -> HowCopied:
+    """What a promotion needs of the options of a run."""
+    return HowCopied(
+        excludes=list(settings.excludes),
+        renames=list(settings.renames),
+        groups=list(settings.groups),
+        groups_excluded=list(settings.groups_excluded),
+        sync_acls=settings.sync_acls,
+        principals=list(settings.principals),
+        on_gap=settings.on_gap,
+        on_recreate=settings.on_recreate,
+        timestamps=settings.timestamps,
+        sync_configs=settings.sync_configs,
+        configs=list(settings.configs),
+    )

@@ -1,7 +1,7 @@
 """``kcli mirror verify``: compares what a job has copied with its source, and copies nothing. The job may run meanwhile.
 
-What the job has saved says which topics are its own, which offsets correspond and how far it is. Without such a job, all
-of both topics is compared, record by record in their order.
+What the job has saved says which topics are its own, which offsets correspond and how far it is. Without such a job, or
+if it has copied none of the topics, all of both topics is compared, record by record in their order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -108,7 +108,6 @@ class Verification(Driver):
             self._name = _only_job(jobs, source_id)
         self._id = job = JobId(source_id or self._source.servers, self._name)
         saved, _ = taken_over(jobs, job, self._selection, settings.renames, source_id)
-        self._saved = saved
         _check(saved, jobs, job)
         own: Mapping[str, str] = {} if saved is None else saved.state.topics
         self._missing = []
@@ -133,9 +132,10 @@ class Verification(Driver):
         )
         idle = idle_renames([route.source for route in found.routes], given)
         self._found = found = found._replace(findings=_of_reading(found), idle_renames=idle)
+        self._saved = None if own.keys().isdisjoint(route.source for route in found.routes) else saved
         ends = self._pin(found)
         return CopyPlan(
-            self._name if saved is not None else "",
+            self._name if self._saved is not None else "",
             found,
             own,
             [

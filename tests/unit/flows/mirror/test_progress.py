@@ -2,12 +2,9 @@
 
 import io
 from collections import Counter
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
-from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.offset_map import OffsetMap
@@ -17,40 +14,38 @@ from kcli.output.progress import Progress
 from kcli.output.talk import Talk
 
 MANY = 1_000
+LOOKS: Counter[TopicPartition] = Counter()
 
 
-class Source:
-    """The ends of partitions, as a consumer knows them; ``looks`` counts who has asked for which."""
+class Counted(PartitionCopy):
+    """A copy that counts who asks for its lag."""
 
-    def __init__(self) -> None:
-        self.ends: dict[TopicPartition, int] = {}
-        self.looks: Counter[TopicPartition] = Counter()
-
-    def assigned(self, tp: TopicPartition) -> Any:
-        self.looks[tp] += 1
-        return SimpleNamespace(last_stable=self.ends[tp]) if tp in self.ends else None
+    @property
+    def lag(self) -> int | None:
+        LOOKS[self.source] += 1
+        return super().lag
 
 
 class Shown:
     """A progress of ``MANY`` partitions whose clock is ahead at each look."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.source = Source()
         self.copies = [self.copy(number) for number in range(MANY)]
         self.bar = Progress(Talk(io.StringIO()), "copied", style="none")
-        self._progress = MirrorProgress(self.bar, self.copies, cast("Consumer", self.source))
+        self._progress = MirrorProgress(self.bar, self.copies)
         self._now = 100.0
         monkeypatch.setattr("kcli.flows.mirror.progress.time.monotonic", lambda: self._now)
 
     def copy(self, number: int, end: int = 10) -> PartitionCopy:
         tp = TopicPartition("t", number)
-        self.source.ends[tp] = end
-        return PartitionCopy(tp, TopicPartition("copy", number), OffsetMap(0, 0), position=0)
+        made = Counted(tp, TopicPartition("copy", number), OffsetMap(0, 0), position=0)
+        made.see_end(end)
+        return made
 
     def look(self) -> tuple[int, int, str]:
         """Records, bytes and lag as they are shown now."""
         self._now += 1.0
-        self.source.looks.clear()
+        LOOKS.clear()
         self._progress()
         return self.bar.done, self.bar.bytes, self.bar.extra["lag"]
 
@@ -68,19 +63,17 @@ def confirm(copy: PartitionCopy, records: int) -> None:
 
 def test_a_look_at_partitions_that_rest_is_no_work(shown: Shown) -> None:
     assert shown.look() == (0, 0, "10,000")
-    assert len(shown.source.looks) == MANY
+    assert len(LOOKS) == MANY
     assert shown.look() == (0, 0, "10,000")
-    assert not shown.source.looks
+    assert not LOOKS
 
 
 def test_a_look_counts_only_what_has_moved(shown: Shown) -> None:
     shown.look()
     confirm(shown.copies[3], 4)
-    tp = shown.copies[5].source
-    shown.source.ends[tp] = 15
-    shown.copies[5].note_moved()
+    shown.copies[5].see_end(15)
     assert shown.look() == (4, 28, "10,001")
-    assert shown.source.looks == {shown.copies[3].source: 1, tp: 1}
+    assert {shown.copies[3].source: 1, shown.copies[5].source: 1} == LOOKS
 
 
 def test_what_is_rolled_back_is_taken_off_again(shown: Shown) -> None:
@@ -95,12 +88,11 @@ def test_partitions_that_come_later_are_counted(shown: Shown) -> None:
     shown.look()
     shown.copies.append(shown.copy(MANY, end=5))
     assert shown.look() == (0, 0, "10,005")
-    assert len(shown.source.looks) == 1
+    assert len(LOOKS) == 1
 
 
-def test_the_lag_of_what_is_not_read_is_not_counted(shown: Shown) -> None:
+def test_the_lag_of_what_is_not_read_is_unknown(shown: Shown) -> None:
     shown.look()
     shown.copies[0].end(KcliError("away"))
-    del shown.source.ends[shown.copies[1].source]
-    shown.copies[1].note_moved()
-    assert shown.look() == (0, 0, "9,980")
+    shown.copies[1].see_end(-1)
+    assert shown.look() == (0, 0, "9,980 and 2 partitions unknown")

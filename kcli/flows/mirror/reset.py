@@ -189,6 +189,11 @@ class PositionReset(Change[TopicPartition, Move]):
         lines = [f"Move the positions of mirror job {self._name}", *table]
         if again:
             lines.append(f"  up to {counted(again, 'record')} copied again: the target has them twice then")
+        if anew := sum(item.facts.records is None for item in todo):
+            begin = "begins" if anew == 1 else "begin"
+            lines.append(
+                f"  {counted(anew, 'partition')} {begin} anew: a topic is not the one of then, or lost records"
+            )
         if skipped:
             lines.append(f"  up to {counted(skipped, 'record')} never copied: they are gaps in mirror status")
         return "\n".join(lines)

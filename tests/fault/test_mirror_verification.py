@@ -505,10 +505,11 @@ def test_without_a_name_the_only_job_of_the_source_is_meant(source: FakeCluster,
     done = command(*line, "--job", "none")
     assert done.code == 1
     type_remedy(
-        "`kcli mirror status --to HOST:PORT` lists the jobs; -t TOPIC compares topics without a job",
+        "`kcli mirror status --to HOST:PORT` lists the jobs; -t TOPIC without --job compares topics",
         done.err,
         target.bootstrap,
     )
+    assert command(*line, "--job", "none", "-t", "t", "--map-topic", "t=copy").code == 1
     assert mirrored(source, target, "--job", "k", "--map-topic", "t=other").code == 0
     done = command(*line)
     assert (done.code, "j, k" in done.err) == (2, True)
@@ -541,3 +542,51 @@ def test_a_topic_that_the_source_no_longer_has_is_missing(source: FakeCluster, t
     done = verified(source, target)
     assert done.code == 6, done.err
     assert [one["what"] for one in json.loads(done.out)["missing"]] == ["topic u"]
+
+
+def test_topics_that_the_job_has_not_copied_are_compared_in_their_order(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    for topic in "uv":
+        source.create_topic(topic, 1)
+        fill(source, 0, 5, topic)
+    line = ["mirror", "verify", "--from", source.bootstrap, "--to", target.bootstrap, "-o", "json"]
+    assert mirrored(source, target, "-t", "u", "--job", "another").code == 0
+    document = json.loads(command(*line, "-t", "u").out)
+    assert (document["job"], document["items"][0]["result"]) == (None, "equal")
+    assert mirrored(source, target, "-t", "v", "--job", "default").code == 0
+    done = command(*line, "-t", "u", "-t", "v")
+    assert done.code == 0, done
+    found = {row["topic"]: (row["result"], row["compared_by"]) for row in json.loads(done.out)["items"]}
+    assert found == {"u": ("equal", "order"), "v": ("equal", "offset")}
+    target.append("u", 0, batch(b"of somebody else"))
+    assert command(*line, "-t", "u", "-t", "v").code == 8
+
+
+def test_an_exclude_leaves_out_topics_of_the_job(source: FakeCluster, target: FakeCluster) -> None:
+    source.create_topic("u", 1)
+    assert mirrored(source, target, "-t", "t", "-t", "u").code == 0
+    target.append("u", 0, batch(b"of somebody else"))
+    assert verified(source, target).code == 8
+    done = verified(source, target, "--exclude", "u*")
+    assert done.code == 0, done
+    assert only_row(done)["topic"] == "t"
+    assert verified(source, target, "--exclude", "*").code == 1
+
+
+def test_a_gap_of_the_job_is_named_as_such(source: FakeCluster, target: FakeCluster) -> None:
+    assert mirrored(source, target).code == 0
+    fill(source, 100, 110)
+    both = ("--from", source.bootstrap, "--to", target.bootstrap, "--job", "j")
+    for accepted in (False, True):
+        if not accepted:
+            assert command("mirror", "reset", "t", *both, "--offset", "latest", "--yes").code == 0
+        else:
+            assert command("mirror", "accept-gap", "--all", *both[2:], "--yes").code == 0
+        done = verified(source, target)
+        assert done.code == 8, done
+        assert "are a gap of the job: skipped by mirror reset" in done.err
+        assert "`kcli mirror reset t --from HOST:PORT --to HOST:PORT --offset SPEC`" in done.err
+    assert command("mirror", "reset", "t", *both, "--offset", "10", "--yes").code == 0
+    assert mirrored(source, target).code == 0
+    assert verified(source, target).code == 0

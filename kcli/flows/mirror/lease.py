@@ -294,12 +294,12 @@ class JobLease:
         return [one for one, member in found if STATE in (member.assignment or ()) and not one.is_dead]
 
 
-def held(job: JobId, holder: Instance) -> ConflictError:
+def held(job: JobId, holder: Instance, do: str = "end that process first") -> ConflictError:
     """The job is run by another process, and that is not waited for."""
     return ConflictError(
         f"mirror job {job.job} is run by {holder.host} (pid {holder.pid})",
         why=f"it has the lease of the job (group {lease_group(job)}) since {time_text(holder.since_ms)}",
-        do="end it first; --job NAME gives a second mirror a name of its own",
+        do=do,
     )
 
 

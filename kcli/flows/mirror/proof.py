@@ -43,13 +43,14 @@ class Log(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """What is compared. ``whole``: all of both topics, of which no job knows which offsets correspond.
+    """What is compared. ``whole``: the topics of the source of which no job knows which offsets correspond: all of them,
+    and of their copies.
 
     ``to_end``: what the source has after the position should have been copied. ``follows``: a mirror is copying now, so
     the target may get more. ``limited``: somebody named the source offset at which the copies end.
     """
 
-    whole: bool = False
+    whole: Collection[str] = ()
     to_end: bool = False
     follows: bool = False
     limited: bool = False
@@ -233,7 +234,7 @@ def planned_comparison(
     offsets, source, target = copy.offsets, copy.source, copy.target
     assert offsets is not None
     held = here.high - here.stable, there.high - there.stable
-    if proof.whole:
+    if source.topic in proof.whole:
         stop = here.stable if copy.stop is None else min(copy.stop, here.stable)
         pair = Pair(Extent(source, here.start, stop), Extent(target, there.start, there.stable))
         return Comparison(pair, by_key=by_key, held_source=held[0], held_target=held[1])

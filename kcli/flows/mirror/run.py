@@ -184,7 +184,11 @@ class Mirror(Driver):
         elif not settings.stand_by:
             holder = read_instances(self._target_admin, [self._id])[self._id].holder
             if holder is not None:
-                raise held(self._id, holder)
+                raise held(
+                    self._id,
+                    holder,
+                    "leave --no-standby out, and this instance takes over when that one ends",
+                )
         self._consumer = self._reader(
             self._source, show_control_batches=True, default_api_timeout_ms=_FOREVER
         )
@@ -204,8 +208,8 @@ class Mirror(Driver):
         )
         self._plan = plan = self._first_plan(jobs)
         findings = plan.found.findings
-        unable = None if settings.verify_only else unfit(self._target_admin, self._producer_options())
-        if not (settings.verify_only or findings.denied or findings.conflicts or unable):
+        unable = unfit(self._target_admin, self._producer_options())
+        if not (findings.denied or findings.conflicts or unable):
             plan.fail(refused_targets(self._target_admin, findings, plan.targets))
         acls = None if self._acls is None else self._planned_acls(self._acls)
         if observer.dry_run and settings.groups:
@@ -221,7 +225,6 @@ class Mirror(Driver):
             plan.ends,
             settings.exactly_once,
             unfit=unable,
-            compares=settings.verify_only,
             acls=acls,
             carries=[*(["groups"] if settings.groups else []), *(["acls"] if acls else [])],
             deletes=settings.on_delete == "delete",

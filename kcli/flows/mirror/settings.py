@@ -60,7 +60,6 @@ class MirrorSettings:
     groups_excluded: tuple[str, ...] = ()
     until_caught_up: bool = False
     verify: bool = False
-    verify_only: bool = False
     job: str | None = None
     checkpoint: str | None = None
     on_gap: str = "fail"

@@ -82,8 +82,9 @@ def test_what_a_killed_run_left_behind_its_first_position_is_compared(
         (Proof(to_end=True), None, (100, 200, 10, 70)),
         (Proof(to_end=True, limited=True), 160, (100, 160, 10, 60)),
         (Proof(limited=True), 160, (100, 151, 10, 60)),
-        (Proof(whole=True), None, (90, 200, 10, 70)),
-        (Proof(whole=True, limited=True), 160, (90, 160, 10, 70)),
+        (Proof(whole="u"), None, (100, 151, 10, 70)),
+        (Proof(whole="t"), None, (90, 200, 10, 70)),
+        (Proof(whole="t", limited=True), 160, (90, 160, 10, 70)),
     ],
 )
 def test_up_to_the_ends_that_were_asked_for(proof: Proof, stop: int | None, wanted: tuple[int, ...]) -> None:

@@ -286,8 +286,8 @@ def test_a_gap_is_recorded_until_it_is_accepted(pair: Pair) -> None:
 
 
 def test_settings_in_force_are_written_and_followed(pair: Pair) -> None:
-    """What the source's brokers have in their file, and what is set on the topics, as far as the target knows it: for a new
-    topic and one that exists; and a change.
+    """What the source's brokers have in their file, and what is set on the topics, as far as the target knows it: for a
+    new topic and one that exists; and a change.
     """
     topics = [pair.source.unused_name(hint) for hint in ("effective-new", "effective-old")]
     create(pair.source, topics)

@@ -1,5 +1,6 @@
 """Several instances of one mirror job: one copies, the others wait, whatever becomes of the first."""
 
+import itertools
 import json
 import signal
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
+from kcli.flows.mirror.run import Mirror
 from kcli.flows.mirror.state import JobId
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
@@ -180,3 +182,16 @@ def test_a_restart_after_a_kill_waits_for_no_session(
     assert done.code == 0, done
     assert target.seen(LeaveGroupRequest)
     assert "stand-by" not in done.err
+
+
+def test_an_instance_that_starts_while_the_first_one_creates_the_copy_does_not_ask(
+    source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It read what is saved before the other one had begun, and saw the records after that."""
+    assert mirrored(source, target, *delivery).code == 0
+    read, looks = Mirror._saved_before_plan, itertools.count()
+    monkeypatch.setattr(Mirror, "_saved_before_plan", lambda mirror: read(mirror) if next(looks) else None)
+    done = mirrored(source, target, *delivery)
+    assert done.code == 0, done
+    assert next(looks) == 2
+    assert values(target, "t") == [b"0", b"1", b"2"]

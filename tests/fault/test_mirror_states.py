@@ -54,17 +54,8 @@ def numbers(first: int, stop: int) -> list[bytes]:
 
 
 def saved_states(target: FakeCluster) -> dict[int, dict[str, Any]]:
-    """By partition: what the job's record says now."""
-    found = {}
-    try:
-        log = target.log("__kcli_mirror")
-    except KeyError:
-        return {}
-    for record in log.records(committed=True):
-        key, value = json.loads(record.key or b"{}"), json.loads(record.value or b"{}")
-        if "topic" in key and "segment" not in key:
-            found[key["partition"]] = value
-    return found
+    """By partition of topic t: what the job's record says now."""
+    return {number: row for (topic, number), row in states_by_topic(target).items() if topic == "t"}
 
 
 def has_state(target: FakeCluster, *states: str) -> Callable[[], bool]:
@@ -307,6 +298,50 @@ def test_a_follower_of_which_all_partitions_have_ended_ends(
     assert {row["state"] for row in done.rows.values()} == {"ended"}
 
 
+@pytest.mark.case("M16")
+@pytest.mark.parametrize("again", [False, True], ids=["deleted", "created again"])
+def test_a_partition_at_rest_ends_when_its_topic_of_the_target_is_gone(
+    source: FakeCluster,
+    target: FakeCluster,
+    delivery: tuple[str, ...],
+    again: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    quickly: None,
+) -> None:
+    """Nothing is written to it, so no response says so. Its record says it, also where nothing was copied before."""
+    source.create_topic("empty", 1)
+    words = arguments(source, target, "-t", "t", "-t", "empty", "-o", "json", *delivery)
+    with running(monkeypatch, *words, "-X", "metadata.max.age.ms=300") as mirror:
+        until(lambda: {"empty", "t"} <= {row["target"] for row in states_by_topic(target).values()})
+        until(lambda: {row["state"] for row in states_by_topic(target).values()} == {"caught_up"})
+        for topic, partitions in (("t", 3), ("empty", 1)):
+            target.delete_topic(topic)
+            if again:
+                target.create_topic(topic, partitions)
+        mirror.join(PATIENCE)
+        assert not mirror.is_running
+        done = mirror.done()
+    assert done.code == 5, done
+    rows = states_by_topic(target)
+    assert {row["state"] for row in rows.values()} == {"ended"}
+    how = "was deleted and created again" if again else "was deleted: "
+    assert all(how in row["why"] for row in rows.values()), rows
+
+
+def states_by_topic(target: FakeCluster) -> dict[tuple[str, int], dict[str, Any]]:
+    """What the job's record says now."""
+    found = {}
+    try:
+        log = target.log("__kcli_mirror")
+    except KeyError:
+        return {}
+    for record in log.records(committed=True):
+        key, value = json.loads(record.key or b"{}"), json.loads(record.value or b"{}")
+        if "topic" in key and "segment" not in key:
+            found[key["topic"], key["partition"]] = value
+    return found
+
+
 # --- open transactions -------------------------------------------------------------------------------
 
 
@@ -416,9 +451,11 @@ def test_a_follower_waits_for_a_transaction_and_its_lag_is_up_to_the_high_waterm
         assert "transactional id slow" in saved_states(target)[0]["why"]
         row = command("mirror", "status", "--to", target.bootstrap, "-o", "json").rows[T0]
         assert (row["position"], row["lag_records"]) == (8, 3)
+        source.append("t", 0, batch(b"still later", timestamp=1_000))
+        until(lambda: saved_states(target)[0]["source_end"] == 12)
         producer.commit_transaction(PATIENCE)
         until(has_state(target, "caught_up", "caught_up", "caught_up"))
         mirror.stop()
         done = mirror.done()
     assert done.code == 130, done
-    assert values(target, *T0) == [*numbers(0, 8), b"a", b"b", b"later"]
+    assert values(target, *T0) == [*numbers(0, 8), b"a", b"b", b"later", b"still later"]

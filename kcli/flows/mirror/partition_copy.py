@@ -162,8 +162,8 @@ class PartitionCopy:
             if not (same and before.why == why):
                 self.note_moved()
 
-    def see_end(self, end: int, at_ms: int) -> None:
-        """The high watermark of the source, and when it was read; −1 while it is not read."""
+    def see_end(self, end: int, at_ms: int | None = None) -> None:
+        """The high watermark of the source, and when it was read (now, if that is left out); −1 while it is not read."""
         if end != self.source_end:
             self.source_end = end
             self.note_moved()
@@ -171,7 +171,7 @@ class PartitionCopy:
             self._reached_ms = self.end_seen_ms if self._goal == self.end_seen else self._goal_ms
             self._goal = -1
         if end >= 0:
-            self.end_seen, self.end_seen_ms = end, at_ms
+            self.end_seen, self.end_seen_ms = end, clock.wall_ms() if at_ms is None else at_ms
             if self._goal < 0:
                 self._goal, self._goal_ms = end, self.end_seen_ms
 

@@ -1,10 +1,9 @@
-"""Who an instance of a job is, as its client id says; and when positions are saved."""
+"""Who an instance of a job is, as its client id says."""
 
 import os
 
 import pytest
 
-from kcli.flows.mirror.copy import save_is_due
 from kcli.flows.mirror.lease import Instance, read_instance, this_instance
 
 
@@ -38,18 +37,3 @@ def test_a_process_is_dead_only_where_its_pid_can_be_seen() -> None:
     assert gone.is_dead
     assert not gone._replace(place="elsewhere").is_dead
     assert not gone._replace(start="").is_dead
-
-
-@pytest.mark.parametrize(
-    ("seconds", "sent", "deliveries", "first", "due"),
-    [
-        (0.0, 0, 0, True, False),
-        (0.0, 5, 1, True, True),
-        (0.5, 31_999_999, 9, False, False),
-        (0.0, 32_000_000, 9, False, True),
-        (1.0, 0, 0, False, True),
-    ],
-    ids=["nothing is confirmed", "the first records", "later ones", "by volume", "by time"],
-)
-def test_when_positions_are_saved(seconds: float, sent: int, deliveries: int, first: bool, due: bool) -> None:
-    assert save_is_due(seconds, 1.0, sent, deliveries, first=first) == due

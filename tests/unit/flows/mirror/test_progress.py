@@ -7,6 +7,7 @@ import pytest
 
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.job import Attempt
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.progress import MirrorProgress
@@ -32,7 +33,7 @@ class Shown:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.copies = [self.copy(number) for number in range(MANY)]
         self.bar = Progress(Talk(io.StringIO()), "copied", style="none")
-        self._progress = MirrorProgress(self.bar, self.copies)
+        self.progress = MirrorProgress(self.bar, self.copies)
         self._now = 100.0
         monkeypatch.setattr("kcli.flows.mirror.progress.time.monotonic", lambda: self._now)
 
@@ -46,7 +47,7 @@ class Shown:
         """Records, bytes and lag as they are shown now."""
         self._now += 1.0
         LOOKS.clear()
-        self._progress()
+        self.progress()
         return self.bar.done, self.bar.bytes, self.bar.extra["lag"]
 
 
@@ -96,3 +97,31 @@ def test_the_lag_of_what_is_not_read_is_unknown(shown: Shown) -> None:
     shown.copies[0].end(KcliError("away"))
     shown.copies[1].see_end(-1)
     assert shown.look() == (0, 0, "9,980 and 2 partitions unknown")
+
+
+def test_what_earlier_attempts_have_copied_is_counted(shown: Shown) -> None:
+    """After a fence there are other copies, which begin at nothing: less than before would be a rate below zero."""
+    confirm(shown.copies[0], 4)
+    shown.look()
+    before = [Attempt(shown.copies[0].source, 0, 4, 28, 0, 0, 0, [])]
+    progress = MirrorProgress(shown.bar, [shown.copy(0)], before)
+    progress.show(200.0)
+    assert (shown.bar.done, shown.bar.bytes) == (4, 28)
+
+
+def test_a_rate_is_never_below_zero(shown: Shown) -> None:
+    shown.look()
+    confirm(shown.copies[3], 4)
+    shown.look()
+    shown.copies[3].rollback()
+    shown.look()
+    assert "-" not in shown.bar.line(5.0)
+
+
+def test_the_end_is_shown_though_the_last_look_was_just_now(shown: Shown) -> None:
+    shown.look()
+    confirm(shown.copies[3], 4)
+    shown.progress()
+    assert shown.bar.done == 0
+    shown.progress.show(0.0)
+    assert shown.bar.done == 4

@@ -129,3 +129,17 @@ def test_what_kcli_did_not_write_is_ignored() -> None:
 def test_a_state_of_a_later_version_or_a_damaged_one_is_refused(value: bytes, message: str) -> None:
     with pytest.raises(CorruptRecordsError, match=message):
         load_jobs([(job_record(state()).key, value)])
+
+
+def test_the_end_of_what_stays_caught_up_was_seen_when_the_job_was_written_last() -> None:
+    """Its own record is not written again; that of a partition that is not caught up is as old as it says."""
+    offsets = OffsetMap(0, 0)
+    seen = {}
+    for what in ("caught_up", "waiting", "copying"):
+        saved = msgspec.structs.replace(progress(offsets), state=what, end_seen_ms=7)
+        records = [
+            job_record(msgspec.structs.replace(state(), polled_ms=100)),
+            *partition_records(J, TP, saved, offsets),
+        ]
+        seen[what] = load_jobs(records)[J].partitions[TP].progress.end_seen_ms
+    assert seen == {"caught_up": 100, "waiting": 7, "copying": 7}

@@ -29,6 +29,7 @@ from kcli.flows.mirror.promote import (
 from kcli.flows.mirror.recovery_point import objections, points_of, recovery_point
 from kcli.flows.mirror.result import mismatches
 from kcli.flows.mirror.state import JobState, RecoveryPoint, SavedJob
+from kcli.flows.mirror.store import saved_jobs
 from kcli.flows.stop import Stop
 from kcli.output.envelope import item_of
 from kcli.output.progress import counted
@@ -140,7 +141,12 @@ def promote_job(
             admin.connect()
         own = Target(there, admin, inv.hooks, inv.timeout)
         source_id = "" if source_lost else _cluster_id(inv, here, source)
-        job, saved = find_job(read_jobs(own), name or DEFAULT_JOB, source_id, here.servers)
+        jobs = read_jobs(own)
+        if not any(
+            one.job == (name or DEFAULT_JOB) for one in jobs
+        ):  # an open transaction may hide a new job
+            jobs = saved_jobs(there, admin, inv.hooks)
+        job, saved = find_job(jobs, name or DEFAULT_JOB, source_id, here.servers)
         shown = _PromotionShown(inv, here, there, saved.state, source_lost=source_lost)
         if saved.promotion is not None:
             if not saved.promotion.promotion.finished and not inv.dry_run:

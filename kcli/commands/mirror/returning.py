@@ -87,7 +87,7 @@ def copy_back(inv: Invocation, source: str, target: str, name: str | None, wishe
         for named, admin in ((source, here), (target, there)):
             with inv.first_contact(named):
                 admin.connect()
-        jobs = saved_jobs(copy, there, inv.hooks, wait=False)
+        jobs = saved_jobs(copy, there, inv.hooks)
         _, forth = find_job(jobs, name or DEFAULT_JOB, here.cluster_id() or old.servers, old.servers)
         promotion = check_promoted(forth.state, forth.promotion)
         own = Target(old, here, inv.hooks, inv.timeout)
@@ -103,7 +103,8 @@ def copy_back(inv: Invocation, source: str, target: str, name: str | None, wishe
             with job_writer(own, back) as writer:
                 if check_begins_anew(writer.saved, forth.state):
                     begin(writer, back, found, forth, copy.servers)
-            saved = read_jobs(own).get(back)
+            # The answer to a commit may precede its marker (KIP-890), so what was begun is waited for.
+            saved = saved_jobs(old, here, inv.hooks).get(back)
         assert saved is not None
         if saved.state.promoted_ms:
             raise promoted(saved.state)

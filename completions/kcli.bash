@@ -270,13 +270,18 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli mirror")
-            names="--from --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="run status reset accept-gap verify"
+            names="--from --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --users --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --users --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="run check status reset accept-gap promote reverse verify"
             aliases="" ;;
         "kcli mirror run")
-            names="--from --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--from --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--from --to -t --topic --exclude --map-topic --partitions --offset --exactly-once --rate --headers --sync-groups --exclude-groups --sync-configs --config --timestamps --sync-acls --map-principal --prune-acls --until-caught-up --verify --max-wait --verify-only --listen --tls-certificate --tls-key --tls-client-ca --users --job --no-standby --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to -t --topic --exclude --map-topic --partitions --offset --rate --sync-groups --exclude-groups --sync-configs --config --timestamps --map-principal --max-wait --listen --tls-certificate --tls-key --tls-client-ca --users --job --checkpoint --on-gap --on-recreate --on-delete -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli mirror check")
+            names="--from --to --job -t --topic --max-lag --max-lag-time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to --job -t --topic --max-lag --max-lag-time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli mirror status")
@@ -292,6 +297,16 @@ _kcli_command() {
         "kcli mirror accept-gap")
             names="--to --job --all -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--to --job -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli mirror promote")
+            names="--from --to --job --source-lost --max-wait --no-verify -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to --job --max-wait -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli mirror reverse")
+            names="--from --to --job --follow --stranded --sync-groups --verify --max-wait -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--from --to --job --stranded --sync-groups --max-wait -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli mirror verify")
@@ -522,7 +537,7 @@ _kcli_command() {
         "kcli man mirror")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="run status reset accept-gap verify"
+            children="run check status reset accept-gap promote reverse verify"
             aliases="" ;;
         "kcli man perf")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -602,7 +617,7 @@ _kcli_command() {
         "kcli help mirror")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="run status reset accept-gap verify"
+            children="run check status reset accept-gap promote reverse verify"
             aliases="" ;;
         "kcli help perf")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -1030,6 +1045,10 @@ _kcli_value() {
         "kcli mirror --offset") reply="earliest latest stored" ;;
         "kcli mirror --sync-configs") reply="off topic effective" ;;
         "kcli mirror --timestamps") reply="keep ms" ;;
+        "kcli mirror --tls-certificate") files=1 ;;
+        "kcli mirror --tls-key") files=1 ;;
+        "kcli mirror --tls-client-ca") files=1 ;;
+        "kcli mirror --users") files=1 ;;
         "kcli mirror --checkpoint") files=1 ;;
         "kcli mirror --on-gap") reply="fail record" ;;
         "kcli mirror --on-recreate") reply="fail restart" ;;
@@ -1046,6 +1065,10 @@ _kcli_value() {
         "kcli mirror run --offset") reply="earliest latest stored" ;;
         "kcli mirror run --sync-configs") reply="off topic effective" ;;
         "kcli mirror run --timestamps") reply="keep ms" ;;
+        "kcli mirror run --tls-certificate") files=1 ;;
+        "kcli mirror run --tls-key") files=1 ;;
+        "kcli mirror run --tls-client-ca") files=1 ;;
+        "kcli mirror run --users") files=1 ;;
         "kcli mirror run --checkpoint") files=1 ;;
         "kcli mirror run --on-gap") reply="fail record" ;;
         "kcli mirror run --on-recreate") reply="fail restart" ;;
@@ -1056,6 +1079,14 @@ _kcli_value() {
         "kcli mirror run -o" | "kcli mirror run --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli mirror run --color") reply="auto always never" ;;
         "kcli mirror run --progress") reply="auto none bar json" ;;
+        "kcli mirror check --from") asked=profiles ;;
+        "kcli mirror check --to") asked=profiles ;;
+        "kcli mirror check -F" | "kcli mirror check --command-config") files=1 ;;
+        "kcli mirror check -X" | "kcli mirror check --command-property") keys="$_kcli_keys" ;;
+        "kcli mirror check --profile") asked=profiles ;;
+        "kcli mirror check -o" | "kcli mirror check --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli mirror check --color") reply="auto always never" ;;
+        "kcli mirror check --progress") reply="auto none bar json" ;;
         "kcli mirror status --to") asked=profiles ;;
         "kcli mirror status -F" | "kcli mirror status --command-config") files=1 ;;
         "kcli mirror status -X" | "kcli mirror status --command-property") keys="$_kcli_keys" ;;
@@ -1079,6 +1110,23 @@ _kcli_value() {
         "kcli mirror accept-gap -o" | "kcli mirror accept-gap --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli mirror accept-gap --color") reply="auto always never" ;;
         "kcli mirror accept-gap --progress") reply="auto none bar json" ;;
+        "kcli mirror promote --from") asked=profiles ;;
+        "kcli mirror promote --to") asked=profiles ;;
+        "kcli mirror promote -F" | "kcli mirror promote --command-config") files=1 ;;
+        "kcli mirror promote -X" | "kcli mirror promote --command-property") keys="$_kcli_keys" ;;
+        "kcli mirror promote --profile") asked=profiles ;;
+        "kcli mirror promote -o" | "kcli mirror promote --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli mirror promote --color") reply="auto always never" ;;
+        "kcli mirror promote --progress") reply="auto none bar json" ;;
+        "kcli mirror reverse --from") asked=profiles ;;
+        "kcli mirror reverse --to") asked=profiles ;;
+        "kcli mirror reverse --stranded") files=1 ;;
+        "kcli mirror reverse -F" | "kcli mirror reverse --command-config") files=1 ;;
+        "kcli mirror reverse -X" | "kcli mirror reverse --command-property") keys="$_kcli_keys" ;;
+        "kcli mirror reverse --profile") asked=profiles ;;
+        "kcli mirror reverse -o" | "kcli mirror reverse --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli mirror reverse --color") reply="auto always never" ;;
+        "kcli mirror reverse --progress") reply="auto none bar json" ;;
         "kcli mirror verify --from") asked=profiles ;;
         "kcli mirror verify --to") asked=profiles ;;
         "kcli mirror verify --checkpoint") files=1 ;;
@@ -1565,7 +1613,7 @@ _kcli_argument() {
         "kcli sandbox status 0") asked=sandboxes ;;
         "kcli sandbox logs 0") asked=sandboxes ;;
         "kcli completion 0") reply="bash zsh fish" ;;
-        "kcli schema 0") reply="Acl AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigValue ConfigValueList ConsumePlan ConsumeReport DoctorFinding DoctorReport Error ExportManifest ExportPlan Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress QueryResult QueryRow Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordList RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopPartition TopPartitionList TopTopic TopTopicList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerifiedPartition" ;;
+        "kcli schema 0") reply="Acl AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigValue ConfigValueList ConsumePlan ConsumeReport DoctorFinding DoctorReport Error ExportManifest ExportPlan Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordList ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopPartition TopPartitionList TopTopic TopTopicList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerifiedPartition" ;;
         *) ;;
     esac
 }

@@ -109,6 +109,8 @@ ROWS: dict[str, Row] = {
     "mirror status": ("mirror.status:status", READS, "list the jobs that write to a cluster, and how far they are"),
     "mirror reset": ("mirror.reset:reset", CHANGES, "move positions of a job: copy records again, or skip them"),
     "mirror accept-gap": ("mirror.accept_gap:accept_gap", CHANGES, "acknowledge gaps, so that status shows them no more"),
+    "mirror promote": ("mirror.promote:promote", CHANGES, "end a job for good, and state what of the source is there"),
+    "mirror reverse": ("mirror.reverse:reverse", CHANGES, "copy back what was written since a job was promoted"),
     "mirror verify": ("mirror.verify:verify", READS, "compare what a job has copied with its source"),
     "perf": ("perf:perf", NOUN, "measure rate and latency of a cluster"),
     "perf produce": ("perf.produce:produce", CHANGES, "send records, and measure rate and latency"),

@@ -149,6 +149,62 @@ LISTS = {
             kind="MirrorPlan",
             head="commands.shared.copy_plan:HEAD",
         ),
+        Listed(
+            "MirrorPromotion",
+            "The recovery point of a job that is promoted.",
+            "mirror promote",
+            (
+                Items("PromotedPartition", "A partition of the source.", "commands.mirror.promoting:COLUMNS"),
+                Items(
+                    "MirrorGroupOffset",
+                    "An offset of a group: a line of ndjson; other documents have them in their groups.",
+                    "commands.mirror.report:GROUP_COLUMNS",
+                    "mirror promote",
+                ),
+            ),
+            "commands.mirror.promoting:HEAD",
+        ),
+        _list(
+            "mirror promote --dry-run",
+            "What is known of a job before it is promoted.",
+            Items(
+                "MirrorPromotionPlanItem",
+                "A partition of the source.",
+                "commands.mirror.promoting:PLAN_COLUMNS",
+            ),
+            kind="MirrorPromotionPlan",
+            head="commands.mirror.promoting:PLAN_HEAD",
+        ),
+        Listed(
+            "MirrorReversal",
+            "What was copied back.",
+            "mirror reverse",
+            (
+                Items(
+                    "ReturnedPartition",
+                    "A partition of the cluster that is copied from.",
+                    "commands.mirror.report:COLUMNS+STRANDED",
+                ),
+                Items(
+                    "MirrorGroupOffset",
+                    "An offset of a group: a line of ndjson; other documents have them in their groups.",
+                    "commands.mirror.report:GROUP_COLUMNS",
+                    "mirror reverse",
+                ),
+            ),
+            "commands.mirror.report:HEAD",
+        ),
+        _list(
+            "mirror reverse --dry-run",
+            "What would be copied back.",
+            Items(
+                "MirrorReversalPlanItem",
+                "A partition of the cluster that is copied from.",
+                "commands.mirror.returning:PLAN_COLUMNS",
+            ),
+            kind="MirrorReversalPlan",
+            head="commands.mirror.returning:PLAN_HEAD",
+        ),
         _list(
             "mirror verify, mirror run --verify-only",
             "What was compared.",

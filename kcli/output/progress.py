@@ -91,14 +91,14 @@ class Progress:
             recent.popleft()
 
     def _rates(self, seconds: float) -> tuple[float, float]:
-        """Units and bytes per second: of the window, or of all the time."""
+        """Units and bytes per second: of the window, or of all the time. What is taken off again counts as nothing."""
         if not self._recent:
             return self.done / seconds, self.bytes / seconds
         began, done, size = self._recent[0]
         passed = self._started + seconds - began
         if passed < _SPACING:
             return self.done / seconds, self.bytes / seconds
-        return (self.done - done) / passed, (self.bytes - size) / passed
+        return max(0, self.done - done) / passed, max(0, self.bytes - size) / passed
 
     def close(self) -> None:
         """Removes the bar."""

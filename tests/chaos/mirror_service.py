@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka import TopicPartition as Place
+from confluent_kafka.admin import AdminClient
 
 from tests.kafka import QUICK_JVM, TEST_PROPERTIES, Kafka, sandboxed
 from tests.run import start
@@ -129,6 +130,10 @@ def read(kafka: Kafka, topics: Sequence[str]) -> Logs:
     found: dict[tuple[str, int], list[tuple[int, bytes]]] = {
         (topic, partition): [] for topic in topics for partition in range(PARTITIONS)
     }
+    if set(topics) - set(
+        AdminClient({"bootstrap.servers": kafka.bootstrap}).list_topics(timeout=_PATIENCE).topics
+    ):
+        return found  # nothing is copied yet
     with closing(Consumer(settings)) as judge:
         judge.assign([Place(topic, partition, 0) for topic, partition in found])
         left, deadline = set(found), time.monotonic() + 5 * _PATIENCE
@@ -294,6 +299,7 @@ def outages(service: Service, times: int, records: int, longest: float) -> bool:
     share = max(1, records // (times + 1))
     service.write(share)
     run = service.begin()
+    _caught_up(service, run)  # what cannot be reached at the start ends a run
     for number in range(times):
         side = service.rng.choice(("source", "target"))
         away = min(longest, 30 * (longest / 30) ** service.rng.random())
@@ -302,9 +308,8 @@ def outages(service: Service, times: int, records: int, longest: float) -> bool:
         time.sleep(away)
         node.start()
         service.write(share)
-        seconds = _until(lambda: _ends(service.source, service) <= _copied(service), _BACK)
+        seconds = _caught_up(service, run)
         print(f"outage {number + 1}: {side} {away:.0f} s, caught up {seconds:.0f} s later", flush=True)
-        assert run.alive, f"outage {number + 1}: the follower ended: {run.said()}"
     run.process.terminate()
     code = run.wait(_PATIENCE)
     again = service.finish()
@@ -411,14 +416,15 @@ def _copied(service: Service) -> int:
     )
 
 
-def _until(true: Callable[[], bool], patience: float) -> float:
-    """Waits until it is true; the seconds that it took."""
+def _caught_up(service: Service, run: Run) -> float:
+    """Waits until the target has all records of the source; the seconds that it took."""
     began = time.monotonic()
     while True:
+        assert run.alive, f"the follower ended: {run.said()}"
         with suppress(KafkaException):
-            if true():
+            if _ends(service.source, service) <= _copied(service):
                 return time.monotonic() - began
-        assert time.monotonic() - began < patience, "the follower does not catch up"
+        assert time.monotonic() - began < _BACK, f"the follower does not catch up: {run.said()}"
         time.sleep(2)
 
 

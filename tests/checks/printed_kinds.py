@@ -24,6 +24,11 @@ PRINTERS = {"list_rows": 3, "print_rows": 2, "print_report": 2}
 """The functions, with the place of the columns among their arguments."""
 
 ELSEWHERE = {
+    "commands/mirror/report.py:print_groups": ["MirrorReport MirrorGroupOffset GROUP_COLUMNS"],
+    "commands/mirror/report.py:report": [
+        "MirrorReport MirrorPartition COLUMNS",
+        "MirrorReversal ReturnedPartition (*COLUMNS,*STRANDED)",
+    ],
     "commands/cluster/_rows.py:_print": ["ClusterDescriptionList ClusterDescription CLUSTER"],
     "commands/shared/option_rows.py:print_values": ["ClientConfigList ClientConfig (*COLUMNS,_ORIGIN)"],
     "commands/configs/describe.py:describe_configs": ["ConfigValueList ConfigValue _COLUMNS+WITH_ORIGIN"],

@@ -77,10 +77,10 @@ JOBS = {
 }
 """A line for each job of one cluster that needs no Spark; its task reads the password once more."""
 OF_TWO = (
-    "mirror check",
-    "mirror run",
-    "mirror status",
-    "mirror verify",
+    *(
+        f"mirror {verb}"
+        for verb in ("accept-gap", "check", "promote", "reset", "reverse", "run", "status", "verify")
+    ),
     "pipeline mirror",
     "pipeline verify",
 )
@@ -284,6 +284,16 @@ def test_commands_on_two_profiles(home: Path, cluster: FakeCluster) -> None:
         done = kcli(*words, *LOUD, XDG_CONFIG_HOME=str(home), XDG_STATE_HOME=str(home / "state"))
         assert done.code == 0, done.err
         assert "records" in done.out
+        assert_clean(done.out, done.err)
+    for line in (
+        "mirror reset t --offset latest --from plain",
+        "mirror accept-gap --all",
+        "mirror promote --from plain",
+        "mirror reverse --from plain",
+    ):
+        words = f"{line} --to command --yes -o json".split()
+        done = kcli(*words, *LOUD, XDG_CONFIG_HOME=str(home), XDG_STATE_HOME=str(home / "state"))
+        assert done.code in (0, 7), (line, done.err)
         assert_clean(done.out, done.err)
 
 

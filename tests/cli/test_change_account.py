@@ -27,7 +27,9 @@ FEW = 1 << AclOperation.DESCRIBE | 1 << AclOperation.DESCRIBE_CONFIGS
 
 NOT_DENIED = {
     "mirror accept-gap": "it needs a job: tests/fault/test_mirror_jobs.py",
+    "mirror promote": "it needs a job: tests/fault/test_mirror_promotion.py",
     "mirror reset": "it needs a job: tests/fault/test_mirror_jobs.py",
+    "mirror reverse": "it needs a job: tests/fault/test_mirror_reversal.py",
     "mirror run": "two clusters: tests/cli/test_mirror_runs.py",
     "pipeline import": "tests/pipeline",
     "pipeline mirror": "tests/pipeline",

@@ -156,7 +156,7 @@ def test_another_next_record_than_the_named_one_ends_the_demo(
 def test_a_mirror_without_a_committed_position_ends_the_demo(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(TopicStore, "save", lambda _self, _copies, *, ended=False: None)
+    monkeypatch.setattr(TopicStore, "save", lambda _self, _copies, *, ended=False: True)
     with pytest.raises(ProofError, match=r"step mirror .*position") as error:
         demo()
     assert (error.value.exit_code, error.value.why) == (8, "None was found, 1,001 was expected")

@@ -29,8 +29,10 @@ from tests.run import Done
 BETWEEN = "--from {broker} --to {broker} -t t --map-topic t=copy"
 OWN_LINES = LINES | {
     "mirror accept-gap": "mirror accept-gap --all --to {broker}",
+    "mirror promote": "mirror promote --from {broker} --to {broker}",
     "mirror check": "mirror check --from {broker} --to {broker}",
     "mirror reset": "mirror reset t --from {broker} --to {broker} --offset earliest",
+    "mirror reverse": "mirror reverse --from {broker} --to {broker}",
     "mirror run": f"mirror run {BETWEEN} --sync-groups g --exactly-once --until-caught-up",
     "mirror status": "mirror status --to {broker}",
     "mirror verify": "mirror verify --from {broker} --to {broker} -t t --map-topic t=other",
@@ -66,8 +68,10 @@ OTHERWISE = (
 OTHER_CODES = {
     OWN_LINES["pipeline verify"]: 8,  # they differ
     OWN_LINES["mirror accept-gap"]: 1,  # there is no job: tests/fault/test_mirror_jobs.py
+    OWN_LINES["mirror promote"]: 1,
     OWN_LINES["mirror check"]: 1,
     OWN_LINES["mirror reset"]: 1,
+    OWN_LINES["mirror reverse"]: 1,
 }
 ONLY_READ = {
     "exporter": "reads until it is stopped",

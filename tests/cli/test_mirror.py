@@ -37,8 +37,23 @@ CLUSTERS = ["--from", "127.0.0.1:1", "--to", "127.0.0.1:2"]
                 [*CLUSTERS, "-t", "t", "--on-delete", "delete", end],
                 "--on-delete delete with --until-caught-up",
             )
-            for end in ("--until-caught-up", "--verify", "--verify-only")
+            for end in ("--until-caught-up", "--verify")
         ),
+        *(
+            ([*CLUSTERS, "-t", "t", "--verify-only", option, value], f"{said or option} with --verify-only")
+            for option, value, said in (
+                ("--sync-groups", "g", ""),
+                ("--config", "retention.ms=1", ""),
+                ("--sync-configs", "effective", "--sync-configs effective"),
+                ("--on-delete", "delete", "--on-delete delete"),
+            )
+        ),
+        (
+            [*CLUSTERS, "-t", "t", "--verify-only", "--partitions", "by-key"],
+            "--verify-only with --partitions by-key",
+        ),
+        (["reset", "t", *CLUSTERS, "--offset", "0", "-b", "127.0.0.1:3"], "-b names a third cluster"),
+        (["status", "--to", "127.0.0.1:2", "-b", "127.0.0.1:3"], "-b names a second cluster"),
         (["status", "--to", "127.0.0.1:2", "-t", "t"], "mirror status: there is no option -t"),
         (["status", "--to", "127.0.0.1:2", "--verify"], "mirror status: there is no option --verify"),
         (

@@ -21,6 +21,10 @@ OF_TWO = "mirror run"
 OTHERS = {
     "produce": "t {dir}/lines.txt",
     "consume": "t -e",
+    "mirror accept-gap": "t:0 --to locked",
+    "mirror promote": "--from open --to locked",
+    "mirror reset": "t --from open --to locked --offset earliest",
+    "mirror reverse": "--from locked --to open",
     "pipeline import": "{dir}/export",
     "pipeline mirror": "--from open --to locked -t t --map-topic t=copy",
     "pipeline replay": "t --to other",

@@ -118,7 +118,7 @@ def test_a_run_copies_and_the_next_one_resumes(source: FakeCluster, target: Fake
 def test_the_proof_is_part_of_the_result(source: FakeCluster, target: FakeCluster) -> None:
     assert copied(source, target).done
     target.append("t", 0, batch(b"of somebody else"))
-    comparing = MirrorSettings(topics=("t",), job="j", verify_only=True)
+    comparing = MirrorSettings(topics=("t",), job="j")
     sides = Side(source), Side(target)
     with (
         Verification(comparing, *sides, Service(), hooks=Hooks(), timeout=10.0) as verification,

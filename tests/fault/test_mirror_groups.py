@@ -21,7 +21,7 @@ from kcli.flows.mirror.group_offsets import Mapped
 from kcli.flows.mirror.group_selection import group_selectors
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.routes import STATE_TOPIC
-from kcli.flows.mirror.state import SavedJob, load_jobs
+from kcli.flows.mirror.state import JobId, SavedJob, load_jobs
 from kcli.flows.mirror.sync_groups import maps_of_job, sync_groups
 from tests.committing import commit, committed
 from tests.fake.cluster import FakeCluster
@@ -44,7 +44,8 @@ def rows_of(done: Done) -> dict[tuple[str, int], Row]:
 
 def job_of(target: FakeCluster) -> SavedJob:
     records = target.log(STATE_TOPIC).records(committed=True)
-    return load_jobs((record.key, record.value) for record in records)["j"]
+    jobs = load_jobs((record.key, record.value) for record in records)
+    return next(saved for job, saved in jobs.items() if job.job == "j")
 
 
 def raw(request: Any) -> bytes:
@@ -474,7 +475,7 @@ def test_without_a_source_the_offsets_are_those_that_the_job_has_seen(
     saved = job_of(target)
     selectors = group_selectors(["*", "other"])
     with Admin(bootstrap_servers=target.bootstrap) as there:
-        memory = GroupMemory("j", saved.groups)
+        memory = GroupMemory(saved.state.id, saved.groups)
         account = sync_groups(None, there, selectors, maps_of_job(saved), memory)
     assert {(one.group, one.source): one.status for one in account.offsets} == {
         ("g", T0): Outcome.DONE,
@@ -503,7 +504,7 @@ def test_a_target_that_is_recreated_after_the_copy_gets_no_translated_offset(
         Admin(bootstrap_servers=target.bootstrap) as there,
     ):
         maps = {T0: Mapped(T0, offsets, was)}
-        (row,) = sync_groups(here, there, group_selectors(["g"]), maps, GroupMemory("j")).offsets
+        (row,) = sync_groups(here, there, group_selectors(["g"]), maps, GroupMemory(JobId("", "j"))).offsets
     assert row.status is Outcome.FAILED
     assert "topic t was deleted and created again" in row.verdict.why
     assert target.committed_offsets("g") == {}

@@ -118,6 +118,12 @@ def test_a_rename_that_contradicts_a_target_is_refused_and_another_job_copies_th
     assert {*clusters.status()} == {"default/a", "second/a"}
 
 
+def test_a_rename_rule_that_renames_nothing_is_a_warning(clusters: Clusters) -> None:
+    done = clusters.mirror("-t", "a", "--map-topic", "aa=copy", "--map-topic", "a=b", "--dry-run")
+    assert done.code == 0, done
+    assert json.loads(done.out)["warnings"][:1] == ["--map-topic aa=copy renames no topic that is selected"]
+
+
 def test_one_cluster_may_be_both_sides(source: FakeCluster) -> None:
     both = Clusters(source, source)
     for job, name in (("one", "copy.one"), ("two", "copy.two")):
@@ -141,7 +147,7 @@ def test_a_position_is_moved(
 ) -> None:
     clusters.mirror("-t", "a", *delivery)
     clusters.source.append("a", 0, batch(b"a4", timestamp=1_000))
-    dry = clusters.reset("a", "--offset", offset, "--dry-run")
+    dry = clusters.reset("a", "a:0", "a:0", "--offset", offset, "--dry-run")
     assert dry.code == 0, dry
     (planned,) = json.loads(dry.out)["items"]
     assert (planned["position"], planned["new_position"], planned["change"]) == (4, expected, change)
@@ -183,7 +189,9 @@ def test_a_target_that_was_deleted_is_filled_again_after_a_reset(clusters: Clust
         "`kcli mirror reset a --from HOST:PORT --to HOST:PORT --offset SPEC` with --offset earliest"
         in refused.err
     )
-    assert clusters.reset("a", "--offset", "earliest", "--yes").code == 0
+    done = clusters.reset("a", "--offset", "earliest", "--yes")
+    assert done.code == 0, done
+    assert "1 partition begins anew: a topic is not the one of then, or lost records" in done.err
     assert copied(clusters.mirror("-t", "a")) == {"a": (0, 4)}
     assert values(clusters.target, "a") == [b"a0", b"a1", b"a2", b"a3"]
 
@@ -194,13 +202,18 @@ def test_gaps_stay_until_they_are_acknowledged(clusters: Clusters, delivery: tup
         for number in range(4):
             clusters.source.append(topic, 0, batch(b"%s%d" % (topic.encode(), number), timestamp=1_000))
         clusters.source.delete_records(topic, 0, 6)
+    dry = clusters.mirror("-t", "*", *delivery, "--dry-run")
+    assert (dry.code, clusters.mirror("-t", "*", *delivery).code) == (5, 5), dry
+    assert "offsets 4 to 5 were removed before they were copied" in dry.err
+    dry = clusters.mirror("-t", "*", "--on-gap", "record", *delivery, "--dry-run")
+    assert "a-0: the source has removed offsets 4 to 5, which become a gap" in dry.err
     done = clusters.mirror("-t", "*", "--on-gap", "record", *delivery)
     assert done.code == 6, done
     assert clusters.mirror("-t", "*", *delivery).code == 0
     for topic in "ab":
         assert clusters.status()[f"default/{topic}"]["gaps"] == [[4, 5]]
     accept = ("mirror", "accept-gap", "--to", clusters.target.bootstrap, "-o", "json")
-    assert command(*accept, "a:0", "--dry-run").code == 0
+    assert command(*accept, "a:0", "a:0", "--dry-run").code == 0
     assert clusters.status()["default/a"]["gaps"] == [[4, 5]]
     with instance_of(clusters.target, JobId("here", "default")):
         done = command(*accept, "a:0", "--yes")
@@ -209,7 +222,8 @@ def test_gaps_stay_until_they_are_acknowledged(clusters: Clusters, delivery: tup
     clusters.source.append("a", 0, batch(b"later", timestamp=1_000))
     clusters.mirror("-t", "*", *delivery)
     assert (clusters.status()["default/a"]["gaps"], clusters.status()["default/b"]["gaps"]) == ([], [[4, 5]])
-    assert command(*accept, "a:0", "--yes").code == 1
+    assert command(*accept, "a:0", "a:0", "--yes").code == 1
+    assert "does not copy it" in command(*accept, "c:0", "--yes").err
     assert command(*accept, "--all", "--yes").code == 0
     assert clusters.status()["default/b"]["gaps"] == []
 

@@ -13,7 +13,7 @@ from kcli.core.types import TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fault.mirror_command import Row, arguments, mirrored, running, until, values
-from tests.run import Done
+from tests.run import Done, kcli_as_set_up
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 ALL = (T0, T1, U0)
@@ -350,10 +350,15 @@ def test_the_remedies_that_are_named_work(source: FakeCluster, target: FakeClust
     mirrored(source, target, *TOPICS)
     lose_copies(source, target)
     done = mirrored(source, target, *TOPICS)
-    assert "--verify-only with a new --job NAME" in done.errors[0]["do"]
-    assert "delete the topic on the target and give a new --job NAME" in done.errors[0]["do"]
-    done = mirrored(source, target, *TOPICS, "--verify-only", "--job", "new")
-    assert done.code == 8, done
+    assert (
+        "`kcli mirror reset t --from HOST:PORT --to HOST:PORT --offset SPEC` moves the position"
+        in done.errors[0]["do"]
+    )
+    both = "--from", source.bootstrap, "--to", target.bootstrap, "--job", "j"
+    assert kcli_as_set_up("mirror", "reset", "t", *both, "--offset", "earliest", "--yes").code == 0
+    done = mirrored(source, target, *TOPICS)
+    assert done.code == 0, done
+    assert values(target, *T0) == expected(T0, 0, END)
     assert "t-0 of the source and t-0 of the target differ from source offset" in done.errors[0]["what"]
     target.delete_topic("t")
     done = mirrored(source, target, "-t", "t", "--verify", "--job", "new")

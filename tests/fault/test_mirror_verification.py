@@ -4,7 +4,7 @@ that runs meanwhile.
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +12,9 @@ import pytest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import ProducerRecord, Record
 from kcli.flows.mirror import compacted, digest
+from kcli.flows.mirror.lease import Instances, this_instance
 from kcli.flows.mirror.routes import STATE_TOPIC
+from kcli.flows.mirror.state import JobId
 from tests.batches import batch_of
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
@@ -59,6 +61,11 @@ def verified(source: FakeCluster, target: FakeCluster, *more: str) -> Done:
     return command(
         "mirror", "verify", "--from", source.bootstrap, "--to", target.bootstrap, *job, "-o", "json", *more
     )
+
+
+def held_by_this_process(_admin: object, jobs: Iterable[JobId]) -> dict[JobId, Instances]:
+    """What the lease of a job that runs says."""
+    return {job: Instances(this_instance()) for job in jobs}
 
 
 def only_row(done: Done) -> dict[str, Any]:
@@ -217,7 +224,7 @@ def test_what_was_not_copied_is_a_difference_unless_the_job_runs(
     assert done.code == 8
     assert differences(done) == [(20, None, "the target has no record for it", "target")]
     assert (only_row(done)["different"], only_row(done)["lag_records"]) == (5, 5)
-    monkeypatch.setattr("kcli.flows.mirror.verification.is_running", lambda _state, _now: True)
+    monkeypatch.setattr("kcli.flows.mirror.verification.read_instances", held_by_this_process)
     done = verified(source, target)
     assert done.code == 0, done.err
     assert only_row(done)["lag_records"] == 5
@@ -415,7 +422,7 @@ def test_a_key_that_was_written_after_the_pinned_end_is_no_difference(
     """The source has compacted what was copied away, since the job is behind."""
     put(keyed, (b"a", b"3"), (b"b", None), (b"z", b"1"))
     keyed.compact("t", tombstones=False)
-    monkeypatch.setattr("kcli.flows.mirror.verification.is_running", lambda _state, _now: True)
+    monkeypatch.setattr("kcli.flows.mirror.verification.read_instances", held_by_this_process)
     done = verified(keyed, target)
     assert differences(done) == [(None, 1, "the target has a key that the source does not have", "source")]
     put(keyed, (b"b", b"5"))
@@ -498,10 +505,11 @@ def test_without_a_name_the_only_job_of_the_source_is_meant(source: FakeCluster,
     done = command(*line, "--job", "none")
     assert done.code == 1
     type_remedy(
-        "`kcli mirror status --to HOST:PORT` lists the jobs; -t TOPIC compares topics without a job",
+        "`kcli mirror status --to HOST:PORT` lists the jobs; -t TOPIC without --job compares topics",
         done.err,
         target.bootstrap,
     )
+    assert command(*line, "--job", "none", "-t", "t", "--map-topic", "t=copy").code == 1
     assert mirrored(source, target, "--job", "k", "--map-topic", "t=other").code == 0
     done = command(*line)
     assert (done.code, "j, k" in done.err) == (2, True)
@@ -511,6 +519,22 @@ def test_without_a_name_the_only_job_of_the_source_is_meant(source: FakeCluster,
     assert "copies from cluster" in done.err
 
 
+def test_a_topic_that_the_job_has_not_copied_is_compared_without_it(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    assert mirrored(source, target).code == 0
+    source.create_topic("u", 1)
+    target.create_topic("u", 1)
+    for cluster in (source, target):
+        fill(cluster, 0, 5, "u")
+    done = verified(source, target, "--job", "j", "-t", "u")
+    assert (done.code, only_row(done)["result"], only_row(done)["compared_by"]) == (0, "equal", "order")
+    source.append("u", 0, batch(b"x", timestamp=1_005))
+    target.append("u", 0, batch(b"y", timestamp=1_005))
+    done = verified(source, target, "--job", "j", "-t", "u")
+    assert (done.code, differences(done)) == (8, [(5, 5, "different value", "none")])
+
+
 def test_a_topic_that_the_source_no_longer_has_is_missing(source: FakeCluster, target: FakeCluster) -> None:
     source.create_topic("u", 1)
     assert mirrored(source, target, "-t", "t", "-t", "u").code == 0
@@ -518,3 +542,51 @@ def test_a_topic_that_the_source_no_longer_has_is_missing(source: FakeCluster, t
     done = verified(source, target)
     assert done.code == 6, done.err
     assert [one["what"] for one in json.loads(done.out)["missing"]] == ["topic u"]
+
+
+def test_topics_that_the_job_has_not_copied_are_compared_in_their_order(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    for topic in "uv":
+        source.create_topic(topic, 1)
+        fill(source, 0, 5, topic)
+    line = ["mirror", "verify", "--from", source.bootstrap, "--to", target.bootstrap, "-o", "json"]
+    assert mirrored(source, target, "-t", "u", "--job", "another").code == 0
+    document = json.loads(command(*line, "-t", "u").out)
+    assert (document["job"], document["items"][0]["result"]) == (None, "equal")
+    assert mirrored(source, target, "-t", "v", "--job", "default").code == 0
+    done = command(*line, "-t", "u", "-t", "v")
+    assert done.code == 0, done
+    found = {row["topic"]: (row["result"], row["compared_by"]) for row in json.loads(done.out)["items"]}
+    assert found == {"u": ("equal", "order"), "v": ("equal", "offset")}
+    target.append("u", 0, batch(b"of somebody else"))
+    assert command(*line, "-t", "u", "-t", "v").code == 8
+
+
+def test_an_exclude_leaves_out_topics_of_the_job(source: FakeCluster, target: FakeCluster) -> None:
+    source.create_topic("u", 1)
+    assert mirrored(source, target, "-t", "t", "-t", "u").code == 0
+    target.append("u", 0, batch(b"of somebody else"))
+    assert verified(source, target).code == 8
+    done = verified(source, target, "--exclude", "u*")
+    assert done.code == 0, done
+    assert only_row(done)["topic"] == "t"
+    assert verified(source, target, "--exclude", "*").code == 1
+
+
+def test_a_gap_of_the_job_is_named_as_such(source: FakeCluster, target: FakeCluster) -> None:
+    assert mirrored(source, target).code == 0
+    fill(source, 100, 110)
+    both = ("--from", source.bootstrap, "--to", target.bootstrap, "--job", "j")
+    for accepted in (False, True):
+        if not accepted:
+            assert command("mirror", "reset", "t", *both, "--offset", "latest", "--yes").code == 0
+        else:
+            assert command("mirror", "accept-gap", "--all", *both[2:], "--yes").code == 0
+        done = verified(source, target)
+        assert done.code == 8, done
+        assert "are a gap of the job: skipped by mirror reset" in done.err
+        assert "`kcli mirror reset t --from HOST:PORT --to HOST:PORT --offset SPEC`" in done.err
+    assert command("mirror", "reset", "t", *both, "--offset", "10", "--yes").code == 0
+    assert mirrored(source, target).code == 0
+    assert verified(source, target).code == 0

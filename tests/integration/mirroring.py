@@ -3,14 +3,14 @@
 import json
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from struct import Struct
 from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer as Judge
-from confluent_kafka import KafkaError
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError
 from confluent_kafka import Producer as JudgeProducer
 from confluent_kafka import TopicPartition as Place
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
@@ -118,6 +118,37 @@ def judged(
 def contents(found: dict[int, list[Content]]) -> dict[int, list[tuple[Any, ...]]]:
     """The same without offsets."""
     return {partition: [record[1:] for record in records] for partition, records in found.items()}
+
+
+Offsets = dict[tuple[str, int], int]
+
+
+def commit(kafka: Kafka, wanted: Mapping[str, Offsets]) -> None:
+    """Commits offsets of groups that have no members; the first commit of a cluster finds its coordinator not ready."""
+    admin, end = AdminClient({"bootstrap.servers": kafka.bootstrap}), time.monotonic() + PATIENCE
+    todo = dict(wanted)
+    while todo:
+        futures = {}
+        for group, offsets in todo.items():
+            places = [Place(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+            futures |= admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])
+        errors = {
+            group: [place.error for place in future.result(PATIENCE).topic_partitions if place.error]
+            for group, future in futures.items()
+        }
+        todo = {group: wanted[group] for group, found in errors.items() if found}
+        assert not todo or time.monotonic() < end, errors
+
+
+def committed(kafka: Kafka, group: str, topics: tuple[str, ...]) -> Offsets:
+    """What the group has committed for these topics."""
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    (future,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]).values()
+    return {
+        (place.topic, place.partition): place.offset
+        for place in future.result(PATIENCE).topic_partitions
+        if place.topic in topics and place.offset >= 0
+    }
 
 
 def raw_batches(kafka: Kafka, topic: str, partition: int = 0) -> list[RawBatch]:
@@ -306,7 +337,7 @@ def wait_until_compacted(kafka: Kafka, topic: str) -> dict[int, list[Content]]:
     while not all(_has_holes(raw_batches(kafka, topic, partition)) for partition in partitions):
         assert time.monotonic() < end, f"{topic} was not compacted"
         time.sleep(0.5)
-    _set_configs(kafka, topic, FROZEN)
+    set_configs(kafka, topic, FROZEN)
     before = judged(kafka, topic)
     while True:  # a cleaner that has begun before may still end
         time.sleep(1)
@@ -321,7 +352,7 @@ def _has_holes(batches: Sequence[RawBatch]) -> bool:
     return sum(0 < batch.count <= batch.last_offset_delta for batch in batches) >= 2
 
 
-def _set_configs(kafka: Kafka, topic: str, configs: dict[str, str]) -> None:
+def set_configs(kafka: Kafka, topic: str, configs: dict[str, str]) -> None:
     changes = [
         ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
         for name, value in configs.items()

@@ -77,9 +77,9 @@ def transactional(kafka: Kafka) -> Written:
 
 
 def copied(topic: str, mode: tuple[str, ...]) -> tuple[str, list[str]]:
-    """The name of its copy in this mode, and the arguments of that mirror."""
+    """The name of its copy in this mode, and the arguments of that mirror, a job of its own."""
     copy = f"{topic}-copy{len(mode)}"
-    return copy, ["-t", topic, "--map-topic", f"{topic}={copy}", *mode]
+    return copy, ["-t", topic, "--map-topic", f"{topic}={copy}", "--job", copy, *mode]
 
 
 @MODES
@@ -158,7 +158,8 @@ def test_two_sources_of_one_target_have_the_producer_ids_of_their_mirrors(kafka:
     both = ["-t", one, "-t", two, "--map-topic", rf"^({one}|{two})$=\1-copy"]
     rows, _ = mirror(kafka, kafka, *both, "--verify")
     check_report(rows, [60, 60])
-    rows, _ = mirror(kafka, kafka, "-t", two, "--map-topic", f"{two}={one}-copy", "--verify")
+    other = ["--map-topic", f"{two}={one}-copy", "--job", two]
+    rows, _ = mirror(kafka, kafka, "-t", two, *other, "--verify")
     check_report(rows, [60])
     foreign = {batch.producer_id for topic in (one, two) for batch in raw_batches(kafka, topic)}
     assert len(foreign) == 4

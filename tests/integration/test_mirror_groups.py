@@ -2,22 +2,22 @@
 
 import json
 import random
-import time
 from bisect import bisect_left
-from collections.abc import Mapping
 from contextlib import closing
 from typing import Any, NamedTuple
 
 import pytest
 from confluent_kafka import Consumer as Judge
-from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka.admin import AdminClient
 
 from tests.integration.mirroring import (
     COMPACTED,
     PATIENCE,
     Content,
+    Offsets,
     Place,
+    commit,
+    committed,
     contents,
     judged,
     mirror,
@@ -47,9 +47,6 @@ class Log(NamedTuple):
         return bisect_left(self.records, offset, key=lambda record: record.offset)
 
 
-Offsets = dict[tuple[str, int], int]
-
-
 def logs(kafka: Kafka, topic: str) -> list[Log]:
     options = {"bootstrap.servers": kafka.bootstrap, "group.id": "judge", "isolation.level": "read_committed"}
     with closing(Judge(options)) as judge:
@@ -57,34 +54,6 @@ def logs(kafka: Kafka, topic: str) -> list[Log]:
             Log(records, judge.get_watermark_offsets(Place(topic, partition), timeout=PATIENCE)[1])
             for partition, records in judged(kafka, topic).items()
         ]
-
-
-def commit(kafka: Kafka, wanted: Mapping[str, Offsets]) -> None:
-    """Commits offsets of groups that have no members; the first commit of a cluster finds its coordinator not ready."""
-    admin, end = AdminClient({"bootstrap.servers": kafka.bootstrap}), time.monotonic() + PATIENCE
-    todo = dict(wanted)
-    while todo:
-        futures = {}
-        for group, offsets in todo.items():
-            places = [Place(topic, partition, offset) for (topic, partition), offset in offsets.items()]
-            futures |= admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])
-        errors = {
-            group: [place.error for place in future.result(PATIENCE).topic_partitions if place.error]
-            for group, future in futures.items()
-        }
-        todo = {group: wanted[group] for group, found in errors.items() if found}
-        assert not todo or time.monotonic() < end, errors
-
-
-def committed(kafka: Kafka, group: str, topics: tuple[str, ...]) -> Offsets:
-    """What the group has committed for these topics."""
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-    (future,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]).values()
-    return {
-        (place.topic, place.partition): place.offset
-        for place in future.result(PATIENCE).topic_partitions
-        if place.topic in topics and place.offset >= 0
-    }
 
 
 def lags(kafka: Kafka, group: str, topics: tuple[str, ...]) -> list[int]:
@@ -121,7 +90,7 @@ def test_a_thousand_random_offsets_are_exact_or_unknown(
 ) -> None:
     """The mirror is started three times; the source is written to in between."""
     copies = {topic: f"{topic}-copy{len(mode)}" for topic in sources}
-    arguments = [*mode, "--until-caught-up", "--offset", f"{START}:"]
+    arguments = [*mode, "--until-caught-up", "--offset", f"{START}:", "--job", f"to-copy{len(mode)}"]
     for topic, copy in copies.items():
         arguments += ["-t", topic, "--map-topic", f"{topic}={copy}"]
     mirror(kafka, kafka, *arguments)

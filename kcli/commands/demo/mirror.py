@@ -74,7 +74,7 @@ def show_mirror(stage: Stage) -> None:
 def show_verify(stage: Stage) -> Comparison | None:
     """Compares all of both topics; None after a stop."""
     _command(stage, "--verify-only")
-    inv, settings = stage.inv, MirrorSettings(topics=(TOPIC,), renames=(_RENAME,), verify_only=True)
+    inv, settings = stage.inv, MirrorSettings(topics=(TOPIC,), renames=(_RENAME,))
     shown = _Shown(inv)
     with Verification(settings, stage, stage, shown, hooks=inv.hooks, timeout=inv.timeout) as verification:
         verification.prepare()

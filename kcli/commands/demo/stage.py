@@ -40,7 +40,7 @@ class Stage:
 
     def options(self, kind: type[O], **own: Any) -> O:
         """The options of a client of this cluster, independent of what the user has configured."""
-        return kind(bootstrap_servers=self.servers, client_id="kcli-demo", **own)
+        return kind(**{"bootstrap_servers": self.servers, "client_id": "kcli-demo", **own})
 
     def command(self, *words: str) -> None:
         """Prints the command line that a step stands for, in lines that a shell continues."""

@@ -102,7 +102,7 @@ COLUMNS = (
 )
 HEAD = (
     Column("target_cluster", meaning="Id of the target."),
-    Column("job", values="string", meaning="Name of the job."),
+    Column("job", values="string?", meaning="Name of the job; null where topics are compared without one."),
     Column("running", values="boolean", meaning="Whether the job was running."),
     Column(
         "differences",
@@ -146,7 +146,8 @@ def _report(inv: Invocation, verified: Verified, stop: Stop) -> int:
         if copy.error is not None:
             inv.failed(copy.error)
     for made in verified.comparisons:
-        for error in mismatches(made, to_end=not verified.follows):
+        gaps = verified.gaps.get(made.pair.source.tp, ())
+        for error in mismatches(made, gaps, to_end=not verified.follows):
             inv.failed(error)
     done = any(one.finished for one in verified.comparisons)
     return inv.finish(done=done, also=[stop.exit_code])

@@ -7,8 +7,9 @@ from kcli.account.survey import Missing
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import TimedOutError
+from kcli.core.types import TopicPartition
 from kcli.flows.mirror.acl_plan import COLUMNS as ACLS
-from kcli.flows.mirror.group_offsets import GroupsAccount, SyncedOffset
+from kcli.flows.mirror.group_offsets import GroupsAccount, group_row
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.partition_state import State
 from kcli.flows.mirror.result import NotSyncedError, Result, not_synced, unread
@@ -102,6 +103,18 @@ GROUP_COLUMNS = (
         meaning="When the offset was last set or found on the target; null for never.",
     ),
 )
+STRANDED = (
+    Column(
+        "stranded",
+        "number",
+        meaning="Records of the partition that is copied to, which the first direction never copied; null where they "
+        "could not be counted.",
+    ),
+    Column(
+        "stranded_from", "number", wide=True, meaning="The first offset that they can have; null without any."
+    ),
+    Column("stranded_to", "number", wide=True, meaning="The offset before which they end; null without any."),
+)
 HEAD = (
     Column("target_cluster", meaning="Id of the target."),
     Column("job", values="string", meaning="Name of the job."),
@@ -134,18 +147,34 @@ HEAD = (
 )
 
 
-def report(inv: Invocation, result: Result, stop: Stop) -> int:
-    """Prints the rows and the summary; returns the exit status."""
+def report(
+    inv: Invocation,
+    result: Result,
+    stop: Stop,
+    stranded: Mapping[TopicPartition, Mapping[str, object]] | None = None,
+) -> int:
+    """Prints the rows and the summary; returns the exit status. ``stranded``: of a way back, what its partitions have in
+    the columns ``STRANDED``.
+    """
     compared = {one.pair.source.tp: one for one in result.comparisons}
     for part in unread(result.comparisons):
         inv.lacks(part, later=True)
-    rows = (_row(copy, compared.get(copy.source), copied=bool(result.seconds)) for copy in result.copies)
+    rows = (
+        {
+            **_row(copy, compared.get(copy.source), copied=bool(result.seconds)),
+            **(stranded or {}).get(copy.source, {}),
+        }
+        for copy in result.copies
+    )
     cluster, totals = result.survey.source_cluster, _totals(result)
-    groups = [_group_row(one) for one in result.synced.offsets]
-    not_set = _lack_groups(inv, result.synced)
+    groups = [group_row(one) for one in result.synced.offsets]
+    not_set = lack_groups(inv, result.synced)
     head = {**totals, "groups": [item_of(GROUP_COLUMNS, row) for row in groups]} if groups else totals
-    print_rows(inv, "MirrorReport", COLUMNS, rows, cluster, item="MirrorPartition", head=head)
-    _print_groups(inv, groups, cluster)
+    kind = "MirrorReport" if stranded is None else "MirrorReversal"
+    columns = COLUMNS if stranded is None else (*COLUMNS, *STRANDED)
+    item = "MirrorPartition" if stranded is None else "ReturnedPartition"
+    print_rows(inv, kind, columns, rows, cluster, item=item, head=head)
+    print_groups(inv, kind, groups, cluster)
     for topic, why in {(one.pair.source.tp.topic, one.ignored) for one in result.comparisons if one.ignored}:
         inv.talk.warn(f"topic {topic}: timestamps are not compared: {why}")
     inv.talk.note(_summary(result))
@@ -253,22 +282,7 @@ def _summary(result: Result) -> str:
     return ", ".join(parts) or "nothing was copied"
 
 
-def _group_row(one: SyncedOffset) -> dict[str, object]:
-    source, target = one.source, one.target
-    return {
-        "group": one.group,
-        "topic": source.topic if source else None,
-        "partition": source.partition if source else None,
-        "target": target.topic if target else None,
-        "source_offset": one.source_offset,
-        "target_offset": one.verdict.offset,
-        "status": str(one.status),
-        "why": one.verdict.why or None,
-        "synced_at": one.synced_at,
-    }
-
-
-def _print_groups(inv: Invocation, rows: Sequence[Mapping[str, object]], cluster: str) -> None:
+def print_groups(inv: Invocation, kind: str, rows: Sequence[Mapping[str, object]], cluster: str) -> None:
     """Below the partitions: another table for people, lines of another kind in ndjson. Documents have them in their head,
     and csv and tsv have one kind of rows.
     """
@@ -276,10 +290,10 @@ def _print_groups(inv: Invocation, rows: Sequence[Mapping[str, object]], cluster
     if rows and form not in ("json", "yaml", "csv", "tsv"):
         if form != "ndjson":
             inv.out.text("\n")
-        print_rows(inv, "MirrorReport", GROUP_COLUMNS, rows, cluster, item="MirrorGroupOffset")
+        print_rows(inv, kind, GROUP_COLUMNS, rows, cluster, item="MirrorGroupOffset")
 
 
-def _lack_groups(inv: Invocation, account: GroupsAccount) -> list[NotSyncedError]:
+def lack_groups(inv: Invocation, account: GroupsAccount) -> list[NotSyncedError]:
     """What of the groups is missing stands in the document, and is reported below the tables; returns what else is not
     as it was asked for.
     """

@@ -194,6 +194,7 @@ def run(
     target: str,
     partitions: str,
     rate: Rate | None,
+    verify_only: bool,
     listen: str | None,
     tls_certificate: str | None,
     tls_key: str | None,
@@ -212,15 +213,15 @@ def run(
     kill, the records of about the last second may be stored twice. With --exactly-once they are not.
     """
     settings = MirrorSettings(by_key=partitions == "by-key", pace=_pace(rate), **given)
-    _check(settings)
+    _check(settings, verify_only=verify_only)
     access = {
         "tls_certificate": tls_certificate,
         "tls_key": tls_key,
         "tls_client_ca": tls_client_ca,
         "users": users,
     }
-    serving = _serving(listen, access, settings)
-    if settings.verify_only:
+    serving = _serving(listen, access, verify_only=verify_only)
+    if verify_only:
         from kcli.commands.mirror.comparing import compare_topics  # not for --help
 
         return compare_topics(inv, source, target, settings)
@@ -229,9 +230,7 @@ def run(
     return copy_topics(inv, source, target, settings, serving)
 
 
-def _serving(
-    listen: str | None, access: Mapping[str, str | None], settings: MirrorSettings
-) -> Serving | None:
+def _serving(listen: str | None, access: Mapping[str, str | None], *, verify_only: bool) -> Serving | None:
     """Where the figures are served; usage errors."""
     if listen is None:
         for name, given in access.items():
@@ -242,7 +241,7 @@ def _serving(
                     do="add --listen HOST:PORT",
                 )
         return None
-    if settings.verify_only:
+    if verify_only:
         raise usage(
             "kcli mirror run: --listen with --verify-only",
             why="it copies nothing, and has no figures",
@@ -257,11 +256,11 @@ def _pace(rate: Rate | None) -> Pace:
     return Pace() if rate is None else Pace(records_per_second=rate.records, bytes_per_second=rate.bytes)
 
 
-def _check(settings: MirrorSettings) -> None:
+def _check(settings: MirrorSettings, *, verify_only: bool) -> None:
     """Usage errors for options that contradict each other."""
     check_excludes("mirror run", settings.topics, settings.excludes)
-    compares = settings.verify or settings.verify_only
-    if settings.verify and settings.verify_only:
+    compares = settings.verify or verify_only
+    if settings.verify and verify_only:
         raise usage(
             "kcli mirror run: --verify with --verify-only",
             why="--verify copies first",
@@ -269,10 +268,12 @@ def _check(settings: MirrorSettings) -> None:
         )
     if settings.by_key and compares:
         raise usage(
-            "kcli mirror run: --verify with --partitions by-key",
+            f"kcli mirror run: {'--verify' if settings.verify else '--verify-only'} with --partitions by-key",
             why="the records of one partition are then in several, which cannot be compared one by one",
             do="leave one of them out",
         )
+    if verify_only:
+        _check_compares(settings)
     if settings.groups_excluded and not settings.groups:
         raise usage(
             "kcli mirror run: --exclude-groups without --sync-groups",
@@ -281,9 +282,9 @@ def _check(settings: MirrorSettings) -> None:
         )
     group_selectors(settings.groups, settings.groups_excluded)  # which refuses what is no pattern
     _check_acls(settings)
-    if settings.on_delete == "delete" and (settings.bounded or settings.verify_only):
+    if settings.on_delete == "delete" and settings.bounded:
         raise usage(
-            "kcli mirror run: --on-delete delete with --until-caught-up, --verify or --verify-only",
+            "kcli mirror run: --on-delete delete with --until-caught-up or --verify",
             why="a run that ends by itself does not wait until the deletion of a topic is certain",
             do="leave one of them out",
         )
@@ -295,6 +296,23 @@ def _check(settings: MirrorSettings) -> None:
         )
 
 
+def _check_compares(settings: MirrorSettings) -> None:
+    """What asks for a change would be left undone, and the exit status would not show it."""
+    for option, given in (
+        ("--sync-groups", settings.groups),
+        ("--sync-acls", settings.sync_acls),
+        ("--sync-configs effective", settings.sync_configs == "effective"),
+        ("--config", settings.configs),
+        ("--on-delete delete", settings.on_delete == "delete"),
+    ):
+        if given:
+            raise usage(
+                f"kcli mirror run: {option} with --verify-only",
+                why="it compares, and changes nothing",
+                do="leave one of them out",
+            )
+
+
 def _check_acls(settings: MirrorSettings) -> None:
     for option, given in (("--map-principal", settings.principals), ("--prune-acls", settings.prune_acls)):
         if given and not settings.sync_acls:
@@ -303,9 +321,3 @@ def _check_acls(settings: MirrorSettings) -> None:
                 why="no ACLs are synced",
                 do="add --sync-acls",
             )
-    if settings.sync_acls and settings.verify_only:
-        raise usage(
-            "kcli mirror run: --sync-acls with --verify-only",
-            why="it compares, and changes nothing",
-            do="leave one of them out",
-        )

@@ -27,7 +27,13 @@ COLUMNS = (
         "number",
         meaning="Offsets that were left when the source was read last; null while it is not read.",
     ),
-    Column("end_seen_at", "time", wide=True, values="time", meaning="When that end was seen."),
+    Column(
+        "end_seen_at",
+        "time",
+        wide=True,
+        values="time?",
+        meaning="When the end of the source was read last; null if it never was.",
+    ),
     Column("records", "number", spare=3, values="count", meaning="Records that were copied."),
     Column(
         "state",

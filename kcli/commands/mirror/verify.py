@@ -61,7 +61,7 @@ def verify(
     """
     check_excludes("mirror verify", topics, excludes)
     settings = MirrorSettings(
-        topics=topics, excludes=excludes, renames=renames, job=job, checkpoint=checkpoint, verify_only=True
+        topics=topics, excludes=excludes, renames=renames, job=job, checkpoint=checkpoint
     )
     from kcli.commands.mirror.comparing import compare_topics  # not for --help
 

@@ -14,7 +14,7 @@ from kcli.core.errors import KcliError
 from kcli.flows.mirror.acl_plan import COLUMNS as ACLS
 from kcli.flows.mirror.plan import CopyPlan
 from kcli.flows.mirror.preflight import HIDDEN, Denied, Finding, Login
-from kcli.flows.mirror.routes import IDLE_EXCLUDE
+from kcli.flows.mirror.routes import IDLE_EXCLUDE, IDLE_RENAME
 from kcli.flows.mirror.topic_configs import BATCH_BYTES, CLEANUP, TIMESTAMPS, Difference
 from kcli.output.listing import DOCUMENTS, list_rows
 from kcli.output.progress import counted
@@ -111,6 +111,8 @@ class CopyShown(Shown):
         text = "\n".join([*lines, *plan.remarks, *acls])
         for one in plan.found.idle_excludes:
             inv.talk.note(IDLE_EXCLUDE.format(one))
+        for one in plan.found.idle_renames:
+            inv.talk.warn(IDLE_RENAME.format(one))
         for source, copy in plan.found.gone.items():
             inv.talk.warn(f"topic {source} of the source was deleted; its copy {copy} of the target is kept")
         refusal = plan.refusal(
@@ -275,7 +277,7 @@ def _lines(names: Names, plan: CopyPlan, *, further: bool) -> list[str]:
     if plan.title is not None:
         lines = [f"{plan.title} to {target}, exactly once"]
     elif plan.compares:
-        lines = [f"Compare {source} with {target}, job {plan.job}"]
+        lines = [f"Compare {source} with {target}{f', job {plan.job}' if plan.job else ''}"]
     else:
         how = "exactly once" if plan.exactly_once else "at least once"
         lines = [f"Mirror {source} to {target}, job {plan.job}, {how}"]

@@ -35,9 +35,15 @@ class Side:
         self.named = named
         for option, given in (("-b", inv.values.bootstrap_server), ("--profile", inv.values.profile)):
             if given is not None:
+                context = click.get_current_context()
+                flags = [
+                    one
+                    for one in ("--from", "--to")
+                    if any(one in each.opts for each in context.command.params)
+                ]
                 raise usage(
-                    f"{click.get_current_context().command_path}: {option} names a third cluster",
-                    why="it has two: --from and --to",
+                    f"{context.command_path}: {option} names a {'third' if len(flags) == 2 else 'second'} cluster",
+                    why=f"{' and '.join(flags)} {'name' if len(flags) == 2 else 'names'} those of this command",
                     do=f"use {flag} instead",
                 )
         self._configuration = Configuration(

@@ -132,7 +132,7 @@ def _pairs(
 def begin_option() -> Callable[[Any], Any]:
     """``--offset`` of a mirror."""
     return offset_option(
-        "where a new job begins, and may end: earliest, latest, N, N:M, @TIME (default: earliest)",
+        "where the copy of a topic begins, and may end: earliest, latest, N, N:M, @TIME (default: earliest)",
         name="span",
     )
 

@@ -79,9 +79,10 @@ class GapAcceptance(Change[GapKey, "SavedGap | None"]):
         if self._partitions is None:
             return found
         items: list[GapItem] = []
-        for tp in self._partitions:
+        copied = {tp for saved in jobs.values() for tp in saved.partitions}
+        for tp in dict.fromkeys(self._partitions):
             own = [item for item in found if item.key.partition == tp]
-            items += own or [_without_gap(tp, self._name)]
+            items += own or [_without_gap(tp, self._name, copied=tp in copied)]
         return items
 
     def _jobs(self) -> dict[JobId, SavedJob]:
@@ -164,10 +165,12 @@ def _gaps(jobs: Mapping[JobId, SavedJob]) -> Iterator[GapItem]:
                 yield Item(GapKey(job, tp, gap.first), gap)
 
 
-def _without_gap(tp: TopicPartition, job: str) -> GapItem:
+def _without_gap(tp: TopicPartition, job: str, *, copied: bool) -> GapItem:
     error = NotFoundError(
         f"{tp} has no gap",
-        why=f"mirror job {job} has copied all of it up to its position, or its gaps are acknowledged",
+        why=f"mirror job {job} has copied all of it up to its position, or its gaps are acknowledged"
+        if copied
+        else f"mirror job {job} does not copy it",
         do="`kcli mirror status --to HOST:PORT` lists the jobs",
     )
     return Item(GapKey(JobId("", job), tp, -1), None, Outcome.REFUSED, error)

@@ -150,6 +150,7 @@ class AclSync:
         own: Collection[str],
     ) -> None:
         self._rules = rules
+        self._promoted = False
         self._groups = groups
         self._prunes = prunes
         self._own = own
@@ -161,6 +162,10 @@ class AclSync:
         self._deletions: Sequence[AclItem] = ()
         self._follows = False
         self._failure: KcliError | None = None
+
+    def promote(self) -> None:
+        """From now on what waits for the promotion is created as well."""
+        self._promoted = True
 
     @property
     def account(self) -> AclAccount:
@@ -192,7 +197,7 @@ class AclSync:
         if denied:
             return AclPlan((), None, denied, ())
         scope = self._scope(source, target, selection, groups, [*here, *there] if self._prunes else here)
-        found = carried(here, scope, self._rules)
+        found = self._carried(here, scope)
         creation = self._creation(found)
         created = creation.decide(target)
         old = stale(there, here, scope, self._rules, self._own) if self._prunes else []
@@ -290,7 +295,7 @@ class AclSync:
         self._topics.update(topics)
         groups = self._groups()
         here = _all(source, groups)
-        found = carried(here, self._scope(source, target, selection, groups, here), self._rules)
+        found = self._carried(here, self._scope(source, target, selection, groups, here))
         change = self._creation(found)
         items: Sequence[AclItem] = change.decide(target)
         if planned(items):
@@ -300,6 +305,10 @@ class AclSync:
         self._hold(found)
         self._created = found.now
         return _Looked(here, groups, items, change.unsafe)
+
+    def _carried(self, acls: Iterable[AclBinding], scope: Scope) -> Carried:
+        found = carried(acls, scope, self._rules)
+        return found._replace(now=found.now | found.later, later=frozenset()) if self._promoted else found
 
     def _creation(self, found: Carried) -> SyncedAcls:
         """What is not known may deny, too."""

@@ -12,6 +12,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from kcli.core.admin.topics import id_text
@@ -38,9 +39,11 @@ from kcli.core.records.run import BatchRun
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.errors import is_outage
 from kcli.flows.mirror.finer_times import has_finer_times, rows_in_ms
+from kcli.flows.mirror.lease import LeaseLostError
 from kcli.flows.mirror.origin import was_on, with_origin
 from kcli.flows.mirror.partition_copy import Moved, PartitionCopy, SentBatch
 from kcli.flows.mirror.partition_state import Cause
+from kcli.flows.mirror.save_times import SaveTimes
 from kcli.flows.mirror.settings import STEADY, Pace
 from kcli.flows.mirror.state_watch import StateWatch
 from kcli.flows.rate import Periodic, TokenBucket, wait
@@ -58,11 +61,6 @@ _LEAST_UNCONFIRMED = 2_000_000  # bytes of a partition
 _PROGRESS_PATIENCE = 2.0  # seconds in which a partition with so many unconfirmed bytes must make progress
 _PROGRESS_PAUSE = 0.01
 _RESERVE_SHIFT = 3  # an eighth of the producer's memory is left to positions
-_SAVED_BYTES = 32_000_000  # sent since a position was saved: then another one is
-_COMMIT_TIMES = (
-    10  # the interval between two saved positions is at least so many times as long as the commit of one
-)
-_LONGEST_STRETCH = 10.0  # seconds
 _RESTART_PATIENCE = 15.0  # seconds without a confirmation, before a recreated topic is copied from its start
 _NOT_SAVED = (ClosedError, TimedOutError, TransactionAbortableError, TransactionUnknownError)
 _LOOKUP = 30.0  # seconds to find the end of a topic that was created anew
@@ -209,9 +207,7 @@ class Copy:
         self._refused: dict[TopicPartition, _Refused] = {}
         self.abandoned = False
         self._may_send = may_send
-        self._saved_at = now
-        self._sent_unsaved = 0  # bytes sent since a position was saved
-        self._has_saved = False  # a position after records of this run
+        self._times = SaveTimes(pace.interval, now, by_volume=self._saves_by_volume)
         self._tasks: Sequence[Periodic] = ()
         self._failed: set[PartitionCopy] = set()  # and not paused yet
         self._unsaved = False
@@ -234,8 +230,12 @@ class Copy:
         if self._watch is not None:
             self._watch.unblock()
         self._assign()
-        while not self._stop and not self._done():
-            self.turn()
+        try:
+            while not self._stop and not self._done():
+                self.turn()
+        except LeaseLostError:
+            self._hand_over()
+            raise
         self._finish()
 
     def turn(self) -> None:
@@ -319,21 +319,26 @@ class Copy:
     # --- reading -------------------------------------------------------------------------------------
 
     def _assign(self) -> None:
+        to_read = [copy for copy in self.copies.values() if not copy.done]
         self._consumer.assign(
-            {
-                copy.source: Span(copy.position, copy.stop, copy.leader_epoch)
-                for copy in self.copies.values()
-                if not copy.done
-            }
+            {copy.source: Span(copy.position, copy.stop, copy.leader_epoch) for copy in to_read}
         )
+        for copy in to_read:
+            copy.begun = True
 
     def add(self, copies: Sequence[PartitionCopy]) -> None:
         """Copies these partitions as well from now on."""
         self.copies.update({copy.source: copy for copy in copies})
         for copy in copies:
+            copy.begun = True
             copy.watch(self._to_save)
         self._most_unconfirmed = _share_of(self._producer, len(self.copies))
         self._consumer.add_partitions({copy.source: Span(copy.position, copy.stop) for copy in copies})
+
+    def fail(self, copy: PartitionCopy, error: KcliError) -> None:
+        """Ends a partition between two polls; nothing of it is waited for."""
+        copy.fail(error)
+        self._failed.add(copy)
 
     def _poll(self) -> list[FetchedBatch]:
         self._obsolete = False
@@ -492,7 +497,7 @@ class Copy:
             return
         if not (self._is_allowed() and self._begin()):
             return
-        self._sent_unsaved += size
+        self._times.sent(size)
         sent = copy.send(offsets, fetched.then, fetched.then_epoch, size, batch.base_timestamp)
         try:
             if self._by_key and rows is not None:
@@ -605,13 +610,7 @@ class Copy:
         self._failed |= self._deliveries.process()
 
     def _save_is_due(self, now: float) -> bool:
-        return save_is_due(
-            now - self._saved_at,
-            self._interval,
-            self._sent_unsaved if self._saves_by_volume else 0,
-            self._deliveries.count,
-            first=not self._has_saved,
-        )
+        return self._times.is_due(now, confirmed=self._deliveries.count > 0)
 
     def _save_at_interval(self) -> None:
         """Called between the batches of a poll: with a limited rate or a slow target they can last for minutes."""
@@ -632,7 +631,7 @@ class Copy:
         """Saves positions that are confirmed, so that a kill at any moment loses nothing: what was sent after them is
         sent again, and may be stored twice. They themselves are confirmed later; ``_finish`` waits for the last ones.
         """
-        began = time.monotonic()
+        began = self._begin_saving()
         try:
             if self._checkpoints.save(self.copies.values() if ended else self._to_save, ended=ended):
                 self._to_save.clear()
@@ -641,28 +640,24 @@ class Copy:
             if not self._stop:
                 raise
             self._unsaved = True
-        self._note_saved()
-        self._stretch(began)
+        self._times.end(began, time.monotonic())
 
-    def _stretch(self, began: float) -> None:
-        """To a target that is far away a commit takes several round trips, in which nothing is read: the next one is
-        later in proportion. At a fixed interval, one that is shorter than the commit, hardly anything else would be done.
-        """
+    def _begin_saving(self) -> float:
+        """Returns when."""
         now = time.monotonic()
-        longer = min(_COMMIT_TIMES * (now - began), _LONGEST_STRETCH) - self._interval
-        self._saved_at = now + max(0.0, longer)
-
-    def _note_saved(self) -> None:
-        self._saved_at, self._sent_unsaved = time.monotonic(), 0
-        self._has_saved = self._has_saved or self._deliveries.count > 0
+        self._times.begin(now, confirmed=self._deliveries.count > 0)
+        return now
 
     def _complete_sent(self, *, ended: bool = False, patience: float = math.inf) -> bool:
         """Waits until what was sent is confirmed, and saves the positions; False where it was not confirmed.
 
-        ``patience`` as in ``_wait_for_deliveries``.
+        ``patience`` as in ``_wait_for_deliveries``. Where partitions were given up and earlier positions are not stored
+        by now either, the target is away, and the end of the job is not waited for.
         """
         complete = self._wait_for_deliveries(patience)
         self._process_deliveries()
+        if self.abandoned and self._checkpoints.unconfirmed:
+            return False
         self._save(ended=ended)
         return complete
 
@@ -681,6 +676,16 @@ class Copy:
             )
         self._look(time.monotonic())
         self._progress()
+
+    def _hand_over(self) -> None:
+        """Saves how far the copy is, for the instance that takes over: what it would copy again is on the target already.
+
+        The position is written with the job's transactional id: it is stored before that instance reads it, or refused.
+        """
+        with suppress(KcliError):
+            if self._wait_for_deliveries(_STOP_PATIENCE):
+                self._process_deliveries()
+                self._save(ended=True)
 
     def _wait_for_deliveries(self, patience: float = math.inf) -> bool:
         """Waits until everything is confirmed or failed.
@@ -710,21 +715,13 @@ class Copy:
             return False
         if not self._checkpoints.unconfirmed:
             return self.abandoned
-        limit = _ABANDONED_PATIENCE if self.abandoned else self._watch.limit
+        limit = self._watch.limit
+        if self.abandoned:
+            limit = _ABANDONED_PATIENCE if limit is None else min(_ABANDONED_PATIENCE, limit)
         if limit is None or quiet < limit:
             return False
         self.abandoned = True
         return True
-
-
-def save_is_due(seconds: float, interval: float, sent: int, deliveries: int, *, first: bool) -> bool:
-    """Whether positions are to be saved: at intervals, after so many bytes, and (``first``: none was saved in this run)
-    as soon as anything is confirmed. A process that is killed again and again in its first second gets on all the same.
-
-    ``seconds`` and ``sent`` (bytes) since they were saved last, less than 0 where that took long; ``deliveries``: how
-    many reports of this run came.
-    """
-    return seconds >= interval or (seconds >= 0 and sent >= _SAVED_BYTES) or (first and deliveries > 0)
 
 
 def _share_of(producer: Producer, partitions: int) -> int:

@@ -37,6 +37,11 @@ def moved_by(topic: str) -> str:
     return f"leave --offset out; {_reset(topic)} moves the position"
 
 
+def moved_back(topic: str) -> str:
+    """How a gap of a topic is copied later, as far as the source still has it."""
+    return f"{_reset(topic)} with the first offset of the gap copies it, and again what follows"
+
+
 class TargetChangedError(KcliError):
     """The target no longer holds an exact copy: its configuration was changed."""
 
@@ -69,12 +74,7 @@ def is_outage(error: KcliError) -> bool:
 def of_source(error: KcliError, tp: TopicPartition, position: int) -> KcliError:
     """The error that ends the copy of ``tp`` at ``position``."""
     if isinstance(error, OutOfRangeError) and error.start > position:
-        return DataLossError(
-            f"{tp} of the source: offset {position} is out of range",
-            why=f"offsets {position} to {error.start - 1} were removed before they were copied; "
-            f"the log goes from {error.start} to {error.end}",
-            do="--on-gap record copies what is left and reports the gap",
-        )
+        return removed_at_source(tp, position, error.start, error.end)
     if isinstance(error, OutOfRangeError):
         return DataLossError(
             f"{tp} of the source: offset {position} is out of range",
@@ -92,6 +92,15 @@ def of_source(error: KcliError, tp: TopicPartition, position: int) -> KcliError:
     if isinstance(error, NotFoundError):
         return deleted_source(tp)
     return error
+
+
+def removed_at_source(tp: TopicPartition, position: int, start: int, end: int) -> KcliError:
+    """The log of the source goes from ``start`` to ``end``, and was copied up to ``position``, before its start."""
+    return DataLossError(
+        f"{tp} of the source: offset {position} is out of range",
+        why=f"offsets {position} to {start - 1} were removed before they were copied; the log goes from {start} to {end}",
+        do="--on-gap record copies what is left and reports the gap",
+    )
 
 
 def deleted_source(tp: TopicPartition) -> SourceDeletedError:
@@ -118,6 +127,15 @@ def truncated_source(tp: TopicPartition, end: int, position: int) -> KcliError:
         f"{tp} of the source: the log was truncated: offsets {end} to {position - 1} are lost",
         why=f"it ends at offset {end}, and an earlier run copied it up to offset {position}",
         do=copy_again(tp.topic),
+    )
+
+
+def lost_topic(source: str, target: str, why: str, *, created_again: bool) -> KcliError:
+    """The topic of the target to which a topic of the source was copied is not there any more."""
+    return DataLossError(
+        f"topic {target} of the target was deleted" + (" and created again" if created_again else ""),
+        why=why,
+        do=begin_anew(source),
     )
 
 

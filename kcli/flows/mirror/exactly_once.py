@@ -62,7 +62,7 @@ class ExactlyOnceCopy(Copy):
         run would store these again. A partition that failed meanwhile has records in the transaction that no position
         covers: all is aborted, and the others are copied again without it.
         """
-        self._note_saved()
+        self._begin_saving()
         if not self._open:
             if not (ended or self._checkpoints.is_pending(self._to_save)):
                 self._to_save.clear()
@@ -104,7 +104,7 @@ class ExactlyOnceCopy(Copy):
         finally:
             self._go_on()
         self._open, self._forgotten, self._aborted = False, False, 0
-        self._stretch(began)
+        self._times.end(began, time.monotonic())
         self._suspects = frozenset(self._held)
         self._checkpoints.commit()
         for copy in moved:
@@ -122,6 +122,9 @@ class ExactlyOnceCopy(Copy):
                 raise
         self._look(time.monotonic())
         self._progress()
+
+    def _hand_over(self) -> None:
+        """Nothing is stored that the positions do not cover: what is not committed is aborted."""
 
     def _abort_incomplete(self) -> None:
         """Partitions that the target does not accept are held back: the others are committed without them."""

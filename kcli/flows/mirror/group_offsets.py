@@ -7,7 +7,7 @@ target, its coordinator refuses a commit of somebody else.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kcli.account.change import is_lost
 from kcli.account.outcomes import Outcome
@@ -90,6 +90,22 @@ class GroupsAccount(NamedTuple):
 
 
 NOTHING_SYNCED = GroupsAccount()
+
+
+def group_row(one: SyncedOffset) -> dict[str, Any]:
+    """The values of an offset in reports."""
+    source, target = one.source, one.target
+    return {
+        "group": one.group,
+        "topic": source.topic if source else None,
+        "partition": source.partition if source else None,
+        "target": target.topic if target else None,
+        "source_offset": one.source_offset,
+        "target_offset": one.verdict.offset,
+        "status": str(one.status),
+        "why": one.verdict.why or None,
+        "synced_at": one.synced_at,
+    }
 
 
 def decide(

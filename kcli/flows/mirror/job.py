@@ -21,7 +21,7 @@ from kcli.core.errors import DataLossError, KcliError
 from kcli.core.names import DEFAULT_JOB
 from kcli.core.positions import RangeSpec
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.errors import begin_anew, copy_again, moved_by, recreated_source, truncated_source
+from kcli.flows.mirror.errors import copy_again, lost_topic, moved_by, recreated_source, truncated_source
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import Gap, PartitionCopy, TopicIds
 from kcli.flows.mirror.preflight import ConflictError, TopicFacts
@@ -38,6 +38,7 @@ from kcli.flows.mirror.state import (
     partition_records,
 )
 from kcli.flows.mirror.survey import Selection, Survey
+from kcli.output.tables import time_text
 
 AT_LEAST_ONCE, EXACTLY_ONCE = "at-least-once", "exactly-once"
 
@@ -195,6 +196,16 @@ def job_state(
     )
 
 
+def promoted(state: JobState) -> ConflictError:
+    """A job that was promoted copies nothing any more: others write to its target."""
+    return ConflictError(
+        f"mirror job {state.job} was promoted",
+        why=f"since {time_text(state.promoted_ms)} its target is written by others, and is no copy any more",
+        do=f"`kcli mirror reverse --from HOST:PORT --to HOST:PORT --job {state.job}` copies back what was written there "
+        "since; a new --job NAME makes another copy",
+    )
+
+
 def source_partitions(survey: Survey) -> list[TopicPartition]:
     """All partitions to be copied, in order."""
     return [
@@ -314,12 +325,8 @@ def _lost_target(
         return None  # nothing was copied to it: a position that was moved before the topic exists
     if facts is None or (topic_id and facts.topic_id != topic_id):
         up_to = f"offset {old.progress.position} of the source" if by_key else f"offset {reached} of {copy}"
-        return DataLossError(
-            f"topic {route.target} of the target was deleted"
-            + ("" if facts is None else " and created again"),
-            why=f"an earlier run copied {route.source} to it up to {up_to}",
-            do=begin_anew(route.source),
-        )
+        why = f"an earlier run copied {route.source} to it up to {up_to}"
+        return lost_topic(route.source, route.target, why, created_again=facts is not None)
     if end < reached and not by_key:
         return DataLossError(
             f"{copy} of the target ends at offset {end}",

@@ -13,7 +13,13 @@ from kcli.core.types import TopicPartition
 from kcli.flows.mirror.lease import Instances, read_instances
 from kcli.flows.mirror.partition_state import State
 from kcli.flows.mirror.settings import Cluster
-from kcli.flows.mirror.state import JobId, SavedJob, SavedPartition, is_running
+from kcli.flows.mirror.state import (
+    JobId,
+    PartitionProgress,
+    SavedJob,
+    SavedPartition,
+    is_running,
+)
 from kcli.flows.mirror.store import saved_jobs
 from kcli.output.tables import time_text
 
@@ -43,7 +49,7 @@ class KnownJob(NamedTuple):
             "lag_records": None
             if progress.source_end < 0
             else max(0, progress.source_end - progress.position),
-            "end_seen_at": progress.end_seen_ms if progress.end_seen_ms > 0 else progress.updated_ms,
+            "end_seen_at": _end_seen_ms(progress),
             "records": progress.records,
             "state": name,
             "since": since_ms if since_ms > 0 else None,
@@ -65,6 +71,8 @@ class KnownJob(NamedTuple):
     def _partition_state(self, tp: TopicPartition, partition: SavedPartition) -> tuple[str, int, str]:
         """Its state, since when (ms; 0: not known), and why. What was saved last is of a process that may be gone."""
         state, progress = self.saved.state, partition.progress
+        if state.promoted_ms and state.selects(tp.topic):
+            return State.PROMOTED, state.promoted_ms, "its target is written by others since then"
         if not state.selects(tp.topic):
             return State.NOT_SELECTED, 0, "the last run of the job did not select the topic"
         if self.runs is False and progress.state != State.ENDED:
@@ -81,6 +89,13 @@ def saved_state(partition: SavedPartition) -> tuple[str, int, str]:
     if progress.state:
         return progress.state, progress.state_since_ms, progress.why
     return (State.CAUGHT_UP if progress.position >= progress.source_end >= 0 else State.COPYING), 0, ""
+
+
+def _end_seen_ms(progress: PartitionProgress) -> int | None:
+    """When the end was read last; None for never. Earlier versions have no time for that."""
+    if not progress.state:
+        return progress.updated_ms
+    return progress.end_seen_ms if progress.end_seen_ms > 0 else None
 
 
 def known_jobs(cluster: Cluster, admin: Admin, hooks: Hooks) -> list[KnownJob]:

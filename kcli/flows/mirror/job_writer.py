@@ -2,7 +2,7 @@
 it writes meanwhile or afterwards.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ class JobWriter:
         self._producer = producer
         self.saved = saved
 
-    def write(self, records: list[StateRecord]) -> None:
+    def write(self, records: Sequence[StateRecord]) -> None:
         """Stores the records together."""
         now = wall_ms()
         errors: list[KcliError] = []
@@ -55,9 +55,16 @@ def job_writer(target: Target, job: JobId) -> Iterator[JobWriter]:
     """Raises ConflictError where the job runs."""
     with JobLease(target.cluster, target.admin, job, target.hooks) as lease:
         lease.take(Stop(), stand_by=False, note=lambda _text: None, waiting=lambda: True)
-        options = target.cluster.options(ProducerOptions, linger_ms=0, transactional_id=transactional_id(job))
-        with Producer(options, hooks=target.hooks) as producer:
-            producer.connect([STATE.topic], target.timeout)
-            producer.init_transactions(target.timeout)
-            saved = saved_jobs(target.cluster, target.admin, target.hooks)
-            yield JobWriter(producer, saved.get(job))
+        with fenced_writer(target, job) as writer:
+            yield writer
+
+
+@contextmanager
+def fenced_writer(target: Target, job: JobId) -> Iterator[JobWriter]:
+    """For a process that has the lease already."""
+    options = target.cluster.options(ProducerOptions, linger_ms=0, transactional_id=transactional_id(job))
+    with Producer(options, hooks=target.hooks) as producer:
+        producer.connect([STATE.topic], target.timeout)
+        producer.init_transactions(target.timeout)
+        saved = saved_jobs(target.cluster, target.admin, target.hooks)
+        yield JobWriter(producer, saved.get(job))

@@ -33,7 +33,9 @@ from kcli.flows.stop import Stop
 from kcli.output.tables import time_text
 
 _PREFIX = "kcli-mirror"
-_SESSION_MS, _BEAT_MS = 9_000, 1_000
+SESSION_MS, _BEAT_MS = 9_000, 1_000
+"""Of members: one that does not respond for so long has lost the lease; a heartbeat is sent so often."""
+
 _LOOK = 0.2  # seconds between two looks at the lease
 _LOOK_FOR_DEAD = 1.0  # seconds between two looks for instances of this host that were killed
 _SETTLE = 3.0  # seconds in which a group that rebalances is described again
@@ -155,7 +157,7 @@ class JobLease:
         options = cluster.options(
             ConsumerOptions,
             client_id=self._me.client_id,
-            session_timeout_ms=_SESSION_MS,
+            session_timeout_ms=SESSION_MS,
             heartbeat_interval_ms=_BEAT_MS,
         )
         self._lease = GroupLease(options, lease_group(job), STATE, hooks)
@@ -236,6 +238,25 @@ class JobLease:
             lease.wait(_LOOK)
         return False
 
+    def seize(self, stop: Stop) -> list[Instance]:
+        """Takes the lease from whoever has it, and returns the instances that had it; it is not taken after a stop.
+
+        All other members are removed, again and again until this one leads: those that join anew are stand-bys then. One
+        that led sends records for as long as it believes so, at most ``SESSION_MS`` after its removal.
+        """
+        lease = self._lease
+        removed: dict[Instance, None] = dict.fromkeys(self._remove(lambda one: one != self._me))
+        lease.start()
+        self._started = True
+        while not stop:
+            self._term = lease.term
+            if self._term is not None and lease.is_held:
+                break
+            removed |= dict.fromkeys(self._remove(lambda one: one != self._me))
+            lease.wait(_LOOK)
+        self.has_waited = True
+        return list(removed)
+
     def check(self, stop: Stop, waiting: Callable[[], bool]) -> bool:
         """Called before records are sent: whether they may be. Waits while the coordinator does not answer, as others may
         lead then, and ``waiting`` says so; LeaseLostError when it is known that the term is over.
@@ -253,24 +274,32 @@ class JobLease:
 
     def _remove_dead(self) -> None:
         """Removes instances of this host that were killed, so that their session is not waited for."""
-        group = lease_group(self._job)
         with suppress(KcliError):  # without them it takes a session timeout
-            described = self._admin.describe_groups([group])[group]
-            dead = [
-                GroupMember(member.member_id)
-                for member in (described.members if isinstance(described, GroupDescription) else ())
-                if (one := read_instance(member.client_id)) is not None and one.is_dead
-            ]
-            if dead:
-                self._admin.remove_members({group: dead}, reason="the process was killed")
+            self._remove(lambda one: one.is_dead, "the process was killed")
+
+    def _remove(
+        self, which: Callable[[Instance], bool], reason: str = "the job is promoted"
+    ) -> list[Instance]:
+        """Removes members from the group of the job; returns those that had the lease, and may run still."""
+        group = lease_group(self._job)
+        described = self._admin.describe_groups([group])[group]
+        found = [
+            (one, member)
+            for member in (described.members if isinstance(described, GroupDescription) else ())
+            if (one := read_instance(member.client_id)) is not None and which(one)
+        ]
+        if found:
+            members = [GroupMember(member.member_id) for _, member in found]
+            self._admin.remove_members({group: members}, reason=reason)
+        return [one for one, member in found if STATE in (member.assignment or ()) and not one.is_dead]
 
 
-def held(job: JobId, holder: Instance) -> ConflictError:
+def held(job: JobId, holder: Instance, do: str = "end that process first") -> ConflictError:
     """The job is run by another process, and that is not waited for."""
     return ConflictError(
         f"mirror job {job.job} is run by {holder.host} (pid {holder.pid})",
         why=f"it has the lease of the job (group {lease_group(job)}) since {time_text(holder.since_ms)}",
-        do="end it first; --job NAME gives a second mirror a name of its own",
+        do=do,
     )
 
 

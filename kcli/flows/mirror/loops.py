@@ -94,6 +94,8 @@ def returning_routes(
     for job in jobs:
         if not target_cluster or job.source != target_cluster or (headers and job.headers):
             continue
+        if job.promoted_ms:  # it copies nothing any more; its way back begins behind what it has copied
+            continue
         for route in routes:
             if job.topics.get(route.target) != route.source:
                 continue

@@ -185,6 +185,14 @@ class OffsetMap:
         if piece.first < piece.stop:
             yield piece
 
+    def inverted(self, position: int) -> "OffsetMap":
+        """The map of the opposite direction, of all target offsets before ``position``."""
+        made = OffsetMap(self.target_start, self.start)
+        for source, target, length in self.runs():
+            made.append(target, source, length)
+        made.advance(position)
+        return made
+
     def runs(self) -> Iterable[Run]:
         """All runs, in order."""
         return map(Run, self._source, self._target, self._length)
@@ -232,6 +240,24 @@ class OffsetMap:
     def _ends_at(self, source: int, target: int) -> bool:
         length = self._length[-1]
         return self._source[-1] + length == source and self._target[-1] + length == target
+
+
+class ContinuedMap(OffsetMap):
+    """``later``, and ``earlier`` for the offsets before it begins. ``known``: no record is between them; else an offset
+    there has no translation.
+    """
+
+    def __init__(self, earlier: OffsetMap, later: OffsetMap, *, known: bool) -> None:
+        super().__init__(later.start, later.target_start)
+        self._known = known
+        self._earlier, self._later = earlier, later
+        self.position = later.position
+
+    def translate(self, offset: int) -> int | Unknown:
+        """See ``OffsetMap.translate``."""
+        if offset < self._earlier.position or (offset < self._later.start and not self._known):
+            return self._earlier.translate(offset)
+        return self._later.translate(max(offset, self._later.start))
 
 
 def _end_of_run(offsets: Sequence[int], first: int) -> int:

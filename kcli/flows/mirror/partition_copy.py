@@ -80,7 +80,7 @@ class PartitionCopy:
 
     ``position`` and ``leader_epoch`` belong to what is confirmed. ``error`` ends the copy of this partition; ``broken``:
     because what was sent was not stored. ``restarted``: the source topic was recreated during the copy, and the offsets
-    are those of the new one.
+    are those of the new one. ``begun``: it is read by this run, or was.
 
     ``state`` is one of ``State`` at any time. ``source_end`` is the high watermark of the source, −1 while it is not
     known; ``end_seen`` the one that was seen last, at ``end_seen_ms`` (milliseconds since the epoch).
@@ -112,6 +112,7 @@ class PartitionCopy:
         self.error: KcliError | None = None
         self.gaps: list[Gap] = []
         self.restarted = False
+        self.begun = False
         self.broken = False
         self._watchers: tuple[Moved, ...] = ()
         self.state = PartitionState(State.COPYING, clock.wall_ms())
@@ -155,13 +156,14 @@ class PartitionCopy:
         """The only setter of ``state``. ``since_ms``: now, if it is left out; it stays where only ``why`` changes."""
         if self.state.state is not State.ENDED:
             since = clock.wall_ms() if since_ms is None else since_ms
-            same = self.state.state is state
-            self.state = PartitionState(state, self.state.since_ms if same else since, why)
-            if not same:
+            before = self.state
+            same = before.state is state
+            self.state = PartitionState(state, before.since_ms if same else since, why)
+            if not (same and before.why == why):
                 self.note_moved()
 
-    def see_end(self, end: int) -> None:
-        """The high watermark of the source; −1 while it is not read."""
+    def see_end(self, end: int, at_ms: int) -> None:
+        """The high watermark of the source, and when it was read; −1 while it is not read."""
         if end != self.source_end:
             self.source_end = end
             self.note_moved()
@@ -169,7 +171,7 @@ class PartitionCopy:
             self._reached_ms = self.end_seen_ms if self._goal == self.end_seen else self._goal_ms
             self._goal = -1
         if end >= 0:
-            self.end_seen, self.end_seen_ms = end, clock.wall_ms()
+            self.end_seen, self.end_seen_ms = end, at_ms
             if self._goal < 0:
                 self._goal, self._goal_ms = end, self.end_seen_ms
 

@@ -21,6 +21,7 @@ class State(StrEnum):
     WAITING = "waiting"
     ENDED = "ended"
     NOT_SELECTED = "not_selected"
+    PROMOTED = "promoted"
 
 
 class PartitionState(NamedTuple):

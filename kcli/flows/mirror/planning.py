@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
-from kcli.core.cluster.offsets import LATEST
+from kcli.core.cluster.offsets import EARLIEST, LATEST
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.positions import OffsetSpec, RangeSpec, check_times
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.errors import deleted_source
+from kcli.flows.mirror.errors import deleted_source, removed_at_source
 from kcli.flows.mirror.job import (
     Ends,
     begin_text,
@@ -26,7 +26,8 @@ from kcli.flows.mirror.job import (
 from kcli.flows.mirror.lease import denied_to_lease
 from kcli.flows.mirror.loops import add_loops, copies_of_target
 from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.routes import is_pattern, select_topics
+from kcli.flows.mirror.preflight import Finding
+from kcli.flows.mirror.routes import Route, is_pattern, select_topics
 from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.mirror.state import JobId, JobState, SavedJob, SavedPartition
 from kcli.flows.mirror.survey import Selection, Survey, survey
@@ -130,13 +131,12 @@ class Planner:
             headers=self._settings.headers,
         )
         check_routes_continue(saved, found.routes)
-        if not self._settings.verify_only:
-            check_begins(saved, found.routes, begin_text(self._settings.span))
-        if self._settings.checkpoint is None and not self._settings.verify_only:
+        check_begins(saved, found.routes, begin_text(self._settings.span))
+        if self._settings.checkpoint is None:
             found.findings.denied.extend(denied_on_state(self._target))
             found.findings.denied.extend(denied_to_lease(self._target, job))
         plan = self._planned(found, saved, self._spans(source_partitions(found), saved))
-        if saved is not None and not self._settings.verify_only:
+        if saved is not None:
             named = set(self.selection.selectors).intersection(found.gone)
             plan.copies.extend(_deleted(tp, one) for tp, one in saved.partitions.items() if tp.topic in named)
         return plan
@@ -173,16 +173,37 @@ class Planner:
 
     def _planned(self, found: Survey, saved: SavedJob | None, spans: Mapping[TopicPartition, Span]) -> Plan:
         ends = target_ends(self._target, found)
+        source_ends = offsets(self._source, spans, LATEST)
         copies = partition_copies(
             found,
             saved,
             spans,
-            offsets(self._source, spans, LATEST),
+            source_ends,
             ends,
             by_key=self.selection.by_key,
             on_recreate=self._settings.on_recreate,
         )
+        if saved is not None:
+            begun = [copy for copy in copies if copy.source in saved.partitions and copy.error is None]
+            self._look_for_gaps(found, begun, source_ends)
         return Plan(found, saved, ends, copies)
+
+    def _look_for_gaps(
+        self, found: Survey, begun: Sequence[PartitionCopy], ends: Mapping[TopicPartition, int]
+    ) -> None:
+        """Partitions of which the source has removed records since an earlier run: ended, or with ``--on-gap record`` a
+        warning of the plan. What is removed later, the copy finds. ``ends``: of the source.
+        """
+        starts = offsets(self._source, [copy.source for copy in begun], EARLIEST)
+        for copy in begun:
+            tp, start = copy.source, starts[copy.source]
+            if start <= copy.position:
+                continue
+            if self._settings.on_gap == "fail":
+                copy.fail(removed_at_source(tp, copy.position, start, ends[tp]))
+                continue
+            what = f"{tp}: the source has removed offsets {copy.position} to {start - 1}, which become a gap"
+            found.findings.warnings.append(Finding(Route(tp.topic, copy.target.topic), what))
 
     def _spans(
         self, partitions: Sequence[TopicPartition], saved: SavedJob | None
@@ -208,7 +229,7 @@ class Planner:
                     until_end=self._settings.bounded,
                     timeout=self._timeout,
                     do="choose another --offset",
-                    to_high_watermark=not self._settings.verify_only,
+                    to_high_watermark=True,
                 )
         return spans
 

@@ -5,7 +5,7 @@ target would replace, a clean-up that removes what the source keeps, batches tha
 headers. A missing permission is reported for all topics at once. Warnings leave the copy exact but cost something.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.errors import KcliError
@@ -17,6 +17,7 @@ from kcli.flows.mirror.routes import Route
 from kcli.flows.mirror.topic_configs import (
     APPENDED,
     BATCH_BYTES,
+    CLEANUP,
     TIMESTAMPS,
     ConfigSync,
     Difference,
@@ -126,7 +127,7 @@ def check_routes(
                 configs = written_to_new(sync, source.configs, source.own, defaults, replicas)
                 found.create.append(TopicSpec(route.target, source.partitions, replicas, configs))
                 made = TopicFacts("", source.partitions, replicas, {**defaults, **configs}, configs)
-                _compare(found, route, source, made, by_key=by_key)
+                _compare(found, route, source, made, given=sync.given, by_key=by_key)
         if source is HIDDEN or target is None:
             continue
         if not is_allowed(target.operations, AclOperation.WRITE):
@@ -145,7 +146,7 @@ def check_routes(
             found.alter[route.target] = written
             if not is_allowed(target.operations, AclOperation.ALTER_CONFIGS):
                 found.denied.append(_denied("ALTER_CONFIGS", route, of_source=False))
-        _compare(found, route, source, target, written, by_key=by_key)
+        _compare(found, route, source, target, written, given=sync.given, by_key=by_key)
     return found
 
 
@@ -156,13 +157,14 @@ def _compare(
     target: TopicFacts,
     written: Values = NO_TOPICS,
     *,
+    given: Collection[str],
     by_key: bool,
 ) -> None:
-    """Adds what a target topic does to the copy, after ``written`` was set."""
+    """Adds what a target topic does to the copy, after ``written`` was set. ``given``: the keys of ``--config``."""
     found.differences.extend(differences(route, source.configs, target.configs, written))
     target = target._replace(configs={**target.configs, **written})
     found.in_force[route.target] = target.configs
-    found.conflicts.extend(_conflicts(route, source, target, by_key=by_key))
+    found.conflicts.extend(_conflicts(route, source, target, given=given, by_key=by_key))
     found.warnings.extend(_warnings(route, source, target, by_key=by_key))
 
 
@@ -226,7 +228,12 @@ def grant_commands(denied: Sequence[Denied], source: Login, target: Login) -> li
     ]
 
 
-def _conflicts(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: bool) -> list[Finding]:
+def _conflicts(
+    route: Route, source: TopicFacts, target: TopicFacts, *, given: Collection[str], by_key: bool
+) -> list[Finding]:
+    def with_value(key: str, value: object) -> str:
+        return f"leave --config {key} out" if key in given else f"set {key}={value} on topic {route.target}"
+
     found = []
     if target.partitions < source.partitions and not by_key:
         found.append(
@@ -241,7 +248,7 @@ def _conflicts(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: 
             Finding(
                 route,
                 "the target replaces timestamps (message.timestamp.type=LogAppendTime)",
-                f"set message.timestamp.type=CreateTime on topic {route.target}",
+                with_value(TIMESTAMPS, "CreateTime"),
             )
         )
     version = target.configs.get("message.format.version", "")
@@ -250,7 +257,7 @@ def _conflicts(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: 
             Finding(
                 route,
                 f"the target stores a format without headers and producer ids (message.format.version={version})",
-                f"set message.format.version=0.11.0 or later on topic {route.target}",
+                with_value("message.format.version", "0.11.0 or later"),
             )
         )
     here, there = policies(source.configs), policies(target.configs)
@@ -260,7 +267,7 @@ def _conflicts(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: 
                 route,
                 f"the target removes records that the source keeps (cleanup.policy={','.join(sorted(there))}, "
                 f"the source has {','.join(sorted(here))})",
-                f"set cleanup.policy={','.join(sorted(here))} on topic {route.target}",
+                with_value(CLEANUP, ",".join(sorted(here))),
             )
         )
     largest, limit = (number(one.configs, BATCH_BYTES, -1) for one in (source, target))
@@ -269,7 +276,7 @@ def _conflicts(route: Route, source: TopicFacts, target: TopicFacts, *, by_key: 
             Finding(
                 route,
                 f"the target accepts batches of {limit} bytes, the source of {largest} (max.message.bytes)",
-                f"set max.message.bytes={largest} on topic {route.target}",
+                with_value(BATCH_BYTES, largest),
             )
         )
     return found

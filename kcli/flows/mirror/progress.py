@@ -2,9 +2,10 @@
 
 import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.job import Attempt
 from kcli.flows.mirror.partition_copy import Moved, PartitionCopy
 from kcli.flows.mirror.partition_state import State
 from kcli.output.progress import Progress, counted, duration_text
@@ -15,9 +16,13 @@ _WINDOW = 10.0  # seconds that the rate is of
 
 
 class MirrorProgress:
-    """Called often; looks at the partitions that have moved, at most every 0.2 s."""
+    """Called often; looks at the partitions that have moved, at most every 0.2 s. ``before``: what earlier attempts of
+    this run have copied.
+    """
 
-    def __init__(self, bar: Progress, copies: Sequence[PartitionCopy]) -> None:
+    def __init__(
+        self, bar: Progress, copies: Sequence[PartitionCopy], before: Iterable[Attempt] = ()
+    ) -> None:
         bar.window = _WINDOW
         self._bar = bar
         self._copies = copies
@@ -29,13 +34,19 @@ class MirrorProgress:
         self._count = 0
         self._counted: dict[PartitionCopy, tuple[int, int]] = {}
         self._records = self._bytes = 0
+        for one in before:
+            self._records += one.records
+            self._bytes += one.bytes
         self._lags: dict[TopicPartition, int] = {}
 
     def __call__(self) -> None:
-        """Shows how far the copies are."""
+        """Shows how far the copies are, if that is due."""
         now = time.monotonic()
-        if now < self._next:
-            return
+        if now >= self._next:
+            self.show(now)
+
+    def show(self, now: float) -> None:
+        """Shows how far the copies are."""
         self._next = now + (_SPACING if self._bar.style == "json" else _INTERVAL)
         self._count_moved()
         known, records, size = self._lags, self._records, self._bytes

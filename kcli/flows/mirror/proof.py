@@ -43,13 +43,14 @@ class Log(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """What is compared. ``whole``: all of both topics, of which no job knows which offsets correspond.
+    """What is compared. ``whole``: the topics of the source of which no job knows which offsets correspond: all of them,
+    and of their copies.
 
     ``to_end``: what the source has after the position should have been copied. ``follows``: a mirror is copying now, so
     the target may get more. ``limited``: somebody named the source offset at which the copies end.
     """
 
-    whole: bool = False
+    whole: Collection[str] = ()
     to_end: bool = False
     follows: bool = False
     limited: bool = False
@@ -233,7 +234,7 @@ def planned_comparison(
     offsets, source, target = copy.offsets, copy.source, copy.target
     assert offsets is not None
     held = here.high - here.stable, there.high - there.stable
-    if proof.whole:
+    if source.topic in proof.whole:
         stop = here.stable if copy.stop is None else min(copy.stop, here.stable)
         pair = Pair(Extent(source, here.start, stop), Extent(target, there.start, there.stable))
         return Comparison(pair, by_key=by_key, held_source=held[0], held_target=held[1])
@@ -254,8 +255,11 @@ def planned_comparison(
     if there.start > first:
         kept = offsets.source_from(there.start)
         deleted, start, first = offsets.copied(start, kept), max(start, kept), there.start
-    elif start == offsets.start and 0 < offsets.target_start - there.start <= MOST_TOLD_APART:
-        first = there.start  # a run that was killed before it saved a position has left its records here
+    elif (
+        start == offsets.start
+    ):  # runs that were killed before they saved a position have left their records before it
+        began = max(offsets.target_start, there.start)
+        first = there.start if first - there.start <= MOST_TOLD_APART else began
     pair = Pair(Extent(source, start, stop), Extent(target, min(first, end), end), offsets, here.stable)
     return Comparison(pair, deleted=deleted, removed=removed, held_source=held[0], held_target=held[1])
 

@@ -129,9 +129,9 @@ class PositionReset(Change[TopicPartition, Move]):
                 why="the target has no job of this name that copies from this source",
                 do="`kcli mirror status --to HOST:PORT` lists the jobs",
             )
-        wanted = [
+        wanted = dict.fromkeys(
             tp for topic, numbers in self._topics for tp in _partitions(topic, numbers, saved.partitions)
-        ]
+        )
         holder = read_instances(self._target.admin, [self._job])[self._job].holder
         refusal = None if holder is None else held(self._job, holder)
         known = [tp for tp in wanted if tp in saved.partitions]
@@ -189,6 +189,11 @@ class PositionReset(Change[TopicPartition, Move]):
         lines = [f"Move the positions of mirror job {self._name}", *table]
         if again:
             lines.append(f"  up to {counted(again, 'record')} copied again: the target has them twice then")
+        if anew := sum(item.facts.records is None for item in todo):
+            begin = "begins" if anew == 1 else "begin"
+            lines.append(
+                f"  {counted(anew, 'partition')} {begin} anew: a topic is not the one of then, or lost records"
+            )
         if skipped:
             lines.append(f"  up to {counted(skipped, 'record')} never copied: they are gaps in mirror status")
         return "\n".join(lines)

@@ -9,10 +9,11 @@ from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import group_shown
 from kcli.flows.mirror.acl_plan import AclAccount
-from kcli.flows.mirror.errors import may_pass
+from kcli.flows.mirror.errors import may_pass, moved_back
 from kcli.flows.mirror.group_offsets import GroupsAccount, SyncedOffset
 from kcli.flows.mirror.partition_copy import Gap, PartitionCopy
 from kcli.flows.mirror.routes import is_pattern
+from kcli.flows.mirror.state import SavedGap
 from kcli.flows.mirror.survey import Survey
 from kcli.flows.mirror.verify import Comparison
 from kcli.output.progress import counted
@@ -129,8 +130,12 @@ def unread(comparisons: Iterable[Comparison]) -> list[Missing]:
     ]
 
 
-def mismatches(one: Comparison, *, to_end: bool = False) -> Iterator[KcliError]:
-    """Why a comparison is no proof; nothing for what ``unread`` has. ``to_end``: all of the source had to be copied."""
+def mismatches(
+    one: Comparison, gaps: Sequence[SavedGap] = (), *, to_end: bool = False
+) -> Iterator[KcliError]:
+    """Why a comparison is no proof; nothing for what ``unread`` has. ``gaps``: those that the job has recorded.
+    ``to_end``: all of the source had to be copied.
+    """
     source, target = one.pair.source.tp, one.pair.target.tp
     if one.error is not None:
         if not may_pass(one.error):
@@ -152,7 +157,7 @@ def mismatches(one: Comparison, *, to_end: bool = False) -> Iterator[KcliError]:
             do="set retention.ms and retention.bytes of the target as on the source; what was deleted stays a difference",
         )
     if one.difference is not None:
-        yield _difference(one)
+        yield _difference(one, gaps)
     if to_end and one.held_source:
         stable = one.pair.source_end if one.pair.offsets is not None else one.pair.source.stop
         yield MismatchError(
@@ -162,7 +167,7 @@ def mismatches(one: Comparison, *, to_end: bool = False) -> Iterator[KcliError]:
         )
 
 
-def _difference(one: Comparison) -> KcliError:
+def _difference(one: Comparison, gaps: Sequence[SavedGap]) -> KcliError:
     source, target, first = one.pair.source.tp, one.pair.target.tp, one.difference
     assert first is not None
     here, there = first.source_offset, first.target_offset
@@ -172,10 +177,13 @@ def _difference(one: Comparison) -> KcliError:
     unit = ("key", "keys") if one.by_key else ("record", "records")
     least = "" if one.counted else "at least "
     count = "" if one.different == 1 else f"; {least}{counted(one.different, *unit)} differ"
+    do = "find out what else writes to the target; `kcli consume TOPIC -p N --offset SPEC` shows both records"
+    gap = next((gap for gap in gaps if here is not None and gap.first <= here <= gap.last), None)
+    if one.not_copied == one.different:
+        do = "run the mirror: it has not copied what follows its position"
+    elif gap is not None and first.lacking == "target":
+        count += f"; offsets {gap.first} to {gap.last} are a gap of the job: {gap.why}"
+        do = moved_back(source.topic)
     return MismatchError(
-        f"{source} of the source and {target} of the target{differ}",
-        why=f"{first.what}{count}",
-        do="run the mirror: it has not copied what follows its position"
-        if one.not_copied == one.different
-        else "find out what else writes to the target; `kcli consume TOPIC -p N --offset SPEC` shows both records",
+        f"{source} of the source and {target} of the target{differ}", why=f"{first.what}{count}", do=do
     )

@@ -13,6 +13,7 @@ from kcli.core.near_names import near_names
 
 _OF_BROKERS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 IDLE_EXCLUDE = "--exclude {} leaves out no topic: none of that name is on the source"
+IDLE_RENAME = "--map-topic {} renames no topic that is selected"
 _MOST_NAMED = 5
 _GLOB = frozenset("*?[")
 
@@ -36,6 +37,9 @@ class Rename(NamedTuple):
             return self.replacement if name == self.pattern else None
         found = self.pattern.fullmatch(name)
         return None if found is None else found.expand(self.replacement)
+
+    def __str__(self) -> str:
+        return f"{self.pattern if isinstance(self.pattern, str) else self.pattern.pattern}={self.replacement}"
 
 
 def parse_rename(text: str) -> Rename:
@@ -129,6 +133,12 @@ def idle_excludes(available: Iterable[str], excludes: Sequence[str]) -> list[str
     return [one for one in dict.fromkeys(excludes) if not any(_matching(names, one))]
 
 
+def idle_renames(topics: Iterable[str], renames: Sequence[Rename]) -> list[str]:
+    """The rules that rename none of the topics: no name matches, or a rule before it does."""
+    used = {next((rule for rule in renames if rule.apply(name) is not None), None) for name in topics}
+    return [str(rule) for rule in dict.fromkeys(renames) if rule not in used]
+
+
 def _matching(names: Iterable[str], selector: str) -> Iterator[str]:
     matches = pattern(selector, "topics")
     return (name for name in names if (name == selector if matches is None else matches(name)))
@@ -210,8 +220,4 @@ def selects(selectors: Iterable[str], name: str) -> bool:
 
 def renamed(name: str, renames: Sequence[Rename]) -> str:
     """The name of its copy: by the first rule that matches, else its own."""
-    for rule in renames:
-        found = rule.apply(name)
-        if found is not None:
-            return found
-    return name
+    return next((found for rule in renames if (found := rule.apply(name)) is not None), name)

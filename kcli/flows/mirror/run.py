@@ -27,6 +27,8 @@ from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import Any, TypeVar
 
+import msgspec
+
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.retry import Backoff
@@ -63,9 +65,11 @@ from kcli.flows.mirror.job import (
     begin_text,
     finish_attempt,
     job_state,
+    promoted,
     taken_over,
 )
 from kcli.flows.mirror.lease import JobLease, LeaseLostError, held, read_instances, transactional_id
+from kcli.flows.mirror.lost_targets import LostTargets
 from kcli.flows.mirror.open_writers import open_writers
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
@@ -80,6 +84,7 @@ from kcli.flows.mirror.state import (
     NO_GROUPS,
     GroupProgress,
     GroupTopic,
+    HowCopied,
     JobId,
     JobState,
     SavedJob,
@@ -107,7 +112,7 @@ from kcli.flows.mirror.targets import (
     unfit,
     without_options,
 )
-from kcli.flows.mirror.tasks import configs_task, discovery_task, sync_task
+from kcli.flows.mirror.tasks import configs_task, discovery_task, sync_task, targets_task
 from kcli.flows.mirror.verify import Comparison
 from kcli.flows.produce.checkpoint import check_lockable, locked
 from kcli.flows.rate import Periodic, wait
@@ -179,7 +184,11 @@ class Mirror(Driver):
         elif not settings.stand_by:
             holder = read_instances(self._target_admin, [self._id])[self._id].holder
             if holder is not None:
-                raise held(self._id, holder)
+                raise held(
+                    self._id,
+                    holder,
+                    "leave --no-standby out, and this instance takes over when that one ends",
+                )
         self._consumer = self._reader(
             self._source, show_control_batches=True, default_api_timeout_ms=_FOREVER
         )
@@ -197,10 +206,10 @@ class Mirror(Driver):
         self._planner = Planner(
             settings, self._selection, self._source_admin, self._target_admin, self._consumer, self._timeout
         )
-        self._plan = plan = self._planner.plan(self._id, self._saved_before_plan(), jobs)
+        self._plan = plan = self._first_plan(jobs)
         findings = plan.found.findings
-        unable = None if settings.verify_only else unfit(self._target_admin, self._producer_options())
-        if not (settings.verify_only or findings.denied or findings.conflicts or unable):
+        unable = unfit(self._target_admin, self._producer_options())
+        if not (findings.denied or findings.conflicts or unable):
             plan.fail(refused_targets(self._target_admin, findings, plan.targets))
         acls = None if self._acls is None else self._planned_acls(self._acls)
         if observer.dry_run and settings.groups:
@@ -216,7 +225,6 @@ class Mirror(Driver):
             plan.ends,
             settings.exactly_once,
             unfit=unable,
-            compares=settings.verify_only,
             acls=acls,
             carries=[*(["groups"] if settings.groups else []), *(["acls"] if acls else [])],
             deletes=settings.on_delete == "delete",
@@ -282,6 +290,19 @@ class Mirror(Driver):
     def _saved_groups(self) -> Mapping[GroupTopic, GroupProgress]:
         return NO_GROUPS if self._plan.saved is None else self._plan.saved.groups
 
+    def _first_plan(self, jobs: Sequence[JobState]) -> Plan:
+        """The plan at the start. Where a target has records of somebody else, it is made again from what is saved now:
+        another instance of the job may have begun between the two looks.
+        """
+        saved = self._saved_before_plan()
+        plan = self._planner.plan(self._id, saved, jobs)
+        routes = plan.found.routes
+        if any(route.source not in plan.own and plan.ends.has_records(route.target) for route in routes):
+            now = self._saved_before_plan()
+            if now is not None and (saved is None or now.state != saved.state):
+                return self._planner.plan(self._id, now, jobs)
+        return plan
+
     def _saved_before_plan(self) -> SavedJob | None:
         """What is saved, without waiting for a transaction of this job that a kill left open: it ends when the copy
         initializes its transactional id, and then the state is read again.
@@ -299,6 +320,8 @@ class Mirror(Driver):
             jobs = saved_jobs(self._target, self._target_admin, self._hooks, wait=wait)
         source = self._source_admin.cluster_id()
         saved, self._taken = taken_over(jobs, self._id, self._selection, settings.renames, source)
+        if saved is not None and saved.state.promoted_ms:
+            raise promoted(saved.state)
         return saved
 
     # --- 2 and 3: what the target lacks, the copy and its proof --------------------------------------
@@ -319,14 +342,14 @@ class Mirror(Driver):
                 self._create()
                 with self._observer.progress("copied") as bar:
                     self._attempt_again_and_again(bar, stop, attempts)
-                    add_attempts(self._plan.copies, attempts)
-                    seconds = time.monotonic() - began
-                    if self._handover is not None:
-                        self._handover.rest("the copy has ended")
-                    if settings.verify and not stop:
-                        comparisons = self._proof(stop)
-                    if settings.groups:
-                        synced = self.sync_groups()
+                add_attempts(self._plan.copies, attempts)
+                seconds = time.monotonic() - began
+                if self._handover is not None:
+                    self._handover.rest("the copy has ended")
+                if settings.verify and not stop:
+                    comparisons = self._proof(stop)
+                if settings.groups:
+                    synced = self.sync_groups()
             else:
                 seconds = time.monotonic() - began
         finally:
@@ -340,7 +363,9 @@ class Mirror(Driver):
         runs = True
         while runs:
             try:
-                self._attempt(stop, self._shown(MirrorProgress(bar, self._plan.copies)))
+                progress = MirrorProgress(bar, self._plan.copies, attempts)
+                self._attempt(stop, self._shown(progress))
+                progress.show(time.monotonic())  # the last line has the end
                 runs = False
             except KcliError as error:
                 if not (self._begun or stop or isinstance(error, _OVER)):
@@ -435,6 +460,9 @@ class Mirror(Driver):
         plan.fail(made_targets(self._target_admin, plan.found.findings, plan.targets))
         if self._settings.checkpoint is None:
             create_state_topic(self._target_admin, plan.found.brokers)
+        self._create_acls()
+
+    def _create_acls(self) -> None:
         if self._acls is not None:
             self._acls.act(
                 self._source_admin,
@@ -466,7 +494,7 @@ class Mirror(Driver):
             stop.wake(producer.interrupt)
             stop.wake(writer.interrupt)
             state = self._state()
-            saving = Progress(state, self._plan.saved)
+            saving = Progress(state, self._plan.saved, lambda: self._watch.polled_ms)
             store = self._store = self._claim(writer, state, saving, stop)
             copy = self._copy_of(producer, deliveries, store, stop, progress)
             tasks = self._tasks(producer, saving, copy)
@@ -482,7 +510,7 @@ class Mirror(Driver):
         known = {} if saved is None else saved.state.topics
         begin = begin_text(settings.span) or "earliest"
         begun = {route.source: begin for route in self._plan.found.routes if route.source not in known}
-        return job_state(
+        made = job_state(
             self._name,
             self._plan.found,
             self._source.servers,
@@ -493,6 +521,8 @@ class Mirror(Driver):
             selectors=settings.topics,
             begun={**({} if saved is None else saved.state.begun), **begun},
         )
+        reverses = 0 if saved is None else saved.state.reverses_ms
+        return msgspec.structs.replace(made, how=_how_copied(settings), reverses_ms=reverses)
 
     def _connect(self, producer: Producer, topics: Sequence[str]) -> None:
         with_state = self._settings.exactly_once and STATE_TOPIC not in topics
@@ -555,7 +585,11 @@ class Mirror(Driver):
         writer.begin_transaction(patience)
         store.write(records)
         writer.commit_transaction(patience, stop=lambda: bool(stop), grace=_FLUSH_SLICE)
-        return store if self._settings.exactly_once else FencedStore(writer, saving, stop)
+        return (
+            store
+            if self._settings.exactly_once
+            else FencedStore(writer, saving, stop, self._settings.patience)
+        )
 
     def _copy_of(
         self,
@@ -632,7 +666,12 @@ class Mirror(Driver):
             self._sync_acls(source, target)
 
         interval = min(_TASK_INTERVAL, self._consumer.options.metadata_max_age_ms / 1000)
-        tasks = [Periodic(interval, look_around), Periodic(interval, configs_task(observer, self._configs))]
+        lost = LostTargets(target, lambda: self._plan.copies)
+        tasks = [
+            Periodic(interval, look_around),
+            Periodic(interval, targets_task(observer, lost, copy.fail)),
+            Periodic(interval, configs_task(observer, self._configs)),
+        ]
         if settings.groups:
             tasks.append(Periodic(interval, sync_task(observer, self.sync_groups)))
         return tasks
@@ -793,3 +832,20 @@ class Mirror(Driver):
             transactional_id=transactional_id(self._id),
             transaction_timeout_ms=_STATE_TIMEOUT_MS,
         )
+
+
+def _how_copied(settings: MirrorSettings) -> HowCopied:
+    """What a promotion needs of the options of a run."""
+    return HowCopied(
+        excludes=list(settings.excludes),
+        renames=list(settings.renames),
+        groups=list(settings.groups),
+        groups_excluded=list(settings.groups_excluded),
+        sync_acls=settings.sync_acls,
+        principals=list(settings.principals),
+        on_gap=settings.on_gap,
+        on_recreate=settings.on_recreate,
+        timestamps=settings.timestamps,
+        sync_configs=settings.sync_configs,
+        configs=list(settings.configs),
+    )

@@ -60,7 +60,6 @@ class MirrorSettings:
     groups_excluded: tuple[str, ...] = ()
     until_caught_up: bool = False
     verify: bool = False
-    verify_only: bool = False
     job: str | None = None
     checkpoint: str | None = None
     on_gap: str = "fail"
@@ -79,8 +78,8 @@ class MirrorSettings:
 
     @property
     def bounded(self) -> bool:
-        """Whether it ends by itself: with what was there at its start."""
-        return self.until_caught_up or self.verify
+        """Whether it ends by itself: with what was there at its start, or before."""
+        return self.until_caught_up or self.verify or (self.span is not None and self.span.stop is not None)
 
 
 class Cluster(Protocol):

@@ -20,6 +20,7 @@ import msgspec
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.offset_map import OffsetMap
+from kcli.flows.mirror.partition_state import State
 
 VERSION = 2
 
@@ -38,6 +39,22 @@ class JobId(NamedTuple):
     def is_old(self) -> bool:
         """Whether its records are of version 1."""
         return not self.source
+
+
+class HowCopied(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of a run, in the words of ``settings.MirrorSettings``."""
+
+    excludes: list[str] = []
+    renames: list[str] = []
+    groups: list[str] = []
+    groups_excluded: list[str] = []
+    sync_acls: bool = False
+    principals: list[str] = []
+    on_gap: str = "fail"
+    on_recreate: str = "fail"
+    timestamps: str = "keep"
+    sync_configs: str = "topic"
+    configs: list[tuple[str, str]] = []
 
 
 class JobState(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +88,14 @@ class JobState(msgspec.Struct, frozen=True, kw_only=True):
     """The source topics of its last run; None: all of ``topics``, as in version 1."""
     begun: dict[str, str] = {}
     """Source topic → ``--offset`` with which its copy began, as ``job.begin_text`` writes it; none: not known."""
+    polled_ms: int = -1
+    """When the source was read last, before this was written: the ends of what is caught up are of then."""
+    how: "HowCopied | None" = None
+    """Options of its last run that a promotion needs; None: an earlier version has written it."""
+    promoted_ms: int = 0
+    """When it was promoted; 0: it was not. From then on no instance copies."""
+    reverses_ms: int = 0
+    """When the job of the opposite direction was promoted, of which this is the way back; 0: it is none."""
 
     @property
     def id(self) -> JobId:
@@ -174,6 +199,95 @@ class GroupTopic(NamedTuple):
 NO_GROUPS: Mapping[GroupTopic, GroupProgress] = MappingProxyType({})
 
 
+class RecoveryPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a partition is on the target, once the job is promoted. Offsets are those of the source unless named
+    otherwise, times milliseconds since the epoch, −1 where they are not known.
+
+    All records before ``copied_to`` are there, but for those in ``gaps``; ``copied_ms`` is the time of the last one.
+    ``source_end`` is the last end that was seen, at ``seen_ms``. ``target_offset`` is the end of the target's partition:
+    what is written from there on is not of the job. ``stored_beyond`` records before it are copies from ``copied_to`` on,
+    of which it is not known how far they reach. ``why`` it is not copied to its end.
+    """
+
+    partition: int
+    target_partition: int
+    copied_to: int
+    copied_ms: int = -1
+    source_end: int = -1
+    seen_ms: int = -1
+    target_offset: int = -1
+    stored_beyond: int = 0
+    gaps: list[SavedGap] = []
+    why: str = ""
+
+    @property
+    def may_be_missing(self) -> int | None:
+        """How many offsets of the source, of those that were seen, may not be on the target; None: not known."""
+        return None if self.source_end < 0 else max(0, self.source_end - self.copied_to)
+
+
+class TopicPromotion(msgspec.Struct, frozen=True, kw_only=True):
+    """The recovery points of a topic of the source, and its copy ``target``."""
+
+    kind: str = "MirrorTopicPromotion"
+    version: int = 1
+    promoted_ms: int
+    target: str
+    topic_id: str
+    target_topic_id: str
+    points: list[RecoveryPoint]
+
+
+class Promotion(msgspec.Struct, frozen=True, kw_only=True):
+    """The promotion as a whole: by which process, and whether all that follows from it was done (``finished``).
+
+    ``unknown_since_ms``: what the source has accepted since then is not known; −1: its ends were read at the promotion.
+    """
+
+    kind: str = "MirrorPromotion"
+    version: int = 1
+    promoted_ms: int
+    host: str
+    pid: int
+    source_lost: bool
+    unknown_since_ms: int = -1
+    finished: bool = False
+
+
+class PromotedGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a group's offsets when the job was promoted: rows of ``report.GROUP_COLUMNS``."""
+
+    kind: str = "MirrorPromotedGroup"
+    version: int = 1
+    promoted_ms: int
+    offsets: list[dict[str, str | int | None]]
+
+
+class StrandedRange(msgspec.Struct, frozen=True, array_like=True):
+    """Offsets from ``first`` up to, not including, ``stop`` of a partition of the target: the opposite direction never
+    copied them.
+    """
+
+    partition: int
+    first: int
+    stop: int
+
+
+class _TopicStranded(msgspec.Struct, frozen=True, kw_only=True):
+    kind: str = "MirrorStranded"
+    version: int = 1
+    reverses_ms: int
+    ranges: list[StrandedRange]
+
+
+class SavedPromotion(NamedTuple):
+    """A promotion as loaded; ``topics`` by their names on the source."""
+
+    promotion: Promotion
+    topics: Mapping[str, TopicPromotion]
+    groups: Mapping[str, PromotedGroup]
+
+
 class _AcceptedGaps(msgspec.Struct, frozen=True, kw_only=True):
     """A record of its own: a job that runs writes its progress from memory, and would bring the gaps back."""
 
@@ -211,6 +325,23 @@ class _GroupKey(msgspec.Struct):
     source: str = ""
 
 
+class _PromotionKey(msgspec.Struct, omit_defaults=True):
+    """Of the promotion as a whole, of a topic, or of a group."""
+
+    promotion_of: str
+    source: str
+    topic: str = ""
+    group: str | None = None
+
+
+class _StrandedKey(msgspec.Struct):
+    """Of a topic of the target."""
+
+    stranded_of: str
+    source: str
+    topic: str
+
+
 class SavedPartition(NamedTuple):
     """A partition as loaded: its progress and its whole offset map. ``accepted``: gaps that were acknowledged, and are
     not among those of the progress.
@@ -221,12 +352,17 @@ class SavedPartition(NamedTuple):
     accepted: Sequence[SavedGap] = ()
 
 
+NOTHING_STRANDED: Mapping[TopicPartition, StrandedRange] = MappingProxyType({})
+
+
 class SavedJob(NamedTuple):
     """A job as loaded."""
 
     state: JobState
     partitions: Mapping[TopicPartition, SavedPartition]
     groups: Mapping[GroupTopic, GroupProgress] = NO_GROUPS
+    promotion: SavedPromotion | None = None
+    stranded: Mapping[TopicPartition, StrandedRange] = NOTHING_STRANDED
 
 
 def job_record(state: JobState, job: JobId | None = None) -> StateRecord:
@@ -261,6 +397,42 @@ def group_record(job: JobId, key: GroupTopic, progress: GroupProgress) -> StateR
 def progress_record(job: JobId, tp: TopicPartition, progress: PartitionProgress) -> StateRecord:
     """The record of a partition's progress, whose segments are stored."""
     return StateRecord(_key(job, tp), msgspec.json.encode(progress))
+
+
+def promotion_records(job: JobId, saved: SavedPromotion) -> list[StateRecord]:
+    """All records of a promotion."""
+    key = _PromotionKey(job.job, job.source)
+
+    def record(made: msgspec.Struct, topic: str = "", group: str | None = None) -> StateRecord:
+        own = msgspec.structs.replace(key, topic=topic, group=group)
+        return StateRecord(msgspec.json.encode(own), msgspec.json.encode(made))
+
+    return [
+        *(record(one, topic=topic) for topic, one in saved.topics.items()),
+        *(record(one, group=group) for group, one in saved.groups.items()),
+        record(saved.promotion),
+    ]
+
+
+def stranded_records(
+    job: JobId, reverses_ms: int, ranges: Mapping[TopicPartition, StrandedRange]
+) -> list[StateRecord]:
+    """Records for the ranges of all topics; those of another way back do not count any more."""
+    found: dict[str, list[StrandedRange]] = {}
+    for tp, one in sorted(ranges.items()):
+        found.setdefault(tp.topic, []).append(one)
+    return [
+        StateRecord(
+            msgspec.json.encode(_StrandedKey(job.job, job.source, topic)),
+            msgspec.json.encode(_TopicStranded(reverses_ms=reverses_ms, ranges=some)),
+        )
+        for topic, some in found.items()
+    ]
+
+
+def group_deletion(job: JobId, key: GroupTopic) -> StateRecord:
+    """What deletes the record of a group's offsets in one topic."""
+    return StateRecord(msgspec.json.encode(_GroupKey(job.job, *key, job.source)), None)
 
 
 def accepted_record(job: JobId, tp: TopicPartition, gaps: Sequence[SavedGap]) -> StateRecord:
@@ -313,20 +485,59 @@ def load_jobs(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[JobI
         groups.setdefault(JobId(of.source, of.of_job), {})[GroupTopic(of.group, of.topic)] = _decode(
             data, GroupProgress, f"{of.of_job}, group {of.group}"
         )
+    promotions, stranded = _promotions(latest), _stranded(latest)
     return {
         job: SavedJob(
             state,
             {
-                tp: _loaded(job, tp, progress, segments, accepted.get((job, tp), ()))
+                tp: _loaded(state, job, tp, progress, segments, accepted.get((job, tp), ()))
                 for tp, progress in found.get(job, {}).items()
             },
             groups.get(job, NO_GROUPS),
+            promotions.get(job) if state.promoted_ms else None,
+            stranded.get((job, state.reverses_ms), NOTHING_STRANDED),
         )
         for job, state in jobs.items()
     }
 
 
+def _stranded(
+    latest: Mapping[bytes, bytes],
+) -> dict[tuple[JobId, int], dict[TopicPartition, StrandedRange]]:
+    """By job, and by the promotion of which it is the way back."""
+    found: dict[tuple[JobId, int], dict[TopicPartition, StrandedRange]] = {}
+    for of, data in _keyed(latest, _StrandedKey):
+        one = _decode(data, _TopicStranded, f"{of.stranded_of}, stranded records")
+        own = found.setdefault((JobId(of.source, of.stranded_of), one.reverses_ms), {})
+        own |= {TopicPartition(of.topic, row.partition): row for row in one.ranges}
+    return found
+
+
+def _promotions(latest: Mapping[bytes, bytes]) -> dict[JobId, SavedPromotion]:
+    heads: dict[JobId, Promotion] = {}
+    topics: dict[JobId, dict[str, TopicPromotion]] = {}
+    groups: dict[JobId, dict[str, PromotedGroup]] = {}
+    for of, data in _keyed(latest, _PromotionKey):
+        job = JobId(of.source, of.promotion_of)
+        whose = f"{job.job}, its promotion"
+        if of.topic:
+            topics.setdefault(job, {})[of.topic] = _decode(data, TopicPromotion, whose)
+        elif of.group is not None:
+            groups.setdefault(job, {})[of.group] = _decode(data, PromotedGroup, whose)
+        else:
+            heads[job] = _decode(data, Promotion, whose)
+    return {
+        job: SavedPromotion(
+            head,
+            {name: one for name, one in topics.get(job, {}).items() if one.promoted_ms == head.promoted_ms},
+            {name: one for name, one in groups.get(job, {}).items() if one.promoted_ms == head.promoted_ms},
+        )
+        for job, head in heads.items()
+    }
+
+
 def _loaded(
+    state: JobState,
     job: JobId,
     tp: TopicPartition,
     progress: PartitionProgress,
@@ -335,7 +546,12 @@ def _loaded(
 ) -> SavedPartition:
     open_gaps = [gap for gap in progress.gaps if gap not in accepted]
     mine = [gap for gap in accepted if gap in progress.gaps]
-    progress = msgspec.structs.replace(progress, gaps=open_gaps)
+    seen = progress.end_seen_ms
+    if progress.state == State.CAUGHT_UP and state.selects(
+        tp.topic
+    ):  # it is not written again while it stays so
+        seen = max(seen, state.polled_ms)
+    progress = msgspec.structs.replace(progress, gaps=open_gaps, end_seen_ms=seen)
     return SavedPartition(progress, _offsets(job, tp, progress, segments), mine)
 
 

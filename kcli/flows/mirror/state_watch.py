@@ -60,6 +60,8 @@ class StateWatch:
         self._holders = holders
         self._looked_at = self._repeated_at = 0.0
         self._polled_at = self._fresh_at = 0.0
+        self.polled_ms = -1
+        """When the source was polled last, in milliseconds since the epoch: what is known of its ends is of then."""
         self._unread: dict[TopicPartition, str] = {}
         self._seen: dict[TopicPartition, _Seen] = {}
         self._held_by: dict[tuple[TopicPartition, int], str] = {}
@@ -75,7 +77,7 @@ class StateWatch:
                 self._unread, self._fresh_at = self._consumer.stalled(), now
         else:
             self._unread = {}
-        self._polled_at = now
+        self._polled_at, self.polled_ms = now, wall_ms()
 
     def block(self, why: str, since: float) -> None:
         """No partition is copied, for this reason; ``since``: seconds of the monotonic clock."""
@@ -136,7 +138,6 @@ class StateWatch:
         """Those of which anything may have changed. What is caught up, has not moved since the last look, and has nothing
         in its way is read, and at its end.
         """
-        now = wall_ms()
         found = []
         for copy in copies:
             if copy not in self._watched:
@@ -148,7 +149,7 @@ class StateWatch:
                 and copy not in self._moved
                 and copy.source not in busy
             ):
-                copy.end_seen_ms = now
+                copy.end_seen_ms = self.polled_ms
                 continue
             found.append(copy)
         self._moved.clear()
@@ -224,13 +225,14 @@ class StateWatch:
         """The end of the source, where it is read at present; of a copy that is complete the last one."""
         state = self._consumer.state(copy.source) if copy.source in self._consumer.assignment else None
         if copy.done:
-            copy.see_end(max(copy.source_end, copy.position, -1 if state is None else state.high_watermark))
+            end = max(copy.source_end, copy.position, -1 if state is None else state.high_watermark)
         elif (
             state is None or state.paused or (raw is not None and raw.cause is Cause.SOURCE) or self._blocked
         ):
-            copy.see_end(-1)
+            end = -1
         else:
-            copy.see_end(state.high_watermark)
+            end = state.high_watermark
+        copy.see_end(end, self.polled_ms)
 
     def _timed(self, copy: PartitionCopy, raw: Obstacle | None, now: float) -> Obstacle | None:
         """The obstacle with its time: since the copy made progress last, or another thing was in its way."""

@@ -6,9 +6,9 @@ they stand for (``FencedStore``). All jobs that write to a cluster share the top
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from typing import Self
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -64,18 +64,21 @@ class Progress:
 
     A partition that could not begin is left as it was saved, but for its state: its position belongs to other topics than
     those of now.
-    ``saved``: what earlier runs of the job saved; their records and bytes are counted as well.
+    ``saved``: what earlier runs of the job saved; their records and bytes are counted as well. ``polled_ms``: see
+    ``JobState``.
     """
 
     def __init__(
         self,
         state: JobState,
         saved: SavedJob | None = None,
+        polled_ms: Callable[[], int] = lambda: -1,
     ) -> None:
         self._state = state
+        self._polled_ms = polled_ms
         self._before = {} if saved is None else {tp: one.progress for tp, one in saved.partitions.items()}
         self._segments = {tp: one.segments for tp, one in self._before.items()}
-        self._saved: dict[TopicPartition, tuple[int, str, str]] = {}
+        self._saved: dict[TopicPartition, _Saved] = {}
         self._gap_times: dict[tuple[TopicPartition, int], int] = {}
         self.commit()
 
@@ -116,7 +119,8 @@ class Progress:
             if self._has_changed(copy):
                 found += self._partition(copy, now)
         if found or ended or now - self._state.updated_ms >= _UPDATE_MS:
-            self._state = msgspec.structs.replace(self._state, updated_ms=now, ended=ended)
+            polled = self._polled_ms()
+            self._state = msgspec.structs.replace(self._state, updated_ms=now, ended=ended, polled_ms=polled)
             found.append(job_record(self._state))
         return found
 
@@ -179,12 +183,21 @@ class Progress:
 
 
 def _could_not_begin(copy: PartitionCopy) -> bool:
-    return copy.error is not None and copy.position == copy.started_at and not copy.restarted
+    return copy.error is not None and not copy.begun
 
 
-def _saved_of(copy: PartitionCopy) -> tuple[int, str, str]:
-    """A record is written where one of these has changed."""
-    return copy.position, copy.topic_ids.source, copy.state.state
+class _Saved(NamedTuple):
+    """A record is written where one of these has changed: a partition that does not move has an end that does."""
+
+    position: int
+    topic_id: str
+    state: str
+    why: str
+    source_end: int
+
+
+def _saved_of(copy: PartitionCopy) -> _Saved:
+    return _Saved(copy.position, copy.topic_ids.source, copy.state.state, copy.state.why, copy.source_end)
 
 
 class TopicStore:
@@ -299,12 +312,16 @@ class StateWriter:
 class FencedStore:
     """Checkpoints in the state topic, in transactions of a producer of their own: ProducerFencedError where another
     instance of the job took over. What is not stored for now, because the target is away, is written again later.
+    ``limit``: seconds that a partition may wait, None for ever.
     """
 
-    def __init__(self, producer: Producer, progress: Progress, stop: Stop) -> None:
+    def __init__(
+        self, producer: Producer, progress: Progress, stop: Stop, limit: float | None = None
+    ) -> None:
         self._producer = producer
         self._progress = progress
         self._stop = stop
+        self._patience = _PATIENCE if limit is None else min(_PATIENCE, limit)
         self._unfinished = False  # a commit was requested, and its answer has not come
 
     def is_pending(self, copies: Iterable[PartitionCopy]) -> bool:
@@ -323,7 +340,7 @@ class FencedStore:
         """See Checkpoints. After a stop there is no later: then it raises why nothing was stored. The end of the job is
         waited for.
         """
-        patience = math.inf if ended else _PATIENCE
+        patience = math.inf if ended else self._patience
         try:
             if self._unfinished:
                 self._commit(patience)

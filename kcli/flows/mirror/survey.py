@@ -9,7 +9,15 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.flows.mirror.preflight import HIDDEN, NO_TOPICS, Findings, TopicFacts, check_routes
-from kcli.flows.mirror.routes import Rename, Route, idle_excludes, is_pattern, plan_routes, select_topics
+from kcli.flows.mirror.routes import (
+    Rename,
+    Route,
+    idle_excludes,
+    idle_renames,
+    is_pattern,
+    plan_routes,
+    select_topics,
+)
 from kcli.flows.mirror.topic_configs import ConfigSync, Values, values_of_new_topics
 from kcli.output.progress import counted
 
@@ -34,8 +42,8 @@ class Survey(NamedTuple):
     """Cluster ids, routes and the facts about their topics; ``targets`` lacks the topics that are to be created.
 
     ``brokers``: of the target. ``unknown``: what of the target could not be read, though the copy does not need it.
-    ``idle_excludes`` leave out nothing. ``gone``: the topics that the job copied and that the
-    source does not have any more, from source to target.
+    ``idle_excludes`` leave out nothing, ``idle_renames`` rename nothing. ``gone``: the topics that the job copied and
+    that the source does not have any more, from source to target.
     """
 
     source_cluster: str
@@ -47,6 +55,7 @@ class Survey(NamedTuple):
     brokers: int
     unknown: str = ""
     idle_excludes: Sequence[str] = ()
+    idle_renames: Sequence[str] = ()
     gone: Mapping[str, str] = NO_TOPICS
 
 
@@ -98,7 +107,9 @@ def survey(
         sync=selection.configs,
     )
     return found._replace(
-        idle_excludes=idle_excludes(known, selection.excludes), gone={name: continues[name] for name in gone}
+        idle_excludes=idle_excludes(known, selection.excludes),
+        idle_renames=idle_renames([*chosen, *gone], selection.renames),
+        gone={name: continues[name] for name in gone},
     )
 
 

@@ -1,5 +1,5 @@
-"""What a mirror that follows its source does from time to time: it looks for new topics, and for changes of their
-configurations, and syncs groups.
+"""What a mirror that follows its source does from time to time: it looks for new topics, for changes of their
+configurations, and for topics of the target that are gone, and syncs groups.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +14,7 @@ from kcli.flows.mirror.discovery import Discovery
 from kcli.flows.mirror.errors import may_pass
 from kcli.flows.mirror.followed_configs import FollowedConfigs
 from kcli.flows.mirror.group_offsets import GroupsAccount
+from kcli.flows.mirror.lost_targets import LostTargets
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.settings import Observer
 from kcli.flows.mirror.store import Progress
@@ -76,6 +77,23 @@ def _deleted_text(one: Deleted) -> str:
         return f"{what}, and so was its copy {one.target} of the target; undo with: kcli undo {one.undo}"
     why = "" if one.error is None else f": {one.error}"
     return f"{what}; its copy {one.target} of the target is kept{why}"
+
+
+def targets_task(
+    observer: Observer, targets: LostTargets, end: Callable[[PartitionCopy, KcliError], None]
+) -> Callable[[], None]:
+    """Ends the partitions whose topic of the target is gone."""
+
+    def look() -> None:
+        try:
+            lost = targets.look()
+        except KcliError as error:
+            observer.detail(f"looking for the topics of the target failed: {error}")
+            return
+        for copy, why in lost:
+            end(copy, why)
+
+    return look
 
 
 def configs_task(observer: Observer, configs: FollowedConfigs) -> Callable[[], None]:

@@ -37,10 +37,23 @@ _NOT_COPIED = frozenset(
         "remote.storage.enable",
         "local.retention.bytes",
         "local.retention.ms",
+        "max.decompressed.message.bytes",
+        "remote.copy.lag.bytes",
+        "remote.copy.lag.ms",
         "unclean.leader.election.enable",
     }
 )
 """Settings of one cluster, those that only old brokers have, and limits that could refuse what the source accepted."""
+
+_NEWER = {
+    "compression.gzip.level": ("compression.gzip.level", ""),
+    "compression.lz4.level": ("compression.lz4.level", ""),
+    "compression.zstd.level": ("compression.zstd.level", ""),
+    "errors.deadletterqueue.group.enable": ("errors.deadletterqueue.topic.name.prefix", "false"),
+}
+"""Settings that older brokers lack (since 3.8, KIP-390, and 4.4, KIP-1191): the key of a broker's configuration that came
+with each, and the default where that key has not its value.
+"""
 
 _ALWAYS_COPIED = (CLEANUP, BATCH_BYTES)
 _AHEAD_DEFAULT = 3_600_000
@@ -100,6 +113,9 @@ def values_of_new_topics(broker: Values) -> dict[str, str]:
                 value = broker[name]
                 found[key] = str(int(value) * unit) if unit > 1 and int(value) > 0 else value
                 break
+    for key, (name, default) in _NEWER.items():
+        if name in broker:
+            found[key] = default or broker[name]
     return found
 
 
@@ -109,7 +125,7 @@ def written_to_new(
     """The configuration of a topic that is created as a copy. ``own``: what is set on the source topic itself;
     ``defaults``: see ``values_of_new_topics``; ``replicas``: of each partition.
     """
-    copied = {} if sync.mode == "off" else {key: own[key] for key in own if key not in _NOT_COPIED}
+    copied = {} if sync.mode == "off" else _carried(own, defaults)
     copied |= {key: source[key] for key in _ALWAYS_COPIED if key in source}
     if AHEAD in own and limit(own, AHEAD) > _AHEAD_DEFAULT and (AHEAD in defaults or not defaults):
         copied[AHEAD] = own[AHEAD]  # its records may be further in the future than others accept
@@ -126,9 +142,7 @@ def written_to_existing(
     """What is changed on a target topic before the copy; ``target``: the values in force there."""
     wanted: dict[str, str] = {}
     if sync.mode == "effective":
-        wanted = {key: own[key] for key in own if key not in _NOT_COPIED} | _effective(
-            source, target, replicas
-        )
+        wanted = _carried(own, target) | _effective(source, target, replicas)
     wanted |= dict(sync.given)
     return {key: value for key, value in wanted.items() if not _same(target.get(key), value)}
 
@@ -145,13 +159,22 @@ def followed_changes(
     found: dict[str, str | None] = {
         key: own.get(key)
         for key in sorted(old_own.keys() | own.keys())
-        if key not in _NOT_COPIED and old_own.get(key) != own.get(key)
+        if not _is_left(key, target) and old_own.get(key) != own.get(key)
     }
     if sync.mode == "effective":
         changed = {key for key in _EFFECTS if old.get(key) != new.get(key)}
         found |= {key: new[key] for key, value in found.items() if value is None and key in new}
         found |= {key: value for key, value in _effective(new, target, replicas).items() if key in changed}
     return {key: value for key, value in found.items() if key not in sync.given}
+
+
+def _carried(own: Values, target: Values) -> dict[str, str]:
+    return {key: value for key, value in own.items() if not _is_left(key, target)}
+
+
+def _is_left(key: str, target: Values) -> bool:
+    """Whether a setting is not carried over; ``target``: the values in force there, empty where they are not known."""
+    return key in _NOT_COPIED or (key in _NEWER and bool(target) and key not in target)
 
 
 def _effective(source: Values, target: Values, replicas: int) -> dict[str, str]:
@@ -173,7 +196,7 @@ def _effective(source: Values, target: Values, replicas: int) -> dict[str, str]:
 
 def own_settings_left(own: Values, target: Values) -> list[str]:
     """Keys set on the source topic itself that are not carried over, and have another value on the target."""
-    return sorted(key for key in own if key in _NOT_COPIED and not _same(target.get(key), own[key]))
+    return sorted(key for key in own if _is_left(key, target) and not _same(target.get(key), own[key]))
 
 
 def differences(route: tuple[str, str], source: Values, target: Values, written: Values) -> list[Difference]:

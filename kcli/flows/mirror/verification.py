@@ -1,7 +1,7 @@
 """``kcli mirror verify``: compares what a job has copied with its source, and copies nothing. The job may run meanwhile.
 
-What the job has saved says which topics are its own, which offsets correspond and how far it is. Without such a job, all
-of both topics is compared, record by record in their order.
+What the job has saved says which topics are its own, which offsets correspond and how far it is. Without such a job, or
+if it has copied none of the topics, all of both topics is compared, record by record in their order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ from kcli.flows.mirror.planning import survey_job
 from kcli.flows.mirror.preflight import Denied, Findings
 from kcli.flows.mirror.proof import Clusters, Log, Proof, compacted_topics, compare_copies, logs, view_of
 from kcli.flows.mirror.result import MismatchError, unread
-from kcli.flows.mirror.routes import Rename
+from kcli.flows.mirror.routes import Rename, idle_renames, selects
 from kcli.flows.mirror.settings import Cluster
-from kcli.flows.mirror.state import JobId, JobState, SavedJob, is_running, load_jobs
+from kcli.flows.mirror.state import JobId, JobState, SavedGap, SavedJob, is_running, load_jobs
 from kcli.flows.mirror.store import read_file_records, saved_jobs
 from kcli.flows.mirror.survey import Survey
 from kcli.flows.mirror.verify import Comparison
@@ -38,14 +38,15 @@ from kcli.output.progress import counted
 
 
 class Verified(NamedTuple):
-    """What was compared. ``follows``: the job was running. ``missing``: what could not be read."""
+    """What was compared. ``job``: None without one. ``follows``: it was running. ``missing``: what could not be read."""
 
-    job: str
+    job: str | None
     survey: Survey
     copies: Sequence[PartitionCopy]
     comparisons: Sequence[Comparison]
     missing: Sequence[Missing]
     follows: bool
+    gaps: Mapping[TopicPartition, Sequence[SavedGap]]
 
 
 class Verification(Driver):
@@ -61,8 +62,9 @@ class Verification(Driver):
         """Compares what ``prepare`` has found; errors of partitions are in the copies and the comparisons."""
         saved, span = self._saved, self._settings.span
         follows = saved is not None and self._is_running(saved.state)
+        own = () if saved is None else saved.state.topics
         proof = Proof(
-            whole=saved is None,
+            whole={copy.source.topic for copy in self._copies}.difference(own),
             to_end=not follows,
             follows=follows,
             limited=span is not None and span.stop is not None,
@@ -79,7 +81,17 @@ class Verification(Driver):
             self._timeout,
         )
         missing = [*self._missing, *unread(comparisons)]
-        return Verified(self._name, self._found, self._copies, comparisons, missing, follows)
+        known = {} if saved is None else saved.partitions
+        gaps = {tp: [*one.progress.gaps, *one.accepted] for tp, one in known.items()}
+        return Verified(
+            None if saved is None else self._name,
+            self._found,
+            self._copies,
+            comparisons,
+            missing,
+            follows,
+            gaps,
+        )
 
     def _is_running(self, state: JobState) -> bool:
         """As the lease says; by the age of its record where that is not known, or the job keeps its state in a file."""
@@ -96,20 +108,20 @@ class Verification(Driver):
             self._name = _only_job(jobs, source_id)
         self._id = job = JobId(source_id or self._source.servers, self._name)
         saved, _ = taken_over(jobs, job, self._selection, settings.renames, source_id)
-        self._saved = saved
         _check(saved, jobs, job)
         own: Mapping[str, str] = {} if saved is None else saved.state.topics
         self._missing = []
         selection = self._selection
+        if saved is None and (settings.job is not None or not settings.topics):
+            raise NotFoundError(
+                f"mirror job {self._name} does not exist",
+                why=f"the target has {counted(len(jobs), 'job')}",
+                do="`kcli mirror status --to HOST:PORT` lists the jobs; -t TOPIC without --job compares topics",
+            )
+        given = selection.renames
         if not settings.topics:
-            if saved is None:
-                raise NotFoundError(
-                    f"mirror job {self._name} does not exist",
-                    why=f"the target has {counted(len(jobs), 'job')}",
-                    do="`kcli mirror status --to HOST:PORT` lists the jobs; -t TOPIC compares topics without a job",
-                )
             selection = selection._replace(selectors=self._present(own))
-        selection = selection._replace(renames=_renames(selection.renames, own, self._name))
+        selection = selection._replace(renames=_renames(given, own, self._name))
         _, found = survey_job(
             self._source_admin,
             self._target_admin,
@@ -118,10 +130,12 @@ class Verification(Driver):
             self._jobs_on_source(self._source_admin),
             headers=False,
         )
-        self._found = found = found._replace(findings=_of_reading(found))
+        idle = idle_renames([route.source for route in found.routes], given)
+        self._found = found = found._replace(findings=_of_reading(found), idle_renames=idle)
+        self._saved = None if own.keys().isdisjoint(route.source for route in found.routes) else saved
         ends = self._pin(found)
         return CopyPlan(
-            self._name,
+            self._name if self._saved is not None else "",
             found,
             own,
             [
@@ -147,22 +161,29 @@ class Verification(Driver):
         return found if known else saved_jobs(self._target, self._target_admin, self._hooks)
 
     def _present(self, own: Mapping[str, str]) -> list[str]:
-        """The topics of the job that the source still has."""
+        """The topics of the job that the source still has, without those that --exclude leaves out."""
         available = {topic.name for topic in self._source_admin.list_topics()}
-        for topic in sorted(own.keys() - available):
+        wanted = {topic for topic in own if not selects(self._selection.excludes, topic)}
+        if own and not wanted:
+            raise NotFoundError(
+                "no topic is selected",
+                why=f"--exclude leaves out all of mirror job {self._name}",
+                do="leave --exclude out",
+            )
+        for topic in sorted(wanted - available):
             error = NotFoundError(
                 f"topic {topic} of the source was deleted",
                 why=f"the job copied it to {own[topic]}, and the source cluster does not have it any more",
                 do="name the topics that it has with -t",
             )
             self._missing.append(Missing(f"topic {topic}", "", error))
-        if not own.keys() & available:
+        if not wanted & available:
             raise NotFoundError(
                 "no topic of the job exists on the source",
                 why=f"mirror job {self._name} copied {counted(len(own), 'topic')}",
                 do="check --from",
             )
-        return sorted(own.keys() & available)
+        return sorted(wanted & available)
 
     def _pin(self, found: Survey) -> Ends:
         """Finds where each partition's copy is; returns the ends of the target. Partitions of which either side's ends

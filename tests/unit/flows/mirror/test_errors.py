@@ -23,8 +23,8 @@ def out_of_range(start: int, end: int) -> OutOfRangeError:
     ("error", "code", "says", "remedy"),
     [
         (out_of_range(50, 90), 5, "offsets 40 to 49 were removed before they were copied", "--on-gap record"),
-        (out_of_range(0, 20), 5, "the log goes from 0 to 20: it was truncated", "a new --job NAME"),
-        (TruncatedError(TP, 20, 40), 5, "orders-3 of the source: the log was truncated: offsets 20 to 39", "--job"),
+        (out_of_range(0, 20), 5, "the log goes from 0 to 20: it was truncated", "`kcli mirror reset orders"),
+        (TruncatedError(TP, 20, 40), 5, "orders-3 of the source: the log was truncated: offsets 20 to 39", "reset"),
         (TopicRecreatedError("orders", bytes(16), "x"), 5, "topic orders of the source was deleted", "--on-recreate"),
         (KcliError("other", do="what it says"), 1, "other", "what it says"),
     ],
@@ -39,7 +39,7 @@ def test_errors_of_the_source(error: KcliError, code: int, says: str, remedy: st
 @pytest.mark.parametrize(
     ("error", "code", "says", "remedy"),
     [
-        (UnknownPartitionError("topic copy has no partition 3"), 5, "copy-3 of the target was deleted", "--job NAME"),
+        (UnknownPartitionError("topic copy has no partition 3"), 5, "copy-3 of the target was deleted", "mirror reset"),
         (BrokerError(MESSAGE_TOO_LARGE, "x"), 1, "a record that follows offset 40 of orders-3", "max.message.bytes"),
         (KcliError("other", do="what it says"), 1, "other", "what it says"),
     ],

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from kcli.core.errors import CorruptRecordsError, DataLossError
-from kcli.flows.mirror.offset_map import RUNS_PER_SEGMENT, OffsetMap, Run, Unknown
+from kcli.flows.mirror.offset_map import RUNS_PER_SEGMENT, ContinuedMap, OffsetMap, Run, Unknown
 
 
 def copied(rng: random.Random, pieces: int) -> tuple[OffsetMap, list[tuple[int, int]]]:
@@ -123,3 +123,27 @@ def test_pieces_are_cut_where_the_copies_pass_a_multiple_and_where_there_are_non
     for at, number in numbers.items():
         assert number == (targets[at] // 16 if at in targets else None)
     assert all(a.number != b.number for a, b in pairwise(found))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_map_of_the_way_back_translates_to_the_next_record_that_was_copied(seed: int) -> None:
+    made, pairs = copied(random.Random(seed), 40)
+    back = made.inverted(made.target_end)
+    for offset in range(made.target_start, made.target_end + 1):
+        following = [source for source, target in pairs if target >= offset]
+        assert back.translate(offset) == (following[0] if following else pairs[-1][0] + 1)
+
+
+@pytest.mark.parametrize(("known", "between"), [(True, [41, 41]), (False, [22, None])])
+def test_a_continued_map_translates_before_and_after_its_beginning(
+    known: bool, between: list[int | None]
+) -> None:
+    """Offsets 105 and 106 are behind what the first direction has copied, and before the way back begins."""
+    forth, later = OffsetMap(10, 100), OffsetMap(110, 40)
+    forth.append(10, 100, 3)
+    forth.append(20, 103, 2)
+    later.append(112, 41, 5)
+    whole = ContinuedMap(forth.inverted(forth.target_end), later, known=known)
+    assert [whole.translate(at) for at in (100, 104, 110, 112, 113)] == [10, 21, 41, 41, 42]
+    found = [whole.translate(at) for at in (105, 106)]
+    assert [one if isinstance(one, int) else None for one in found] == between

@@ -74,11 +74,11 @@ def test_the_time_of_a_state_is_that_of_its_beginning_and_the_end_is_final() -> 
 def test_the_lag_is_known_only_while_the_end_is() -> None:
     copy = copy_to()
     assert copy.lag is None
-    copy.see_end(9)
+    copy.see_end(9, 5)
     assert (copy.lag, copy.end_seen) == (4, 9)
-    copy.see_end(-1)
+    copy.see_end(-1, 6)
     assert (copy.lag, copy.end_seen) == (None, 9)
-    copy.see_end(9)
+    copy.see_end(9, 5)
     copy.fail(KcliError("what"))
     assert (copy.lag, copy.source_end, copy.end_seen) == (None, -1, 9)
     assert copy_to(8).lag == 3

@@ -1,11 +1,14 @@
 """Checks before a copy: every conflict of every route is found, permissions too, and new topics are like the source's."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from kcli.core.permissions import AclOperation
 from kcli.core.types import TopicSpec
-from kcli.flows.mirror.preflight import Findings, TopicFacts, check_routes
+from kcli.flows.mirror.preflight import NO_TOPICS, Findings, TopicFacts, check_routes
 from kcli.flows.mirror.routes import Route
+from kcli.flows.mirror.topic_configs import ConfigSync
 
 ROUTE = Route("orders", "copy")
 CONFIGS = {
@@ -24,11 +27,22 @@ def topic(
 
 
 def check(
-    source: TopicFacts, target: TopicFacts | None, *, by_key: bool = False, allowed: int | None = None
+    source: TopicFacts,
+    target: TopicFacts | None,
+    *,
+    by_key: bool = False,
+    allowed: int | None = None,
+    given: Mapping[str, str] = NO_TOPICS,
 ) -> Findings:
     targets = {} if target is None else {"copy": target}
     return check_routes(
-        [ROUTE], {"orders": source}, targets, by_key=by_key, brokers=2, cluster_operations=allowed
+        [ROUTE],
+        {"orders": source},
+        targets,
+        by_key=by_key,
+        brokers=2,
+        cluster_operations=allowed,
+        sync=ConfigSync(given=given),
     )
 
 
@@ -63,6 +77,18 @@ def test_conflicts_name_the_remedy(source: TopicFacts, target: TopicFacts, what:
     (found,) = check(source, target).conflicts
     assert what in found.what
     assert do in found.do
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("message.timestamp.type", "LogAppendTime"), ("cleanup.policy", "compact"), ("max.message.bytes", "9")],
+)
+@pytest.mark.parametrize("target", [None, topic()])
+def test_a_conflict_that_an_option_makes_is_mended_by_leaving_it_out(
+    key: str, value: str, target: TopicFacts | None
+) -> None:
+    (found,) = check(topic(), target, given={key: value}).conflicts
+    assert found.do == f"leave --config {key} out"
 
 
 def test_all_conflicts_of_a_route_are_listed() -> None:

@@ -6,7 +6,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.mirror.offset_map import OffsetMap
 from kcli.flows.mirror.partition_copy import PartitionCopy
 from kcli.flows.mirror.proof import Log, Proof, planned_comparison
-from kcli.flows.mirror.verify import Comparison
+from kcli.flows.mirror.verify import MOST_TOLD_APART, Comparison
 
 COPIED = Proof()
 SOURCE, TARGET = TopicPartition("t", 0), TopicPartition("copy", 0)
@@ -59,6 +59,22 @@ def test_from_the_later_start_of_both_logs(
 
 
 @pytest.mark.parametrize(
+    ("before", "unconfirmed", "begin"),
+    [(10, 30, 0), (10, MOST_TOLD_APART, 10), (MOST_TOLD_APART + 1, 30, MOST_TOLD_APART + 1)],
+)
+def test_what_a_killed_run_left_behind_its_first_position_is_compared(
+    before: int, unconfirmed: int, begin: int
+) -> None:
+    """The saved position was the beginning of the copy: the first record of the map is after what was left."""
+    offsets = OffsetMap(100, before)
+    offsets.append(100, before + unconfirmed, 50)
+    copy = PartitionCopy(SOURCE, TARGET, offsets, position=150)
+    end = before + unconfirmed + 50
+    found = planned_comparison(copy, Log(0, 150, 150), Log(0, end, end), COPIED, by_key=False)
+    assert extents(found) == (100, 150, begin, end)
+
+
+@pytest.mark.parametrize(
     ("proof", "stop", "wanted"),
     [
         (Proof(), None, (100, 151, 10, 70)),
@@ -66,8 +82,9 @@ def test_from_the_later_start_of_both_logs(
         (Proof(to_end=True), None, (100, 200, 10, 70)),
         (Proof(to_end=True, limited=True), 160, (100, 160, 10, 60)),
         (Proof(limited=True), 160, (100, 151, 10, 60)),
-        (Proof(whole=True), None, (90, 200, 10, 70)),
-        (Proof(whole=True, limited=True), 160, (90, 160, 10, 70)),
+        (Proof(whole="u"), None, (100, 151, 10, 70)),
+        (Proof(whole="t"), None, (90, 200, 10, 70)),
+        (Proof(whole="t", limited=True), 160, (90, 160, 10, 70)),
     ],
 )
 def test_up_to_the_ends_that_were_asked_for(proof: Proof, stop: int | None, wanted: tuple[int, ...]) -> None:

@@ -3,7 +3,14 @@
 import pytest
 
 from kcli.core.errors import ConfigError, NotFoundError
-from kcli.flows.mirror.routes import Route, idle_excludes, parse_rename, plan_routes, select_topics
+from kcli.flows.mirror.routes import (
+    Route,
+    idle_excludes,
+    idle_renames,
+    parse_rename,
+    plan_routes,
+    select_topics,
+)
 
 TOPICS = ["orders", "orders-eu", "payments", "__consumer_offsets", "__kcli_mirror", "__kcli_later", "__own"]
 
@@ -124,3 +131,11 @@ def test_excludes_that_leave_out_nothing_are_known() -> None:
     """A pattern that matches only what is never copied leaves out nothing."""
     excludes = ["orders", "none", "*-us", "^__kcli.*", "none"]
     assert idle_excludes(TOPICS, excludes) == ["none", "*-us", "^__kcli.*"]
+
+
+def test_rules_that_rename_nothing_are_known() -> None:
+    """Of two rules for one topic the first counts, so the second renames nothing."""
+    rules = [
+        parse_rename(text) for text in ("orders=a", "^(orders)=b", r"^(pay)-.*=\1", "ordrs=c", "ordrs=c")
+    ]
+    assert idle_renames(["orders", "refunds"], rules) == ["^(orders)=b", r"^(pay)-.*=\1", "ordrs=c"]

@@ -202,6 +202,32 @@ def test_what_belongs_to_one_cluster_is_never_written() -> None:
     assert own_settings_left(own, BASE) == sorted(own)
 
 
+def test_what_the_target_does_not_have_is_left_and_said() -> None:
+    """Of brokers before 3.8 and 4.4; where the values of the target are not known, it is tried."""
+    own = {"compression.zstd.level": "7", "errors.deadletterqueue.group.enable": "true", "segment.ms": "8"}
+    newer = {
+        **BASE,
+        "compression.zstd.level": "3",
+        "errors.deadletterqueue.topic.name.prefix": "",
+        "log.segment.bytes": "1073741824",
+    }
+    defaults = values_of_new_topics(newer)
+    assert defaults["errors.deadletterqueue.group.enable"] == "false"
+    assert defaults["compression.zstd.level"] == "3"
+    for sync in (TOPIC, EFFECTIVE):
+        changes = (BASE, {}), (BASE | own, own)
+        assert own.items() <= written_to_new(sync, BASE | own, own, defaults, 1).items()
+        assert own.items() <= written_to_new(sync, BASE | own, own, {}, 1).items()
+        assert followed_changes(sync, *changes, BASE | defaults, 1) == own
+        assert followed_changes(sync, *changes, {}, 1) == own
+        assert not own.keys() & written_to_new(sync, BASE | own, own, BASE, 1).keys() - {"segment.ms"}
+        assert followed_changes(sync, *changes, BASE, 1) == {"segment.ms": "8"}
+    assert written_to_existing(EFFECTIVE, BASE | own, own, BASE, 1) == {"segment.ms": "8"}
+    assert written_to_existing(EFFECTIVE, BASE | own, own, BASE | defaults, 1) == own
+    assert own_settings_left(own, BASE) == ["compression.zstd.level", "errors.deadletterqueue.group.enable"]
+    assert own_settings_left(own, BASE | defaults) == []
+
+
 def test_given_values_go_before_everything() -> None:
     given = {"retention.ms": "7", "cleanup.policy": "compact"}
     source = values(retention_ms="-1")

@@ -80,7 +80,7 @@ def get(url: Served, path: str = "/metrics") -> Answer:
     return get_from(url.base, path)
 
 
-def page(url: Served) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
+def page(url: Served) -> dict[str, dict[frozenset[tuple[str, str]], float]]:
     try:
         return parsed(get(url).text)
     except OSError:

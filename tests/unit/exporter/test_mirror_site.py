@@ -50,7 +50,7 @@ def text(site: MirrorSite, form: str) -> str:
     return b"".join(document(form, site.parts(form, 1))).decode()
 
 
-def page(site: MirrorSite, form: str = OPENMETRICS) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
+def page(site: MirrorSite, form: str = OPENMETRICS) -> dict[str, dict[frozenset[tuple[str, str]], float]]:
     return parsed(text(site, form), form)
 
 

@@ -3,7 +3,7 @@ do.
 """
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -80,7 +80,7 @@ def get(url: Served, path: str = "/metrics") -> Answer:
     return get_from(url.base, path)
 
 
-def page(url: Served) -> dict[str, dict[frozenset[tuple[str, str]], float]]:
+def page(url: Served) -> Mapping[str, Mapping[frozenset[tuple[str, str]], float]]:
     try:
         return parsed(get(url).text)
     except OSError:

@@ -3,7 +3,7 @@ do.
 """
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -11,10 +11,12 @@ import pytest
 
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.exporter.server import Server
 from kcli.flows.mirror import run
 from kcli.flows.mirror.partition_state import GRACE, Cause
 from tests.committing import commit
-from tests.exporting import get
+from tests.exporting import Answer
+from tests.exporting import get as get_from
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
@@ -50,29 +52,46 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kcli.core.consumer.fetcher._SILENT", 0.5)
 
 
+class Served:
+    """Where the mirror serves: a free port of its own choice."""
+
+    base = ""
+
+
 @pytest.fixture
-def url() -> str:
-    """Of a port that is free."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return f"http://127.0.0.1:{free.getsockname()[1]}"
+def url(monkeypatch: pytest.MonkeyPatch) -> Served:
+    made, start = Served(), Server.start
+
+    def started(server: Server) -> None:
+        start(server)
+        made.base = server.url.removesuffix("/metrics")
+
+    monkeypatch.setattr(Server, "start", started)
+    return made
 
 
-def listening(url: str) -> tuple[str, str]:
-    return "--listen", url.removeprefix("http://")
+def listening(_url: Served) -> tuple[str, str]:
+    return "--listen", "127.0.0.1:0"
 
 
-def page(url: str) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
+def get(url: Served, path: str = "/metrics") -> Answer:
+    if not url.base:
+        raise OSError("it does not listen yet")
+    return get_from(url.base, path)
+
+
+def page(url: Served) -> Mapping[str, Mapping[frozenset[tuple[str, str]], float]]:
     try:
         return parsed(get(url).text)
     except OSError:
         return {}
 
 
-def shows(url: str, metric: str, expected: object) -> Callable[[], bool]:
+def shows(url: Served, metric: str, expected: object) -> Callable[[], bool]:
     return lambda: page(url).get(metric) == expected
 
 
-def probe(url: str, path: str) -> tuple[int, str]:
+def probe(url: Served, path: str) -> tuple[int, str]:
     found = get(url, path)
     return found.status, found.text.strip()
 
@@ -81,7 +100,7 @@ def jobs(target: FakeCluster) -> list[dict[str, Any]]:
     return command("mirror", "status", "--to", target.bootstrap, "-o", "json").items
 
 
-def states(url: str) -> list[str]:
+def states(url: Served) -> list[str]:
     found = page(url).get("kcli_mirror_partition_state", {})
     return [dict(key)["kcli_mirror_partition_state"] for key, value in sorted(found.items()) if value]
 
@@ -90,7 +109,7 @@ def states(url: str) -> list[str]:
 def test_figures_and_probes_follow_the_mirror(
     source: FakeCluster,
     target: FakeCluster,
-    url: str,
+    url: Served,
     monkeypatch: pytest.MonkeyPatch,
     delivery: tuple[str, ...],
 ) -> None:
@@ -137,7 +156,7 @@ def test_figures_and_probes_follow_the_mirror(
 
 
 def test_a_stand_by_is_ready_and_becomes_the_holder(
-    source: FakeCluster, target: FakeCluster, url: str, monkeypatch: pytest.MonkeyPatch
+    source: FakeCluster, target: FakeCluster, url: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = start(*arguments(source, target))
     try:
@@ -157,7 +176,7 @@ def test_a_stand_by_is_ready_and_becomes_the_holder(
 
 
 def test_gaps_and_groups_are_on_the_page(
-    source: FakeCluster, target: FakeCluster, url: str, monkeypatch: pytest.MonkeyPatch
+    source: FakeCluster, target: FakeCluster, url: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit(source, "billing", {TopicPartition("t", 1): OffsetAndMetadata(1)})
     source.delete_records("t", 0, 1)
@@ -176,12 +195,12 @@ def test_gaps_and_groups_are_on_the_page(
 
 
 def test_slow_clients_do_not_hold_the_mirror_up(
-    source: FakeCluster, target: FakeCluster, url: str, monkeypatch: pytest.MonkeyPatch
+    source: FakeCluster, target: FakeCluster, url: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Connections that say nothing, or ask and do not read: the copy goes on, and probes are answered."""
-    host, port = url.removeprefix("http://").split(":")
     with running(monkeypatch, *arguments(source, target, *listening(url))), ExitStack() as stack:
         until(lambda: states(url) == ["caught_up", "caught_up"])
+        host, port = url.base.removeprefix("http://").split(":")
         for number in range(40):
             client = stack.enter_context(socket.create_connection((host, int(port))))
             if number % 2:
@@ -194,7 +213,7 @@ def test_slow_clients_do_not_hold_the_mirror_up(
 
 
 def test_the_last_figures_stay_while_it_compares(
-    source: FakeCluster, target: FakeCluster, url: str, monkeypatch: pytest.MonkeyPatch
+    source: FakeCluster, target: FakeCluster, url: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
     compare = run.compare_copies
@@ -225,7 +244,7 @@ def test_a_port_in_use_is_refused_before_anything_is_done(
     assert not target.connections
 
 
-def test_a_dry_run_serves_nothing(source: FakeCluster, target: FakeCluster, url: str) -> None:
+def test_a_dry_run_serves_nothing(source: FakeCluster, target: FakeCluster, url: Served) -> None:
     done = command(*arguments(source, target, *listening(url), "--dry-run"))
     assert done.code == 0
     assert "metrics: " not in done.err

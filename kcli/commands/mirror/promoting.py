@@ -61,7 +61,8 @@ POINT = (
     Column(
         "may_be_missing",
         "number",
-        meaning="How many records up to that end are missing at most; null where it is not known.",
+        meaning="How many records up to that end are missing at most; null where it is not known: no end was seen, or "
+        "all up to it is there and the source may have accepted more since.",
     ),
 )
 COLUMNS = (

@@ -206,7 +206,7 @@ def record(
             end, at_ms = seen.get(tp, Seen(-1, -1))
             points[tp] = RecoveryPoint(
                 partition=tp.partition, target_partition=tp.partition, copied_to=0, source_end=end, seen_ms=at_ms,
-                why=whys.get(tp, ""),
+                is_read=tp in seen, why=whys.get(tp, ""),
             )  # fmt: skip
     now = wall_ms()
     made = SavedPromotion(

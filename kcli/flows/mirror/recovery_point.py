@@ -53,6 +53,7 @@ def recovery_point(
         copied_ms=-1 if tail is None else tail.last_ms,
         source_end=end,
         seen_ms=at_ms,
+        is_read=seen is not None,
         target_offset=-1 if tail is None else tail.end,
         stored_beyond=0 if tail is None else tail.records,
         gaps=sorted([*progress.gaps, *saved.accepted], key=lambda gap: gap.first),
@@ -112,7 +113,7 @@ def objections(job: str, saved: SavedPromotion) -> list[KcliError]:
                 do=do,
             )
         )
-    never = [tp for tp, one in points.items() if one.may_be_missing is None]
+    never = [tp for tp, one in points.items() if one.source_end < 0]
     if never:
         found.append(
             MissingRecordsError(

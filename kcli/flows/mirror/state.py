@@ -204,8 +204,9 @@ class RecoveryPoint(msgspec.Struct, frozen=True, kw_only=True):
     otherwise, times milliseconds since the epoch, −1 where they are not known.
 
     All records before ``copied_to`` are there, but for those in ``gaps``; ``copied_ms`` is the time of the last one.
-    ``source_end`` is the last end that was seen, at ``seen_ms``. ``target_offset`` is the end of the target's partition:
-    what is written from there on is not of the job. ``stored_beyond`` records before it are copies from ``copied_to`` on,
+    ``source_end`` is the last end that was seen, at ``seen_ms``, and ``is_read`` whether the promotion has read it: if
+    not, the source may have accepted more. ``target_offset`` is the end of the target's partition: what is written from
+    there on is not of the job. ``stored_beyond`` records before it are copies from ``copied_to`` on,
     of which it is not known how far they reach. ``why`` it is not copied to its end.
     """
 
@@ -215,6 +216,7 @@ class RecoveryPoint(msgspec.Struct, frozen=True, kw_only=True):
     copied_ms: int = -1
     source_end: int = -1
     seen_ms: int = -1
+    is_read: bool = True
     target_offset: int = -1
     stored_beyond: int = 0
     gaps: list[SavedGap] = []
@@ -222,8 +224,12 @@ class RecoveryPoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def may_be_missing(self) -> int | None:
-        """How many offsets of the source, of those that were seen, may not be on the target; None: not known."""
-        return None if self.source_end < 0 else max(0, self.source_end - self.copied_to)
+        """How many offsets of the source, of those that were seen, may not be on the target; None: not known. It is 0
+        only where the end was read.
+        """
+        if self.source_end < 0:
+            return None
+        return max(0, self.source_end - self.copied_to) or (0 if self.is_read else None)
 
 
 class TopicPromotion(msgspec.Struct, frozen=True, kw_only=True):

@@ -412,6 +412,8 @@ def test_a_transaction_that_ends_in_time_is_waited_for(
 def test_a_range_that_ends_in_an_open_transaction_is_not_complete(
     source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...], quickly: None
 ) -> None:
+    for tp in (T1, T2):
+        source.append(*tp, batch(*numbers(8, 9), timestamp=1_000))
     with open_transaction(source, b"a", b"b"):
         done = command(
             *arguments(source, target, "--offset", "0:9", "--max-wait", "1s", "-o", "json", *delivery)

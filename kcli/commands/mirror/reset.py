@@ -32,7 +32,7 @@ _EXAMPLES = "--offset 1200, --offset earliest, --offset latest (skips what is no
         ),
     ),
 )
-@click.argument("topics", type=TOPIC_PARTITIONS, nargs=-1, required=True, metavar="TOPIC[:LIST]…")
+@click.argument("topics", type=TOPIC_PARTITIONS, nargs=-1, required=True, metavar="TOPIC|TOPIC:LIST…")
 @options(
     "Positions",
     from_option("copied", required=True),

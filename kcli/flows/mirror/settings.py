@@ -78,8 +78,8 @@ class MirrorSettings:
 
     @property
     def bounded(self) -> bool:
-        """Whether it ends by itself: with what was there at its start, or before."""
-        return self.until_caught_up or self.verify or (self.span is not None and self.span.stop is not None)
+        """Whether it ends by itself: with what was there at its start."""
+        return self.until_caught_up or self.verify
 
 
 class Cluster(Protocol):

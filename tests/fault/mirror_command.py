@@ -78,8 +78,14 @@ class Running:
 
 @contextmanager
 def running(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Iterator[Running]:
-    """Starts a command; it is stopped at the end of the block if it still runs."""
+    """Starts a command; it is stopped at the end of the block if it still runs.
+
+    A range that ends behind the log is waited for here: so a run has a time in which its clusters change, and then an end
+    with an exit code. Of a user's run it ends with what was there at its start.
+    """
     made = Running(*arguments)
+    waits = property(lambda settings: settings.until_caught_up or settings.verify)
+    monkeypatch.setattr("kcli.flows.mirror.settings.MirrorSettings.bounded", waits)
 
     def stop() -> Stop:
         made.stops.append(Stop())
@@ -97,7 +103,7 @@ def running(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Iterator[Runnin
 @contextmanager
 def instance_of(cluster: FakeCluster, job: JobId) -> Iterator[Instance]:
     """An instance that has the lease of the job on the cluster, and does nothing with it."""
-    me = this_instance()._replace(pid=1)
+    me = this_instance()._replace(pid=1, place="")  # of which nobody can say that it is dead
     options = ConsumerOptions(
         bootstrap_servers=cluster.bootstrap,
         client_id=me.client_id,

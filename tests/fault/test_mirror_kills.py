@@ -222,7 +222,7 @@ def test_a_later_transaction_that_timed_out_is_copied_again_by_a_first_run(
     """The topics that the run has created itself are there when it plans again."""
     process = start(*mirror(source, target, "--rate", "20"))
     try:
-        target.wait_for(EndTxnRequest, 2, timeout=30)
+        target.wait_for(EndTxnRequest, 7, timeout=30)  # the first ones are short
         hold = target.hold(ProduceRequest, after=2, when=concerns(target, "t"))
         hold.wait(timeout=30)
         target.expire_transaction(OWN)

@@ -381,8 +381,8 @@ def test_a_position_in_a_file_and_a_comparison_need_no_topic_of_the_state(
 ) -> None:
     target.settings.hidden_topics = frozenset({"__kcli_mirror"})
     assert mirrored(source, target, "--checkpoint", str(tmp_path / "c")).code == 0
-    line = [word for word in arguments(source, target, "--verify-only") if word != "--until-caught-up"]
-    assert command(*line).code == 0
+    clusters = "--from", source.bootstrap, "--to", target.bootstrap
+    assert command("mirror", "verify", *clusters, "-t", "t").code == 0
 
 
 @pytest.mark.case("M18")

@@ -93,6 +93,7 @@ def pair(source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...]) ->
         made.end()
 
 
+@pytest.mark.case("M3")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_stand_by_takes_over_when_the_first_instance_ends(
     source: FakeCluster, target: FakeCluster, pair: Pair, how: signal.Signals

@@ -55,7 +55,7 @@ LINES = {
     "mirror reset t --from {broker} --to {broker} --offset earliest --yes": 1,
     "mirror reverse --from {broker} --to {broker} --yes": 1,
     "mirror status --to {broker}": 0,
-    "mirror verify --from {broker} --to {broker} -t t --map-topic t=other": 0,
+    "mirror verify --from {broker} --to {broker} -t t --map-topic t=other": 8,
     "mirror run --from {broker} --to {broker} -t t --map-topic t=copy --until-caught-up --verify --yes": 0,
     "mirror run --from {broker} --to {broker} -t t --map-topic t=copy --until-caught-up --exactly-once --yes": 0,
     "perf consume -t t --num-records 10": 0,

@@ -37,6 +37,12 @@ STATUS = {
     "groups remove-members": 1,  # nobody has that name
     "perf compare": 2,  # the run was too short
     "pipeline verify": 8,  # they differ
+    "mirror accept-gap": 1,  # there is no job
+    "mirror check": 1,
+    "mirror promote": 1,
+    "mirror reset": 1,
+    "mirror reverse": 1,
+    "mirror verify": 8,  # nothing is copied
     "sandbox down": 1,  # there is none
     "users delete": 1,  # there is none
 }
@@ -48,7 +54,11 @@ WITH_SPARK = {"pipeline import", "pipeline pack", "pipeline profile", "pipeline 
 WITH_JAVA = {"sandbox up"}
 """2 where there is none; that a package brings one is seen by its demo."""
 
-NAME_CLUSTERS = {"mirror run", "mirror status", "mirror verify", "pipeline mirror", "pipeline verify"}
+NAME_CLUSTERS = {
+    *(path for path in lines.PATHS if path.startswith("mirror ")),
+    "pipeline mirror",
+    "pipeline verify",
+}
 """By --from and --to."""
 
 SEEDS = (

@@ -16,7 +16,7 @@ from kcli.core.producer.producer import Producer
 from kcli.flows.stop import Stop
 
 _AGAIN_AFTER = 4.0  # seconds without a response, the first time
-_LONGEST = 64.0  # and at most
+_LONGEST = 128.0  # and at most
 
 
 def commit_transaction(

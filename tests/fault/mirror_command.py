@@ -80,12 +80,10 @@ class Running:
 def running(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Iterator[Running]:
     """Starts a command; it is stopped at the end of the block if it still runs.
 
-    A range that ends behind the log is waited for here: so a run has a time in which its clusters change, and then an end
-    with an exit code. Of a user's run it ends with what was there at its start.
+    A range that ends behind the log is waited for: so a run has a time in which its clusters change, and then an end with an
+    exit code.
     """
     made = Running(*arguments)
-    waits = property(lambda settings: settings.until_caught_up or settings.verify)
-    monkeypatch.setattr("kcli.flows.mirror.settings.MirrorSettings.bounded", waits)
 
     def stop() -> Stop:
         made.stops.append(Stop())

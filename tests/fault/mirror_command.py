@@ -80,8 +80,8 @@ class Running:
 def running(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Iterator[Running]:
     """Starts a command; it is stopped at the end of the block if it still runs.
 
-    A range that ends behind the log is waited for: so a run has a time in which its clusters change, and then an end with an
-    exit code.
+    A range that ends behind the log is waited for: so a run has a time in which its clusters change, and then an end
+    with an exit code.
     """
     made = Running(*arguments)
 

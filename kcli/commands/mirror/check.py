@@ -6,7 +6,7 @@ import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import DURATION, CountType
+from kcli.commands.shared.options import DURATION, REPORT_KINDS, CountType
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import from_option, job_option, to_option, topics_option
@@ -79,7 +79,7 @@ HEAD = (
         3: "the target, which has the record of the job, cannot be reached",
         8: "a condition does not hold, or cannot be known: the source does not respond",
     },
-    outputs=("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml"),
+    outputs=REPORT_KINDS,
     examples=(
         ("kcli mirror check --from a:9092 --to b:9092", "whether the job runs, and copies all partitions"),
         (

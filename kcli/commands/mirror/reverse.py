@@ -4,6 +4,7 @@ import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import REPORT_KINDS
 from kcli.commands.shared.params import DURATION
 from kcli.commands.shared.two_clusters import from_option, job_option, to_option
 from kcli.commands.shared.usage import usage
@@ -18,7 +19,7 @@ from kcli.commands.shared.usage import usage
         8: "an open transaction holds records back; the clusters differ (--verify)",
     },
     reads=("KCLI_IMPL",),
-    outputs=("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml"),
+    outputs=REPORT_KINDS,
     examples=(
         (
             "kcli mirror reverse --from a:9092 --to b:9092 --stranded left.ndjson",

@@ -7,6 +7,7 @@ import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import REPORT_KINDS
 from kcli.commands.shared.params import DURATION, Rate, checkpoint_option, on_recreate_option, rate_option
 from kcli.commands.shared.serving import Serving, access_options
 from kcli.commands.shared.two_clusters import (
@@ -41,7 +42,7 @@ def _changes(params: Mapping[str, Any]) -> bool:
         8: "an open transaction holds records back (--until-caught-up); the clusters differ (--verify, --verify-only)",
     },
     reads=("KCLI_IMPL",),
-    outputs=("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml"),
+    outputs=REPORT_KINDS,
     examples=(
         ("kcli mirror --from a:9092 --to b:9092 -t orders --until-caught-up", "copy a topic as it is now"),
         (

@@ -4,6 +4,7 @@ import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import REPORT_KINDS
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import to_option
@@ -78,7 +79,7 @@ COLUMNS = (
 
 @command(
     "status",
-    outputs=("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml"),
+    outputs=REPORT_KINDS,
     examples=(
         ("kcli mirror status --to b:9092", "the jobs that write to a cluster"),
         ("kcli mirror status --to b:9092 --job nightly -o json", "one of them"),

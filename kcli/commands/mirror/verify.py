@@ -2,6 +2,7 @@
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import REPORT_KINDS
 from kcli.commands.shared.params import checkpoint_option
 from kcli.commands.shared.two_clusters import (
     check_excludes,
@@ -23,7 +24,7 @@ from kcli.flows.mirror.settings import MirrorSettings
         8: "the clusters differ",
     },
     reads=("KCLI_IMPL",),
-    outputs=("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml"),
+    outputs=REPORT_KINDS,
     examples=(
         ("kcli mirror verify --from a:9092 --to b:9092 -t orders", "compare a topic with its copy"),
         ("kcli mirror verify --from a:9092 --to b:9092 --job nightly", "compare all topics of a job"),

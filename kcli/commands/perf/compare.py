@@ -9,7 +9,7 @@ import click
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation, stdin_is_terminal
-from kcli.commands.shared.options import OUTPUT_KINDS
+from kcli.commands.shared.options import REPORT_KINDS
 from kcli.commands.shared.params import Word
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
@@ -67,7 +67,7 @@ HEAD = (
 @command(
     "compare",
     exits={8: "a condition of --fail-if is true with certainty"},
-    outputs=[kind for kind in OUTPUT_KINDS if kind != "name"],
+    outputs=REPORT_KINDS,
     examples=(
         ("kcli perf compare before.json after.json", "which figures differ, and by how much"),
         (

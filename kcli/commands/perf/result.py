@@ -7,7 +7,7 @@ from typing import Any
 
 from kcli.commands.perf.kafka_lines import kafka_lines
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.options import OUTPUT_KINDS
+from kcli.commands.shared.options import REPORT_KINDS
 from kcli.commands.shared.row_output import print_rows
 from kcli.flows.perf.limits import latency_text
 from kcli.flows.perf.result import PERCENTILES
@@ -15,7 +15,7 @@ from kcli.output.listing import DOCUMENTS, list_rows
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
 
-OUTPUTS = (*(kind for kind in OUTPUT_KINDS if kind != "name"), "kafka")
+OUTPUTS = (*REPORT_KINDS, "kafka")
 """The formats of tests."""
 
 _FIGURES = ("mean", *PERCENTILES, "max")

@@ -11,7 +11,6 @@ import click
 
 from kcli.commands.pipeline.jobs import (
     READS,
-    REPORTS,
     TaskOptions,
     check_slices,
     chosen_runner,
@@ -24,7 +23,7 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import POSITIVE_DURATION, TOPIC
+from kcli.commands.shared.options import POSITIVE_DURATION, REPORT_KINDS, TOPIC
 from kcli.commands.shared.params import (
     OFFSET_WORDS,
     Word,
@@ -101,7 +100,7 @@ class ExportOptions:
 @command(
     "export",
     reads=READS,
-    outputs=REPORTS,
+    outputs=REPORT_KINDS,
     examples=(
         ("kcli pipeline export orders exports/orders", "a whole topic as Parquet, up to its end now"),
         (

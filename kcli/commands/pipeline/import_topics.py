@@ -6,7 +6,6 @@ import click
 
 from kcli.commands.pipeline.jobs import (
     READS,
-    REPORTS,
     TaskOptions,
     chosen_runner,
     copy_shown,
@@ -17,6 +16,7 @@ from kcli.commands.pipeline.jobs import (
 )
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import ClusterName, Invocation, pass_invocation
+from kcli.commands.shared.options import REPORT_KINDS
 from kcli.commands.shared.two_clusters import map_topic_option, partitions_kept_option
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ProducerOptions
@@ -27,7 +27,7 @@ from kcli.pipeline.arrow_library import check_pyarrow
 @command(
     "import",
     reads=READS,
-    outputs=REPORTS,
+    outputs=REPORT_KINDS,
     examples=(
         ("kcli pipeline import exports/orders -b new:9092", "restore a topic in another cluster"),
         ("kcli pipeline import exports/orders --dry-run", "check all files, and show what would be done"),

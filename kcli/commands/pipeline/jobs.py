@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 KIND, ITEM = "PipelineReport", "PipelinePartition"
-REPORTS = ("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml")
 """The output formats of a report."""
 READS = ("KCLI_IMPL", "JAVA_HOME")
 """The variables that commands of jobs read."""

@@ -7,7 +7,6 @@ import click
 
 from kcli.commands.pipeline.jobs import (
     READS,
-    REPORTS,
     TaskOptions,
     check_slices,
     chosen_runner,
@@ -20,7 +19,7 @@ from kcli.commands.pipeline.jobs import (
 )
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import POSITIVE_DURATION
+from kcli.commands.shared.options import POSITIVE_DURATION, REPORT_KINDS
 from kcli.commands.shared.params import since_option, until_option
 from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import (
@@ -42,7 +41,7 @@ from kcli.flows.stop import Stop
 @command(
     "mirror",
     reads=READS,
-    outputs=REPORTS,
+    outputs=REPORT_KINDS,
     examples=(
         (
             "kcli pipeline mirror --from a:9092 --to b:9092 -t orders",

@@ -4,7 +4,6 @@ import click
 
 from kcli.commands.pipeline.jobs import (
     READS,
-    REPORTS,
     TaskOptions,
     chosen_runner,
     job_options,
@@ -15,7 +14,7 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command
 from kcli.commands.shared.confirm import show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import TOPIC, CountType, DurationType
+from kcli.commands.shared.options import REPORT_KINDS, TOPIC, CountType, DurationType
 from kcli.commands.shared.params import SIZE_RANGE, THROUGHPUT, Rate
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.usage import usage
@@ -28,7 +27,7 @@ from kcli.output.progress import counted
 @command(
     "perf",
     reads=READS,
-    outputs=REPORTS,
+    outputs=REPORT_KINDS,
     examples=(
         ("kcli pipeline perf -t load --num-records 1M", "as fast as this machine can"),
         (

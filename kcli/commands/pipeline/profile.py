@@ -4,7 +4,6 @@ import click
 
 from kcli.commands.pipeline.jobs import (
     READS,
-    REPORTS,
     TaskOptions,
     chosen_runner,
     job_options,
@@ -15,7 +14,7 @@ from kcli.commands.pipeline.jobs import (
 )
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import TOPIC, CountType
+from kcli.commands.shared.options import REPORT_KINDS, TOPIC, CountType
 from kcli.commands.shared.params import offset_option, partitions_option, since_option, until_option
 from kcli.commands.shared.shown import Shown
 from kcli.core.options import ConsumerOptions
@@ -27,7 +26,7 @@ from kcli.pipeline.arrow_library import check_pyarrow
 @command(
     "profile",
     reads=READS,
-    outputs=REPORTS,
+    outputs=REPORT_KINDS,
     examples=(
         ("kcli pipeline profile orders", "partitions, keys, sizes, times, and the shape of JSON values"),
         (

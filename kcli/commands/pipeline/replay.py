@@ -8,7 +8,6 @@ import click
 
 from kcli.commands.pipeline.jobs import (
     READS,
-    REPORTS,
     TaskOptions,
     chosen_runner,
     job_options,
@@ -20,7 +19,7 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import TOPIC, CountType
+from kcli.commands.shared.options import REPORT_KINDS, TOPIC, CountType
 from kcli.commands.shared.params import check_topic_name, since_option, until_option
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
@@ -76,7 +75,7 @@ class ReplayOptions:
 @command(
     "replay",
     reads=READS,
-    outputs=REPORTS,
+    outputs=REPORT_KINDS,
     examples=(
         ("kcli pipeline replay orders.dlq --to orders --dry-run", "what would be sent, by reason and hour"),
         (

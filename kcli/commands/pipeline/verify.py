@@ -9,7 +9,6 @@ import click
 
 from kcli.commands.pipeline.jobs import (
     READS,
-    REPORTS,
     TaskOptions,
     chosen_runner,
     cluster_of,
@@ -21,6 +20,7 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import REPORT_KINDS
 from kcli.commands.shared.params import since_option, until_option
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.sides import Side
@@ -77,7 +77,7 @@ class VerifyOptions:
     changes=_changes,
     exits={8: "the topics differ"},
     reads=READS,
-    outputs=REPORTS,
+    outputs=REPORT_KINDS,
     examples=(
         ("kcli pipeline verify --from a:9092 --to b:9092 -t orders", "are all records equal, and in order?"),
         (

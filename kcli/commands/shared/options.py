@@ -173,6 +173,8 @@ TARGET = OfferedType("target", ("earliest", "latest", "current"), "offsets")
 
 
 OUTPUT_KINDS = OUTPUT_WORDS
+REPORT_KINDS = tuple(kind for kind in OUTPUT_KINDS if kind != "name")
+"""Of what has no names to be passed on: reports, comparisons, measurements."""
 RECORD_KINDS = ("value", "table", "ndjson", "json", "csv", "raw", "hex", "kcat")
 
 

@@ -260,19 +260,14 @@ class Copy:
         self._progress()
 
     def _is_allowed(self) -> bool:
-        """Whether this process may copy; waits while the target does not say."""
-        began = time.monotonic()
-        blocked = False
-
-        def waiting() -> bool:
-            nonlocal blocked
-            blocked = True
-            return self._wait_blocked("target: the coordinator of the job does not respond", began)
-
-        allowed = self._may_send(waiting)
-        if blocked:
-            self._go_on()
+        """Whether this process may copy; waits while the target does not say. Called for each batch."""
+        allowed = self._may_send(self._wait_for_lease)
+        self._go_on()
         return allowed
+
+    def _wait_for_lease(self) -> bool:
+        why = "target: the coordinator of the job does not respond"
+        return self._wait_blocked(why, time.monotonic())  # the first time counts
 
     def _wait_blocked(self, why: str, began: float) -> bool:
         """Nothing is copied for this reason since ``began``; whether to wait on."""

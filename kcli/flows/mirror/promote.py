@@ -399,14 +399,7 @@ class PromotedMirror(Mirror):
             state, made = record(
                 writer, self._id, self._own, self._ends, whys, source_lost=False, read_from=self._looked
             )
-            if self._acls is not None:
-                self._acls.act(
-                    self._source_admin,
-                    self._target_admin,
-                    self._planner.selection,
-                    self._routes(),
-                    self._observer,
-                )
+            super()._create_acls()
             made, groups = finish(writer, self._id, made, self._source_admin, self._target_admin)
         acls = None if self._acls is None else self._acls.account
         return Promoted(self._id, state, made, [*errors.values()], comparisons, groups, acls)

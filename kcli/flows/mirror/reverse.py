@@ -26,7 +26,7 @@ from kcli.core.clock import wall_ms
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.group_offsets import GroupsAccount, Mapped
+from kcli.flows.mirror.group_offsets import Mapped
 from kcli.flows.mirror.job_writer import JobWriter
 from kcli.flows.mirror.offset_map import ContinuedMap, OffsetMap
 from kcli.flows.mirror.preflight import ConflictError
@@ -51,7 +51,6 @@ from kcli.flows.mirror.state import (
     stranded_records,
 )
 from kcli.flows.mirror.stranded import Sides, reach
-from kcli.flows.mirror.sync_groups import maps_of_copies, sync_groups
 from kcli.output.tables import time_text
 
 
@@ -223,10 +222,8 @@ class ReturningMirror(Mirror):
 
     forth: SavedJob
 
-    def sync_groups(self) -> GroupsAccount:
-        """See ``Mirror.sync_groups``."""
-        source, target = self._task_admins or (self._source_admin, self._target_admin)
-        maps = maps_of_copies(self._plan.copies)
+    def _group_maps(self) -> dict[TopicPartition, Mapped]:
+        maps = super()._group_maps()
         points = {} if self.forth.promotion is None else points_of(self.forth.promotion)
         for tp, one in self.forth.partitions.items():
             there = TopicPartition(one.progress.target, one.progress.target_partition)
@@ -235,4 +232,4 @@ class ReturningMirror(Mirror):
                 before = one.offsets.inverted(one.offsets.target_end)
                 whole = ContinuedMap(before, mapped.offsets, known=not points[tp].stored_beyond)
                 maps[there] = Mapped(mapped.target, whole, mapped.topic_id)
-        return sync_groups(source, target, self._groups, maps, self.memory)
+        return maps

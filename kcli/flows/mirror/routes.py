@@ -44,24 +44,26 @@ class Rename(NamedTuple):
 
 def parse_rename(text: str) -> Rename:
     """Parses ``A=B`` or ``^regex=replacement``; ConfigError for what is neither."""
+    what = f"invalid rename rule {text!r}"
     old, equals, new = text.rpartition("=") if text.startswith("^") else text.partition("=")
     if not old or not equals or not new:
         raise ConfigError(
-            f"invalid rename rule {text!r}",
+            what,
             why="a rule has the form SOURCE=TARGET",
             do=r"for example orders=orders-copy, or '^(.*)$=eu.\1' for all topics",
         )
-    if not text.startswith("^"):
+    return rule(old, new, what, do=r"write A=B, or a pattern as in '^(.*)$=eu.\1'")
+
+
+def rule(old: str, new: str, what: str, *, do: str) -> Rename:
+    """The rule for a name, or for a ``^regex``; ConfigError (``what``, ``do``) for a regex that is invalid."""
+    if not old.startswith("^"):
         return Rename(old, new)
     try:
         pattern = re.compile(old)
         re.sub(f"{old}|", new, "")  # checks the group references of the replacement
     except (re.error, IndexError) as error:
-        raise ConfigError(
-            f"invalid rename rule {text!r}",
-            why=str(error),
-            do=r"write A=B, or a pattern as in '^(.*)$=eu.\1'",
-        ) from None
+        raise ConfigError(what, why=str(error), do=do) from None
     return Rename(pattern, new)
 
 

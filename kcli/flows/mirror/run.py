@@ -55,7 +55,7 @@ from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.figures import Figures, Handover, Role, partition_figures
 from kcli.flows.mirror.followed_configs import FollowedConfigs
 from kcli.flows.mirror.group_memory import GroupMemory
-from kcli.flows.mirror.group_offsets import NOTHING_SYNCED, GroupsAccount
+from kcli.flows.mirror.group_offsets import NOTHING_SYNCED, GroupsAccount, Mapped
 from kcli.flows.mirror.group_selection import group_selectors
 from kcli.flows.mirror.job import (
     EXACTLY_ONCE,
@@ -272,8 +272,8 @@ class Mirror(Driver):
         """The groups whose offsets are synced, as far as coordinators list them now; the account of groups says what is
         missing.
         """
-        groups, source = self._groups, (self._task_admins or (self._source_admin,))[0]
-        listed = [one.group_id for one in source.list_groups().groups] if groups.patterns else ()
+        groups = self._groups
+        listed = [one.group_id for one in self._admins[0].list_groups().groups] if groups.patterns else ()
         return sorted(
             {*groups.names, *(name for one in groups.patterns for name in groups.selected(one, listed))}
         )
@@ -414,8 +414,10 @@ class Mirror(Driver):
 
     def sync_groups(self) -> GroupsAccount:
         """Commits the offsets of the groups that are selected, as far as is copied. Between two polls, and at the end."""
-        source, target = self._task_admins or (self._source_admin, self._target_admin)
-        return sync_groups(source, target, self._groups, maps_of_copies(self._plan.copies), self.memory)
+        return sync_groups(*self._admins, self._groups, self._group_maps(), self.memory)
+
+    def _group_maps(self) -> dict[TopicPartition, Mapped]:
+        return maps_of_copies(self._plan.copies)
 
     @cached_property
     def memory(self) -> GroupMemory:
@@ -646,7 +648,7 @@ class Mirror(Driver):
                 target,
                 self._selection.configs,
                 plan.found,
-                lambda: {one.source.topic: one.target.topic for one in plan.copies if one.error is None},
+                self._routes,
             )
 
         def add(copies: Sequence[PartitionCopy]) -> None:
@@ -679,6 +681,11 @@ class Mirror(Driver):
     def _sync_acls(self, source: Admin, target: Admin) -> None:
         if self._acls is not None:
             self._acls.again(source, target, self._planner.selection, self._routes(), self._observer)
+
+    @property
+    def _admins(self) -> tuple[Admin, Admin]:
+        """Of source and target; those of tasks once there are any, which nothing waits long for."""
+        return self._task_admins or (self._source_admin, self._target_admin)
 
     @property
     def _admins_of_tasks(self) -> tuple[Admin, Admin]:
@@ -803,11 +810,10 @@ class Mirror(Driver):
 
     def _producer_options(self) -> ProducerOptions:
         """With transactions, all runs of the job have the same id: a new one fences the others."""
-        own: dict[str, Any] = (
-            {"transactional_id": transactional_id(self._id)} if self._settings.exactly_once else {}
-        )
-        return self._target.options(
-            ProducerOptions, delivery_timeout_ms=_FOREVER, max_block_ms=_FOREVER, linger_ms=0, **own
+        return (
+            self._writing(transactional_id=transactional_id(self._id))
+            if self._settings.exactly_once
+            else self._writing()
         )
 
     def _know_again(self, topics: Iterable[str]) -> None:
@@ -824,13 +830,13 @@ class Mirror(Driver):
 
     def _state_options(self) -> ProducerOptions:
         """Of positions alone: their transactions last for milliseconds."""
+        return self._writing(
+            transactional_id=transactional_id(self._id), transaction_timeout_ms=_STATE_TIMEOUT_MS
+        )
+
+    def _writing(self, **own: Any) -> ProducerOptions:
         return self._target.options(
-            ProducerOptions,
-            delivery_timeout_ms=_FOREVER,
-            max_block_ms=_FOREVER,
-            linger_ms=0,
-            transactional_id=transactional_id(self._id),
-            transaction_timeout_ms=_STATE_TIMEOUT_MS,
+            ProducerOptions, delivery_timeout_ms=_FOREVER, max_block_ms=_FOREVER, linger_ms=0, **own
         )
 
 

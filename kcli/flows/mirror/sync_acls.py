@@ -31,7 +31,7 @@ from typing import NamedTuple
 from kcli.core.admin.acls import AclBinding, AclPattern, AclPermission, AclResource
 from kcli.core.errors import ConfigError
 from kcli.core.permissions import AclOperation
-from kcli.flows.mirror.routes import Rename, is_pattern, renamed, select_topics
+from kcli.flows.mirror.routes import Rename, is_pattern, renamed, rule, select_topics
 from kcli.flows.mirror.survey import Selection
 
 EVERYONE = "User:*"
@@ -73,23 +73,13 @@ def parse_principal_rule(text: str) -> Rename:
     """Parses ``A=B`` or ``^REGEX=NAME`` for principals, as in ``User:alice=User:dr-alice``; ConfigError otherwise."""
     found = _RULE.fullmatch(text)
     old, new = found.groups() if found else ("", "")
+    what = f"invalid --map-principal {text!r}"
     form = r"for example User:alice=User:dr-alice, or '^User:(.*)$=User:dr-\1'"
     if not old or (":" not in old and not old.startswith("^")):
-        raise _invalid(text, "a rule has the form TYPE:NAME=TYPE:NAME", form)
+        raise ConfigError(what, why="a rule has the form TYPE:NAME=TYPE:NAME", do=form)
     if EVERYONE in (old, new):
-        raise _invalid(text, f"{EVERYONE} is every user, on both clusters", "leave it out")
-    if not old.startswith("^"):
-        return Rename(old, new)
-    try:
-        pattern = re.compile(old)
-        re.sub(f"{old}|", new, "")  # checks the group references of the replacement
-    except (re.error, IndexError) as error:
-        raise _invalid(text, str(error), form) from None
-    return Rename(pattern, new)
-
-
-def _invalid(text: str, why: str, do: str) -> ConfigError:
-    return ConfigError(f"invalid --map-principal {text!r}", why=why, do=do)
+        raise ConfigError(what, why=f"{EVERYONE} is every user, on both clusters", do="leave it out")
+    return rule(old, new, what, do=form)
 
 
 def mapped_principal(principal: str, rules: Sequence[Rename]) -> str:

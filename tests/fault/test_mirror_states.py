@@ -142,6 +142,8 @@ def test_a_follower_outlives_clusters_that_are_away(
             for tp in PARTITIONS:
                 source.append(*tp, batch(*numbers(8, 16), timestamp=1_000))
         until(copied(target, 16))
+        # Without a target the record still has the state of before.
+        until(lambda: [saved_states(target)[tp.partition]["position"] for tp in PARTITIONS] == [16] * 3)
         until(has_state(target, "caught_up", "caught_up", "caught_up"))
         mirror.stop()
         done = mirror.done()

@@ -55,6 +55,7 @@ STATE = TopicPartition(STATE_TOPIC, 0)
 _REPLICAS = 3
 _UPDATE_MS = 60_000
 _PATIENCE = 5.0  # seconds for the end of a transaction with positions, while nothing is copied
+_FIRST_PATIENCE = 1.0  # the same of the first try: where the target is away, nobody is told until it is over
 _GRACE = 0.5  # the same after a stop
 _CONFIGS = {"cleanup.policy": "compact", "segment.bytes": "16777216", "min.cleanable.dirty.ratio": "0.1"}
 
@@ -321,7 +322,8 @@ class FencedStore:
         self._producer = producer
         self._progress = progress
         self._stop = stop
-        self._patience = _PATIENCE if limit is None else min(_PATIENCE, limit)
+        self._most = _PATIENCE if limit is None else min(_PATIENCE, limit)
+        self._patience = min(_FIRST_PATIENCE, self._most)  # of the next commit
         self._unfinished = False  # a commit was requested, and its answer has not come
 
     def is_pending(self, copies: Iterable[PartitionCopy]) -> bool:
@@ -340,13 +342,12 @@ class FencedStore:
         """See Checkpoints. After a stop there is no later: then it raises why nothing was stored. The end of the job is
         waited for.
         """
-        patience = math.inf if ended else self._patience
         try:
             if self._unfinished:
-                self._commit(patience)
+                self._commit(ended=ended)
             records = self._progress.records(copies, ended=ended)
             if records:
-                self._store(records, patience)
+                self._store(records, ended=ended)
             return True
         except TransactionAbortableError:
             self._abort()
@@ -361,19 +362,24 @@ class FencedStore:
 
     def write(self, records: Iterable[StateRecord]) -> None:
         """Stores records of the state, together."""
-        self._store(records, math.inf)
+        self._store(records, ended=True)
 
-    def _store(self, records: Iterable[StateRecord], patience: float) -> None:
-        self._producer.begin_transaction(_GRACE if self._stop else None if patience == math.inf else patience)
+    def _store(self, records: Iterable[StateRecord], *, ended: bool) -> None:
+        self._producer.begin_transaction(_GRACE if self._stop else None if ended else self._most)
         now = wall_ms()
         rows = [(key, value, NO_HEADERS, now) for key, value in records]
         self._producer.send_rows(STATE.topic, rows, partition=STATE.partition, origin=self)
         self._unfinished = True
-        self._commit(patience)
+        self._commit(ended=ended)
 
-    def _commit(self, patience: float) -> None:
-        commit_transaction(self._producer, self._stop, patience=patience, grace=_GRACE)
+    def _commit(self, *, ended: bool) -> None:
+        """One try, which is longer each time that it fails; at the end of the job until it succeeds."""
+        first, self._patience = self._patience, min(2 * self._patience, self._most)
+        commit_transaction(
+            self._producer, self._stop, patience=math.inf if ended else 0.0, grace=_GRACE, first=first
+        )
         self._unfinished = False
+        self._patience = min(_FIRST_PATIENCE, self._most)
         self._progress.commit()
 
     def _abort(self) -> None:

@@ -25,15 +25,17 @@ def commit_transaction(
     *,
     patience: float,
     grace: float,
+    first: float = _AGAIN_AFTER,
     waiting: Callable[[KcliError], bool] = lambda _error: True,
 ) -> None:
     """Asks again while the outcome is unknown, for ``patience`` seconds, or ``grace`` seconds from a stop on; then raises
     the error.
 
-    Without a response it asks again, later each time: for that it connects anew, which takes several round trips.
+    Without a response it asks again, after ``first`` seconds and then later each time: for that it connects anew, which
+    takes several round trips.
     ``waiting`` is called before it asks again, and may end that.
     """
-    deadline, seconds = time.monotonic() + patience, _AGAIN_AFTER
+    deadline, seconds = time.monotonic() + patience, first
     while True:
         try:
             producer.commit_transaction(seconds, stop=lambda: bool(stop), grace=grace)

@@ -23,8 +23,8 @@ from kcli.exporter.mirror_metrics import (
     STATES,
     TURN,
 )
+from kcli.flows.mirror.copy.partition_state import State
 from kcli.flows.mirror.figures import Figures, Handover, PartitionFigures, Role
-from kcli.flows.mirror.partition_state import State
 from kcli.output.progress import counted, duration_text
 
 STALLED = 180.0

@@ -18,7 +18,7 @@ from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
-from kcli.flows.mirror.routes import STATE_TOPIC
+from kcli.flows.mirror.topics.routes import STATE_TOPIC
 from tests.proxy.exchange import BatchHead, Exchange, Fate
 from tests.proxy.proxy import Proxy
 from tests.proxy.rules import Hold

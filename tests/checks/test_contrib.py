@@ -23,8 +23,8 @@ from kcli.exporter.last_sample import LastSample
 from kcli.exporter.metrics import COUNTER, INFO, METRICS, STATES, SUMMARY, Metric
 from kcli.exporter.mirror_site import families
 from kcli.flows.lag.verdicts import WORDS
+from kcli.flows.mirror.copy.partition_state import State
 from kcli.flows.mirror.figures import Figures, PartitionFigures, Role
-from kcli.flows.mirror.partition_state import State
 from tests.run import kcli
 from tests.unit.exporter.pages import page_of, text_of
 from tests.unit.flows.monitor.readings import group, reading

@@ -23,7 +23,7 @@ NEEDS = {
 """What a page shows, and the extra without which it does not work."""
 
 DECISION = re.compile(r"\bdecisions?[ /](\d{4})\b")
-PLACE = re.compile(r"`((?:\w+/)*)(\w+\.py)(?::([\w.]+))?`")
+PLACE = re.compile(r"`((?:\w+/)*\w+\.py)(?::([\w.]+))?`")
 
 
 def anchors(page: Path) -> set[str]:
@@ -82,16 +82,18 @@ def test_templates_have_no_relative_links(path):
 
 
 def places(text: str) -> list[tuple[Path, str]]:
-    """Files and names in them. In a paragraph a file without a folder is in the folder of the one before."""
+    """Files and names in them. In a paragraph a path is from the root, from kcli, or from the folder of the file before
+    or one above that.
+    """
     found = []
     for paragraph in text.split("\n\n"):
-        last = ""
-        for folder, file, name in PLACE.findall(paragraph):
-            tried = [folder + file] if folder else [file, last + file]
-            paths = [ROOT / top / one for one in tried for top in ("", "kcli")]
-            there = [path for path in paths if path.is_file()] or paths
+        folder = ROOT
+        for path, name in PLACE.findall(paragraph):
+            around = [one for one in (folder, *folder.parents) if one.is_relative_to(ROOT)]
+            tried = [top / path for top in (ROOT, ROOT / "kcli", *around)]
+            there = [one for one in tried if one.is_file()] or tried
             found.append((there[0], name))
-            last = folder or last
+            folder = there[0].parent
     return found
 
 

@@ -42,7 +42,7 @@ NOT_REPLACED = {
     "pipeline/spark/jvm.py:Jvm.__init__": "the log of Spark, in that folder",
     "pipeline/spark/board.py:Board.__init__": "numbers of records, in that folder",
     "pipeline/spark/board.py:open_slot": "the same file",
-    "flows/mirror/stranded.py:_new_file": "records, in the file that the user names: the umask decides",
+    "flows/mirror/promotion/stranded.py:_new_file": "records, in the file that the user names: the umask decides",
     # Development.
     "docgen/__main__.py:main": "the pages of this project",
     "docgen/__main__.py:write_site": "pages of the documentation site, which are built anew",

@@ -17,7 +17,7 @@ from kcli.commands.shared.global_values import GlobalValues
 from kcli.core import Producer
 from kcli.core.admin.admin import Admin
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
-from kcli.flows.mirror.store import TopicStore
+from kcli.flows.mirror.job.store import TopicStore
 from kcli.flows.round_trip import generate_lines
 from kcli.flows.stop import Stop
 from tests.fake.cluster import FakeCluster

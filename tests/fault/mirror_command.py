@@ -15,9 +15,9 @@ import pytest
 from kcli.core.group.lease import GroupLease
 from kcli.core.hooks import NO_HOOKS
 from kcli.core.options import ConsumerOptions
-from kcli.flows.mirror.lease import Instance, lease_group, this_instance
-from kcli.flows.mirror.state import JobId
-from kcli.flows.mirror.store import STATE
+from kcli.flows.mirror.job.lease import Instance, lease_group, this_instance
+from kcli.flows.mirror.job.state import JobId
+from kcli.flows.mirror.job.store import STATE
 from kcli.flows.stop import Stop
 from tests.fake.cluster import FakeCluster
 from tests.fault.producing import PATIENCE

@@ -6,14 +6,14 @@ from typing import Any
 
 from kcli.core import Consumer, Producer
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.copy import Copy, Deliveries
-from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
-from kcli.flows.mirror.offset_map import OffsetMap
-from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.routes import STATE_TOPIC
+from kcli.flows.mirror.copy.exactly_once import ExactlyOnceCopy
+from kcli.flows.mirror.copy.loop import Copy, Deliveries
+from kcli.flows.mirror.copy.offset_map import OffsetMap
+from kcli.flows.mirror.copy.partition_copy import PartitionCopy
+from kcli.flows.mirror.job.state import JobId, JobState, SavedJob, load_jobs
+from kcli.flows.mirror.job.store import FencedStore, Progress, TopicStore
 from kcli.flows.mirror.settings import Pace
-from kcli.flows.mirror.state import JobId, JobState, SavedJob, load_jobs
-from kcli.flows.mirror.store import FencedStore, Progress, TopicStore
+from kcli.flows.mirror.topics.routes import STATE_TOPIC
 from kcli.flows.stop import Stop
 from tests.fake.cluster import FakeCluster
 from tests.fault.fetching import quick_reader

@@ -8,7 +8,7 @@ import pytest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.routes import STATE_TOPIC
+from kcli.flows.mirror.topics.routes import STATE_TOPIC
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch

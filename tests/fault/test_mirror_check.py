@@ -9,8 +9,8 @@ import pytest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import ProducerRecord, TopicPartition
-from kcli.flows.mirror.partition_state import GRACE, Cause
-from kcli.flows.mirror.state import JobId
+from kcli.flows.mirror.copy.partition_state import GRACE, Cause
+from kcli.flows.mirror.job.state import JobId
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
@@ -181,7 +181,7 @@ def test_without_a_process_it_does_not_run(source: FakeCluster, target: FakeClus
 def test_a_holder_that_saves_nothing_does_not_run(
     source: FakeCluster, copied: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kcli.flows.mirror.conditions.RUNNING_MS", 0)
+    monkeypatch.setattr("kcli.flows.mirror.job.conditions.RUNNING_MS", 0)
     done = check(source, copied)
     assert failing(done) == ["running"]
     assert "runs it, and does not save" in conditions(done)["running"]["why"]
@@ -266,7 +266,7 @@ def test_a_partition_that_waits_or_has_ended_is_not_copied(
     source: FakeCluster, target: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(GRACE, Cause.TARGET, 0.3)
-    monkeypatch.setattr("kcli.flows.mirror.state_watch.INTERVAL", 0.1)
+    monkeypatch.setattr("kcli.flows.mirror.copy.state_watch.INTERVAL", 0.1)
     with running(monkeypatch, *arguments(source, target)):
         until(lambda: command("mirror", "status", "--to", target.bootstrap, "-o", "json").code == 0)
         until(lambda: check(source, target).code == 0)

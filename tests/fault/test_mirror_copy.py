@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kcli.core.types import ProducerRecord, TopicPartition
-from kcli.flows.mirror.routes import STATE_TOPIC
+from kcli.flows.mirror.topics.routes import STATE_TOPIC
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fault.mirroring import Job, saved_job

@@ -39,7 +39,7 @@ def follow(
     monkeypatch: pytest.MonkeyPatch, source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...]
 ) -> Follow:
     """Follows all topics; the block begins when what there is has been copied."""
-    monkeypatch.setattr("kcli.flows.mirror.deleted._LASTING", 0.5)
+    monkeypatch.setattr("kcli.flows.mirror.follow.deleted._LASTING", 0.5)
 
     @contextmanager
     def start(*more: str) -> Iterator[Running]:

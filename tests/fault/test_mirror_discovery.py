@@ -10,8 +10,8 @@ from kcli.core import Admin, Producer
 from kcli.core.errors import BrokerError
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.types import TopicPartition, TopicSpec
-from kcli.flows.mirror.lease import transactional_id
-from kcli.flows.mirror.state import JobId, load_jobs
+from kcli.flows.mirror.job.lease import transactional_id
+from kcli.flows.mirror.job.state import JobId, load_jobs
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
@@ -248,7 +248,7 @@ def test_an_error_that_does_not_pass_is_a_warning(
         looks.append(1)
         raise failing
 
-    monkeypatch.setattr("kcli.flows.mirror.discovery.Discovery.look", look)
+    monkeypatch.setattr("kcli.flows.mirror.follow.discovery.Discovery.look", look)
     with follow() as mirror:
         until(lambda: len(looks) > 2)
         mirror.stop()

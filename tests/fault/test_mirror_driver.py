@@ -12,11 +12,11 @@ from kcli.core.hooks import Hooks
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.plan import CopyPlan
-from kcli.flows.mirror.preflight import Login
+from kcli.flows.mirror.plan.plan import CopyPlan
 from kcli.flows.mirror.result import Result, mismatches
 from kcli.flows.mirror.run import Mirror
 from kcli.flows.mirror.settings import MirrorSettings
+from kcli.flows.mirror.topics.preflight import Login
 from kcli.flows.mirror.verification import Verification
 from kcli.flows.stop import Stop
 from kcli.output.progress import Progress

@@ -16,13 +16,13 @@ from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
-from kcli.flows.mirror.group_memory import GroupMemory
-from kcli.flows.mirror.group_offsets import Mapped
-from kcli.flows.mirror.group_selection import group_selectors
-from kcli.flows.mirror.offset_map import OffsetMap
-from kcli.flows.mirror.routes import STATE_TOPIC
-from kcli.flows.mirror.state import JobId, SavedJob, load_jobs
-from kcli.flows.mirror.sync_groups import maps_of_job, sync_groups
+from kcli.flows.mirror.copy.offset_map import OffsetMap
+from kcli.flows.mirror.groups.memory import GroupMemory
+from kcli.flows.mirror.groups.offsets import Mapped
+from kcli.flows.mirror.groups.selection import group_selectors
+from kcli.flows.mirror.groups.sync import maps_of_job, sync_groups
+from kcli.flows.mirror.job.state import JobId, SavedJob, load_jobs
+from kcli.flows.mirror.topics.routes import STATE_TOPIC
 from tests.committing import commit, committed
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch

@@ -7,8 +7,8 @@ import pytest
 
 from kcli.core.errors import CorruptRecordsError, DataLossError
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.partition_copy import Gap, PartitionCopy
-from kcli.flows.mirror.routes import STATE_TOPIC
+from kcli.flows.mirror.copy.partition_copy import Gap, PartitionCopy
+from kcli.flows.mirror.topics.routes import STATE_TOPIC
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fault.mirroring import Job

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
-from kcli.flows.mirror.run import Mirror
-from kcli.flows.mirror.state import JobId
+from kcli.flows.mirror.job.earlier_runs import EarlierRuns
+from kcli.flows.mirror.job.state import JobId
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fault.mirror_command import arguments, instance_of, mirrored, until, values
@@ -198,8 +198,8 @@ def test_an_instance_that_starts_while_the_first_one_creates_the_copy_does_not_a
 ) -> None:
     """It read what is saved before the other one had begun, and saw the records after that."""
     assert mirrored(source, target, *delivery).code == 0
-    read, looks = Mirror._saved_before_plan, itertools.count()
-    monkeypatch.setattr(Mirror, "_saved_before_plan", lambda mirror: read(mirror) if next(looks) else None)
+    read, looks = EarlierRuns.saved_before_plan, itertools.count()
+    monkeypatch.setattr(EarlierRuns, "saved_before_plan", lambda runs: read(runs) if next(looks) else None)
     done = mirrored(source, target, *delivery)
     assert done.code == 0, done
     assert next(looks) == 2

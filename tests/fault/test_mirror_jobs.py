@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kcli.flows.mirror.job import default_name
-from kcli.flows.mirror.state import JobId, load_jobs
-from kcli.flows.mirror.store import read_file_records, state_topic_spec
+from kcli.flows.mirror.job.job import default_name
+from kcli.flows.mirror.job.state import JobId, load_jobs
+from kcli.flows.mirror.job.store import read_file_records, state_topic_spec
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch

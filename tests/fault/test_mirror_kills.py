@@ -16,9 +16,9 @@ from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import ProducerRecord
-from kcli.flows.mirror.lease import transactional_id
-from kcli.flows.mirror.routes import STATE_TOPIC
-from kcli.flows.mirror.state import JobId
+from kcli.flows.mirror.job.lease import transactional_id
+from kcli.flows.mirror.job.state import JobId
+from kcli.flows.mirror.topics.routes import STATE_TOPIC
 from tests.fake.cluster import FakeCluster
 from tests.fault.producing import quick
 from tests.run import kcli_process, start

@@ -13,7 +13,7 @@ from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.exporter.server import Server
 from kcli.flows.mirror import run
-from kcli.flows.mirror.partition_state import GRACE, Cause
+from kcli.flows.mirror.copy.partition_state import GRACE, Cause
 from tests.committing import commit
 from tests.exporting import Answer
 from tests.exporting import get as get_from
@@ -48,7 +48,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """States change after half a second."""
     monkeypatch.setitem(GRACE, Cause.TARGET, 0.3)
     monkeypatch.setitem(GRACE, Cause.SOURCE, 0.3)
-    monkeypatch.setattr("kcli.flows.mirror.state_watch.INTERVAL", 0.1)
+    monkeypatch.setattr("kcli.flows.mirror.copy.state_watch.INTERVAL", 0.1)
     monkeypatch.setattr("kcli.core.consumer.fetcher._SILENT", 0.5)
 
 

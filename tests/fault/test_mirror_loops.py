@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.flows.mirror.state import JobId, JobState, job_record
+from kcli.flows.mirror.job.state import JobId, JobState, job_record
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fault.mirror_command import arguments, instance_of, mirrored, running, stored, until, values

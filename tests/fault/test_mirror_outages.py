@@ -187,8 +187,8 @@ def test_exactly_once_the_others_are_committed_without_a_partition_that_the_targ
     source: FakeCluster, target: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And it is copied when the target accepts it again."""
-    monkeypatch.setattr("kcli.flows.mirror.exactly_once._HOLD_BACK_AFTER", 0.5)
-    monkeypatch.setattr("kcli.flows.mirror.exactly_once._HELD_BACK_FOR", 2.0)
+    monkeypatch.setattr("kcli.flows.mirror.copy.exactly_once._HOLD_BACK_AFTER", 0.5)
+    monkeypatch.setattr("kcli.flows.mirror.copy.exactly_once._HELD_BACK_FOR", 2.0)
     words = arguments(source, target, "--exactly-once", "-o", "json")
     with running(monkeypatch, *words) as mirror:
         until(lambda: all(values(target, *tp) == numbers(0, 8) for tp in (T0, T1, T2)))

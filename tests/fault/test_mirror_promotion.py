@@ -9,7 +9,7 @@ import pytest
 
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
-from kcli.flows.mirror.store import STATE
+from kcli.flows.mirror.job.store import STATE
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.cli.test_acls import acl
 from tests.committing import commit, committed

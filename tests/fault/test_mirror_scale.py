@@ -7,10 +7,10 @@ import pytest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
-from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.copy.partition_copy import PartitionCopy
+from kcli.flows.mirror.copy.state_watch import StateWatch
+from kcli.flows.mirror.job.store import Progress
 from kcli.flows.mirror.progress import MirrorProgress
-from kcli.flows.mirror.state_watch import StateWatch
-from kcli.flows.mirror.store import Progress
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fault.mirror_command import arguments, mirrored, running, until, values

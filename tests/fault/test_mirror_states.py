@@ -12,7 +12,7 @@ import pytest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import ProducerRecord, TopicPartition
-from kcli.flows.mirror.partition_state import GRACE, Cause
+from kcli.flows.mirror.copy.partition_state import GRACE, Cause
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
@@ -42,11 +42,11 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Obstacles count after half a second, looks are frequent."""
     for cause in Cause:
         monkeypatch.setitem(GRACE, cause, 0.5)
-    monkeypatch.setattr("kcli.flows.mirror.state_watch.INTERVAL", 0.1)
+    monkeypatch.setattr("kcli.flows.mirror.copy.state_watch.INTERVAL", 0.1)
     monkeypatch.setattr("kcli.core.consumer.fetcher._SILENT", 0.5)
-    monkeypatch.setattr("kcli.flows.mirror.exactly_once._HOLD_BACK_AFTER", 1.0)
-    monkeypatch.setattr("kcli.flows.mirror.exactly_once._ALL_HELD_BACK_FOR", 0.5)
-    monkeypatch.setattr("kcli.flows.mirror.exactly_once._PATIENCE", 2.0)
+    monkeypatch.setattr("kcli.flows.mirror.copy.exactly_once._HOLD_BACK_AFTER", 1.0)
+    monkeypatch.setattr("kcli.flows.mirror.copy.exactly_once._ALL_HELD_BACK_FOR", 0.5)
+    monkeypatch.setattr("kcli.flows.mirror.copy.exactly_once._PATIENCE", 2.0)
 
 
 def numbers(first: int, stop: int) -> list[bytes]:

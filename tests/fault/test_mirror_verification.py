@@ -11,10 +11,10 @@ import pytest
 
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import ProducerRecord, Record
-from kcli.flows.mirror import compacted, digest
-from kcli.flows.mirror.lease import Instances, this_instance
-from kcli.flows.mirror.routes import STATE_TOPIC
-from kcli.flows.mirror.state import JobId
+from kcli.flows.mirror.job.lease import Instances, this_instance
+from kcli.flows.mirror.job.state import JobId
+from kcli.flows.mirror.proof import compacted, digest
+from kcli.flows.mirror.topics.routes import STATE_TOPIC
 from tests.batches import batch_of
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
@@ -29,7 +29,7 @@ COMPACT = {"cleanup.policy": "compact"}
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kcli.flows.mirror.verify.CHUNK_RECORDS", 8)
+    monkeypatch.setattr("kcli.flows.mirror.proof.compare.CHUNK_RECORDS", 8)
     monkeypatch.setattr(digest, "CHUNK_RECORDS", 8)
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from kcli.core.errors import DataLossError
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror import digest
-from kcli.flows.mirror.verify import Comparison, Difference, Extent, Pair, compare
+from kcli.flows.mirror.proof import digest
+from kcli.flows.mirror.proof.compare import Comparison, Difference, Extent, Pair, compare
 from kcli.flows.stop import Stop
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch

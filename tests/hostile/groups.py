@@ -23,8 +23,8 @@ from kcli.core.protocol.messages.consumer_protocol import (
 from kcli.core.protocol.messages.join_group import JoinGroupResponseMember
 from kcli.core.protocol.schema import Struct
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.offset_map import OffsetMap
-from kcli.flows.mirror.state import JobState, PartitionProgress, job_record, load_jobs, partition_records
+from kcli.flows.mirror.copy.offset_map import OffsetMap
+from kcli.flows.mirror.job.state import JobState, PartitionProgress, job_record, load_jobs, partition_records
 from kcli.serde.errors import DecodeError
 from kcli.serde.internal.kinds import KINDS
 from kcli.serde.internal.serde import InternalTopicSerde

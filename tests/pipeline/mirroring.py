@@ -14,7 +14,7 @@ import pytest
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import id_bytes
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.group_position import Position, group_name, read_positions
+from kcli.flows.mirror.job.group_position import Position, group_name, read_positions
 from kcli.flows.stop import Stop
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import Job, TaskResult

@@ -16,7 +16,7 @@ from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.group_position import read_positions
+from kcli.flows.mirror.job.group_position import read_positions
 from kcli.pipeline.job import ATTEMPTS, Job, TaskContext, run_task
 from kcli.pipeline.kernels import import_ as kernel
 from kcli.pipeline.manifest import load_manifest

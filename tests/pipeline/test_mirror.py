@@ -11,7 +11,7 @@ from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.mirror.group_position import group_name
+from kcli.flows.mirror.job.group_position import group_name
 from kcli.pipeline.report import report_of
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code

@@ -4,14 +4,14 @@ from kcli.commands.demo.stage import COPY, TOPIC, ProofError, Stage
 from kcli.commands.shared.context import Invocation
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.plan import CopyPlan
-from kcli.flows.mirror.preflight import Login
+from kcli.flows.mirror.job.state import JobId
+from kcli.flows.mirror.job.store import saved_jobs
+from kcli.flows.mirror.plan.plan import CopyPlan
+from kcli.flows.mirror.proof.compare import Comparison
 from kcli.flows.mirror.run import Mirror
 from kcli.flows.mirror.settings import MirrorSettings
-from kcli.flows.mirror.state import JobId
-from kcli.flows.mirror.store import saved_jobs
+from kcli.flows.mirror.topics.preflight import Login
 from kcli.flows.mirror.verification import Verification
-from kcli.flows.mirror.verify import Comparison
 from kcli.output.progress import counted
 
 _SOURCE = TopicPartition(TOPIC, 0)

@@ -43,8 +43,8 @@ def accept_gap(
     They stay in mirror status until then. Nothing is copied, and the job may run. Afterwards the gaps are read back.
     """
     from kcli.core.admin.admin import Admin  # clients are loaded when the command runs
-    from kcli.flows.mirror.accept_gaps import GapAcceptance
-    from kcli.flows.mirror.job_writer import Target
+    from kcli.flows.mirror.job.accept_gaps import GapAcceptance
+    from kcli.flows.mirror.job.writer import Target
 
     chosen = _chosen(partitions, everything=everything)
     side = Side(inv, "--to", target, changes=True)

@@ -13,9 +13,9 @@ from kcli.commands.shared.two_clusters import from_option, job_option, to_option
 from kcli.core.admin.admin import Admin
 from kcli.core.names import DEFAULT_JOB
 from kcli.core.options import ClientOptions
-from kcli.flows.mirror.check import Checked, check
-from kcli.flows.mirror.conditions import CheckedPartition, Condition, Demand, Limits
-from kcli.flows.mirror.partition_state import State
+from kcli.flows.mirror.copy.partition_state import State
+from kcli.flows.mirror.job.check import Checked, check
+from kcli.flows.mirror.job.conditions import CheckedPartition, Condition, Demand, Limits
 from kcli.output.progress import counted, duration_text
 from kcli.output.tables import Column
 

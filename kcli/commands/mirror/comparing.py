@@ -7,11 +7,11 @@ from kcli.commands.shared.copy_plan import CopyShown, names_of
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.sides import Side
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.copy.partition_copy import PartitionCopy
+from kcli.flows.mirror.proof.compare import Comparison
 from kcli.flows.mirror.result import mismatches
 from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.mirror.verification import Verification, Verified
-from kcli.flows.mirror.verify import Comparison
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 from kcli.output.tables import Column

@@ -16,20 +16,20 @@ from kcli.core.errors import ConnectError, TimedOutError
 from kcli.core.names import DEFAULT_JOB
 from kcli.core.options import ClientOptions
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.job_writer import Target, read_jobs
-from kcli.flows.mirror.plan import CopyPlan
-from kcli.flows.mirror.preflight import Login
-from kcli.flows.mirror.promote import (
+from kcli.flows.mirror.job.state import JobState, RecoveryPoint, SavedJob
+from kcli.flows.mirror.job.store import saved_jobs
+from kcli.flows.mirror.job.writer import Target, read_jobs
+from kcli.flows.mirror.plan.plan import CopyPlan
+from kcli.flows.mirror.promotion.promote import (
     Promoted,
     PromotedMirror,
     complete,
     find_job,
     promote_without_source,
 )
-from kcli.flows.mirror.recovery_point import objections, points_of, recovery_point
+from kcli.flows.mirror.promotion.recovery_point import objections, points_of, recovery_point
 from kcli.flows.mirror.result import mismatches
-from kcli.flows.mirror.state import JobState, RecoveryPoint, SavedJob
-from kcli.flows.mirror.store import saved_jobs
+from kcli.flows.mirror.topics.preflight import Login
 from kcli.flows.stop import Stop
 from kcli.output.envelope import item_of
 from kcli.output.progress import counted

@@ -8,13 +8,13 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import TimedOutError
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.acl_plan import COLUMNS as ACLS
-from kcli.flows.mirror.group_offsets import GroupsAccount, group_row
-from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.partition_state import State
+from kcli.flows.mirror.acls.plan import COLUMNS as ACLS
+from kcli.flows.mirror.copy.partition_copy import PartitionCopy
+from kcli.flows.mirror.copy.partition_state import State
+from kcli.flows.mirror.copy.state_watch import partition_names
+from kcli.flows.mirror.groups.offsets import GroupsAccount, group_row
+from kcli.flows.mirror.proof.compare import Comparison
 from kcli.flows.mirror.result import NotSyncedError, Result, not_synced, unread
-from kcli.flows.mirror.state_watch import partition_names
-from kcli.flows.mirror.verify import Comparison
 from kcli.flows.stop import Stop
 from kcli.output.envelope import item_of
 from kcli.output.progress import counted, size_text

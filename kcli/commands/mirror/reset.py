@@ -63,8 +63,8 @@ def reset(
     anew. Afterwards the positions are read back.
     """
     from kcli.core.admin.admin import Admin  # clients are loaded when the command runs
-    from kcli.flows.mirror.job_writer import Target
-    from kcli.flows.mirror.reset import PositionReset
+    from kcli.flows.mirror.job.reset import PositionReset
+    from kcli.flows.mirror.job.writer import Target
 
     spec = offset_spec(offset, wall_ms(), "mirror reset: --offset", _EXAMPLES, terminal=has_terminal(inv))
     if spec.kind == "stored":

@@ -15,10 +15,13 @@ from kcli.core.names import DEFAULT_JOB
 from kcli.core.options import ClientOptions
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import log_ends
-from kcli.flows.mirror.job import promoted
-from kcli.flows.mirror.job_writer import Target, job_writer, read_jobs
-from kcli.flows.mirror.promote import find_job
-from kcli.flows.mirror.reverse import (
+from kcli.flows.mirror.job.job import promoted
+from kcli.flows.mirror.job.state import JobId, JobState, SavedJob, StrandedRange
+from kcli.flows.mirror.job.store import saved_jobs
+from kcli.flows.mirror.job.writer import Target, job_writer, read_jobs
+from kcli.flows.mirror.plan.targets import create_state_topic
+from kcli.flows.mirror.promotion.promote import find_job
+from kcli.flows.mirror.promotion.reverse import (
     Return,
     ReturningMirror,
     begin,
@@ -27,11 +30,8 @@ from kcli.flows.mirror.reverse import (
     return_settings,
     returns,
 )
+from kcli.flows.mirror.promotion.stranded import Sides, Stranded, read_stranded
 from kcli.flows.mirror.settings import MAX_WAIT
-from kcli.flows.mirror.state import JobId, JobState, SavedJob, StrandedRange
-from kcli.flows.mirror.store import saved_jobs
-from kcli.flows.mirror.stranded import Sides, Stranded, read_stranded
-from kcli.flows.mirror.targets import create_state_topic
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table

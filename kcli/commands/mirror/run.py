@@ -23,7 +23,7 @@ from kcli.commands.shared.two_clusters import (
     topics_option,
 )
 from kcli.commands.shared.usage import usage
-from kcli.flows.mirror.group_selection import group_selectors
+from kcli.flows.mirror.groups.selection import group_selectors
 from kcli.flows.mirror.settings import MirrorSettings, Pace
 
 

@@ -12,8 +12,8 @@ from kcli.core.admin.admin import Admin
 from kcli.core.errors import NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions
-from kcli.flows.mirror.job_status import known_jobs
-from kcli.flows.mirror.partition_state import State
+from kcli.flows.mirror.copy.partition_state import State
+from kcli.flows.mirror.job.status import known_jobs
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 

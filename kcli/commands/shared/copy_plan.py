@@ -11,11 +11,11 @@ from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.sides import Side
 from kcli.core.errors import KcliError
-from kcli.flows.mirror.acl_plan import COLUMNS as ACLS
-from kcli.flows.mirror.plan import CopyPlan
-from kcli.flows.mirror.preflight import HIDDEN, Denied, Finding, Login
-from kcli.flows.mirror.routes import IDLE_EXCLUDE, IDLE_RENAME
-from kcli.flows.mirror.topic_configs import BATCH_BYTES, CLEANUP, TIMESTAMPS, Difference
+from kcli.flows.mirror.acls.plan import COLUMNS as ACLS
+from kcli.flows.mirror.plan.plan import CopyPlan
+from kcli.flows.mirror.topics.configs import BATCH_BYTES, CLEANUP, TIMESTAMPS, Difference
+from kcli.flows.mirror.topics.preflight import HIDDEN, Denied, Finding, Login
+from kcli.flows.mirror.topics.routes import IDLE_EXCLUDE, IDLE_RENAME
 from kcli.output.listing import DOCUMENTS, list_rows
 from kcli.output.progress import counted
 from kcli.output.tables import Column

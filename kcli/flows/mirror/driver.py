@@ -19,17 +19,17 @@ from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
-from kcli.flows.mirror.deleted import DeletedTopics
-from kcli.flows.mirror.discovery import Discovery
-from kcli.flows.mirror.loops import jobs_that_write
-from kcli.flows.mirror.losses import check_losses
-from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.plan import CopyPlan
-from kcli.flows.mirror.routes import parse_rename
+from kcli.flows.mirror.copy.partition_copy import PartitionCopy
+from kcli.flows.mirror.follow.deleted import DeletedTopics
+from kcli.flows.mirror.follow.discovery import Discovery
+from kcli.flows.mirror.job.state import JobState
+from kcli.flows.mirror.plan.loops import jobs_that_write
+from kcli.flows.mirror.plan.losses import check_losses
+from kcli.flows.mirror.plan.plan import CopyPlan
 from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
-from kcli.flows.mirror.state import JobState
-from kcli.flows.mirror.survey import Selection, Survey
-from kcli.flows.mirror.topic_configs import ConfigSync
+from kcli.flows.mirror.topics.configs import ConfigSync
+from kcli.flows.mirror.topics.routes import parse_rename
+from kcli.flows.mirror.topics.survey import Selection, Survey
 
 
 class Driver:

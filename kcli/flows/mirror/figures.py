@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from kcli.core.clock import monotonic, wall_ms
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.partition_state import State
+from kcli.flows.mirror.copy.partition_copy import PartitionCopy
+from kcli.flows.mirror.copy.partition_state import State
 
 
 class Role(StrEnum):

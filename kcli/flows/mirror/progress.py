@@ -5,9 +5,9 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.job import Attempt
-from kcli.flows.mirror.partition_copy import Moved, PartitionCopy
-from kcli.flows.mirror.partition_state import State
+from kcli.flows.mirror.copy.partition_copy import Moved, PartitionCopy
+from kcli.flows.mirror.copy.partition_state import State
+from kcli.flows.mirror.job.job import Attempt
 from kcli.output.progress import Progress, counted, duration_text
 
 _INTERVAL = 0.2  # seconds between two looks at all partitions

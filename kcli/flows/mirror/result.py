@@ -8,14 +8,14 @@ from kcli.account.survey import Missing
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import group_shown
-from kcli.flows.mirror.acl_plan import AclAccount
-from kcli.flows.mirror.errors import may_pass, moved_back
-from kcli.flows.mirror.group_offsets import GroupsAccount, SyncedOffset
-from kcli.flows.mirror.partition_copy import Gap, PartitionCopy
-from kcli.flows.mirror.routes import is_pattern
-from kcli.flows.mirror.state import SavedGap
-from kcli.flows.mirror.survey import Survey
-from kcli.flows.mirror.verify import Comparison
+from kcli.flows.mirror.acls.plan import AclAccount
+from kcli.flows.mirror.copy.errors import may_pass, moved_back
+from kcli.flows.mirror.copy.partition_copy import Gap, PartitionCopy
+from kcli.flows.mirror.groups.offsets import GroupsAccount, SyncedOffset
+from kcli.flows.mirror.job.state import SavedGap
+from kcli.flows.mirror.proof.compare import Comparison
+from kcli.flows.mirror.topics.routes import is_pattern
+from kcli.flows.mirror.topics.survey import Survey
 from kcli.output.progress import counted
 
 _MOST_NAMED = 3

@@ -13,8 +13,8 @@ a. fence: ``init_transactions`` with the id of the job ends every transaction of
 b. follow: the state is read again, and the copy begins where that run ended.
 c. claim: the job is written, with what it takes over from version 1, before its first record: no records are of a job
    that the next run does not know.
-d. copy: records and the positions after them, in one transaction (see ``exactly_once``), or the positions behind what
-   is confirmed, in transactions of their own (see ``copy``). Between two polls: new topics, groups.
+d. copy: records and the positions after them, in one transaction (see ``copy.exactly_once``), or the positions behind
+   what is confirmed, in transactions of their own (see ``copy.loop``). Between two polls: new topics, groups.
 
 A fence has two meanings, and the broker does not say which: another instance took over, or the transaction took longer
 than the coordinator waits. The lease tells them apart: ``_recover`` goes on with a new plan when it has it, at once or
@@ -44,43 +44,37 @@ from kcli.core.names import DEFAULT_JOB
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.acl_changes import AclSync
-from kcli.flows.mirror.acl_plan import AclPlan
-from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
-from kcli.flows.mirror.deleted import DeletedTopics
-from kcli.flows.mirror.discovery import Discovery
+from kcli.flows.mirror.acls.changes import AclSync
+from kcli.flows.mirror.acls.plan import AclPlan
+from kcli.flows.mirror.acls.rules import parse_principal_rule
+from kcli.flows.mirror.copy.errors import is_outage
+from kcli.flows.mirror.copy.exactly_once import ExactlyOnceCopy
+from kcli.flows.mirror.copy.loop import JOINED_BYTES, Copy, Deliveries
+from kcli.flows.mirror.copy.open_writers import open_writers
+from kcli.flows.mirror.copy.partition_copy import PartitionCopy
+from kcli.flows.mirror.copy.state_watch import StateWatch
 from kcli.flows.mirror.driver import Driver
-from kcli.flows.mirror.errors import is_outage
-from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
 from kcli.flows.mirror.figures import Figures, Handover, Role, partition_figures
-from kcli.flows.mirror.followed_configs import FollowedConfigs
-from kcli.flows.mirror.group_memory import GroupMemory
-from kcli.flows.mirror.group_offsets import NOTHING_SYNCED, GroupsAccount, Mapped
-from kcli.flows.mirror.group_selection import group_selectors
-from kcli.flows.mirror.job import (
-    EXACTLY_ONCE,
-    NOTHING_TAKEN,
+from kcli.flows.mirror.follow.configs import FollowedConfigs
+from kcli.flows.mirror.follow.deleted import DeletedTopics
+from kcli.flows.mirror.follow.discovery import Discovery
+from kcli.flows.mirror.follow.lost_targets import LostTargets
+from kcli.flows.mirror.follow.tasks import configs_task, discovery_task, sync_task, targets_task
+from kcli.flows.mirror.groups.memory import GroupMemory
+from kcli.flows.mirror.groups.offsets import NOTHING_SYNCED, GroupsAccount, Mapped
+from kcli.flows.mirror.groups.selection import group_selectors
+from kcli.flows.mirror.groups.source_commits import SourceCommits
+from kcli.flows.mirror.groups.sync import maps_of_copies, sync_groups
+from kcli.flows.mirror.job.earlier_runs import EarlierRuns
+from kcli.flows.mirror.job.job import (
     Attempt,
     add_attempts,
     begin_text,
     finish_attempt,
     job_state,
-    promoted,
-    taken_over,
 )
-from kcli.flows.mirror.lease import JobLease, LeaseLostError, held, read_instances, transactional_id
-from kcli.flows.mirror.lost_targets import LostTargets
-from kcli.flows.mirror.open_writers import open_writers
-from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
-from kcli.flows.mirror.planning import Plan, Planner
-from kcli.flows.mirror.progress import MirrorProgress
-from kcli.flows.mirror.proof import Clusters, Proof, compacted_topics, compare_copies, view_of
-from kcli.flows.mirror.result import Result, not_synced
-from kcli.flows.mirror.routes import STATE_TOPIC
-from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
-from kcli.flows.mirror.source_commits import SourceCommits
-from kcli.flows.mirror.state import (
+from kcli.flows.mirror.job.lease import JobLease, LeaseLostError, held, read_instances, transactional_id
+from kcli.flows.mirror.job.state import (
     NO_GROUPS,
     GroupProgress,
     GroupTopic,
@@ -88,23 +82,17 @@ from kcli.flows.mirror.state import (
     JobId,
     JobState,
     SavedJob,
-    StateRecord,
-    job_record,
-    load_jobs,
 )
-from kcli.flows.mirror.state_watch import StateWatch
-from kcli.flows.mirror.store import (
+from kcli.flows.mirror.job.store import (
     FencedStore,
     FileStore,
     Progress,
     StateWriter,
     TopicStore,
-    read_file_records,
-    saved_jobs,
 )
-from kcli.flows.mirror.sync_acls import parse_principal_rule
-from kcli.flows.mirror.sync_groups import maps_of_copies, sync_groups
-from kcli.flows.mirror.targets import (
+from kcli.flows.mirror.plan.plan import CopyPlan, PlannedPartition
+from kcli.flows.mirror.plan.planning import Plan, Planner
+from kcli.flows.mirror.plan.targets import (
     create_state_topic,
     identify,
     made_targets,
@@ -112,8 +100,12 @@ from kcli.flows.mirror.targets import (
     unfit,
     without_options,
 )
-from kcli.flows.mirror.tasks import configs_task, discovery_task, sync_task, targets_task
-from kcli.flows.mirror.verify import Comparison
+from kcli.flows.mirror.progress import MirrorProgress
+from kcli.flows.mirror.proof.compare import Comparison
+from kcli.flows.mirror.proof.proof import Clusters, Proof, compacted_topics, compare_copies, view_of
+from kcli.flows.mirror.result import Result, not_synced
+from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
+from kcli.flows.mirror.topics.routes import STATE_TOPIC
 from kcli.flows.produce.checkpoint import check_lockable, locked
 from kcli.flows.rate import Periodic, wait
 from kcli.flows.stop import Stop
@@ -152,10 +144,9 @@ class Mirror(Driver):
     ) -> None:
         super().__init__(settings, source, target, observer, hooks=hooks, timeout=timeout)
         self._handover = handover
-        self._file_records: list[StateRecord] = []  # of the checkpoint file, as it was read last
-        self._taken = NOTHING_TAKEN  # of version 1, as it was read last
         self._lease: JobLease | None = None
         self._id: JobId
+        self._earlier: EarlierRuns
         self._task_admins: tuple[Admin, Admin] | None = None
         self._discovery: Discovery | None = None
         self._groups = group_selectors(settings.groups, settings.groups_excluded)
@@ -177,6 +168,15 @@ class Mirror(Driver):
     def _planned(self, source_id: str) -> CopyPlan:
         settings, observer = self._settings, self._observer
         self._id = JobId(source_id or self._source.servers, self._name)
+        self._earlier = EarlierRuns(
+            self._id,
+            settings,
+            self._selection,
+            self._source_admin,
+            self._target,
+            self._target_admin,
+            self._hooks,
+        )
         if settings.checkpoint is not None and observer.dry_run:
             check_lockable(settings.checkpoint)
         elif settings.checkpoint is not None:
@@ -233,14 +233,10 @@ class Mirror(Driver):
 
     def _remarks(self, plan: Plan) -> list[str]:
         """What the plan says beside its topics."""
-        found = [
+        left = [
             f"  {name} → {copy}: not selected, keeps its position" for name, copy in plan.not_selected.items()
         ]
-        for name, one in self._taken.jobs.items():
-            found.append(
-                f"  takes over job {name} of an earlier version of kcli, last seen on {one.state.host}"
-            )
-        return found
+        return [*left, *self._earlier.remarks]
 
     def _acl_sync(self) -> AclSync:
         """The user of the target's options is the mirror's own there; with TLS alone, it is not known."""
@@ -294,35 +290,14 @@ class Mirror(Driver):
         """The plan at the start. Where a target has records of somebody else, it is made again from what is saved now:
         another instance of the job may have begun between the two looks.
         """
-        saved = self._saved_before_plan()
+        saved = self._earlier.saved_before_plan()
         plan = self._planner.plan(self._id, saved, jobs)
         routes = plan.found.routes
         if any(route.source not in plan.own and plan.ends.has_records(route.target) for route in routes):
-            now = self._saved_before_plan()
+            now = self._earlier.saved_before_plan()
             if now is not None and (saved is None or now.state != saved.state):
                 return self._planner.plan(self._id, now, jobs)
         return plan
-
-    def _saved_before_plan(self) -> SavedJob | None:
-        """What is saved, without waiting for a transaction of this job that a kill left open: it ends when the copy
-        initializes its transactional id, and then the state is read again.
-        """
-        found = self._saved(wait=False)
-        return self._saved() if found is None else found
-
-    def _saved(self, *, wait: bool = True) -> SavedJob | None:
-        """What runs of this job have saved until now, and what it takes over. ``wait``: see ``load_topic``."""
-        settings = self._settings
-        if settings.checkpoint is not None:
-            self._file_records = read_file_records(settings.checkpoint)
-            jobs = load_jobs(self._file_records)
-        else:
-            jobs = saved_jobs(self._target, self._target_admin, self._hooks, wait=wait)
-        source = self._source_admin.cluster_id()
-        saved, self._taken = taken_over(jobs, self._id, self._selection, settings.renames, source)
-        if saved is not None and saved.state.promoted_ms:
-            raise promoted(saved.state)
-        return saved
 
     # --- 2 and 3: what the target lacks, the copy and its proof --------------------------------------
 
@@ -457,7 +432,7 @@ class Mirror(Driver):
         the first error.
         """
         if self._lease is not None and self._lease.has_waited:
-            self._follow(self._saved())
+            self._follow(self._earlier.saved())
         plan = self._plan
         plan.fail(made_targets(self._target_admin, plan.found.findings, plan.targets))
         if self._settings.checkpoint is None:
@@ -491,7 +466,7 @@ class Mirror(Driver):
                 self._connect(writer, [STATE_TOPIC])
             self._connect(producer, self._plan.targets)
             if settings.checkpoint is None:
-                self._fence_earlier_runs(writer)
+                self._earlier.fence(writer, self._contact_patience)
                 self._follow_earlier_run()
             stop.wake(producer.interrupt)
             stop.wake(writer.interrupt)
@@ -535,19 +510,6 @@ class Mirror(Driver):
         except UnsupportedError as error:  # this broker is older than those that the plan has seen
             raise without_options(error) from None
 
-    def _fence_earlier_runs(self, writer: Producer) -> None:
-        """Step a: from here on no earlier run can write a position. A transaction that it left open is aborted (KIP-98),
-        or committed, if its coordinator had decided that; ``init_transactions`` returns after its end. Runs of version 1
-        had an id without the source.
-        """
-        writer.init_transactions(self._contact_patience)
-        old = [name for name, one in self._taken.jobs.items() if one.state.delivery == EXACTLY_ONCE]
-        if old:
-            fenced = self._target_admin.fence_producers({f"kcli-mirror-{name}": 60_000 for name in old})
-            for error in fenced.values():
-                if error is not None:
-                    raise error
-
     @property
     def _contact_patience(self) -> float:
         return _AGAIN if self._begun else max(_INIT_PATIENCE, self._timeout)
@@ -562,7 +524,7 @@ class Mirror(Driver):
         Reading waits for no transaction of this job any more. Where the state is the one that the plan is made of, the
         plan stands.
         """
-        saved, known = self._saved(), self._plan.saved
+        saved, known = self._earlier.saved(), self._plan.saved
         if saved is None or (known is not None and known.state == saved.state):
             self._plan.saved = saved  # the offsets of groups have records of their own
             return
@@ -577,9 +539,9 @@ class Mirror(Driver):
         self, writer: Producer, state: JobState, saving: Progress, stop: Stop
     ) -> FileStore | FencedStore | TopicStore:
         """Step c: the job is written, and what it takes over."""
-        records = [*self._taken.records(self._id), job_record(state)]
+        records = self._earlier.claim(state)
         if self._settings.checkpoint is not None:
-            own = FileStore(self._settings.checkpoint, saving, self._file_records)
+            own = FileStore(self._settings.checkpoint, saving, self._earlier.file_records)
             own.write(records)
             return own
         patience = self._contact_patience
@@ -725,7 +687,7 @@ class Mirror(Driver):
                 f"{error}; the transaction timed out, continuing from the last one that was committed"
             )
         begun = self._plan.copies
-        self._plan = self._when_reached(stop, lambda: self._planner.plan_again(self._saved(), begun))
+        self._plan = self._when_reached(stop, lambda: self._planner.plan_again(self._earlier.saved(), begun))
         new = {copy.source: copy for copy in self._plan.copies}
         attempts += [
             finish_attempt(copy, new[copy.source]) for copy in begun if copy not in self._plan.copies

@@ -14,7 +14,7 @@ from kcli.core.positions import RangeSpec
 if TYPE_CHECKING:
     from kcli.core.errors import KcliError
     from kcli.core.options import ClientOptions
-    from kcli.flows.mirror.plan import CopyPlan
+    from kcli.flows.mirror.plan.plan import CopyPlan
     from kcli.output.progress import Progress
 
 O = TypeVar("O", bound="ClientOptions")  # noqa: E741

@@ -18,21 +18,29 @@ from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 from kcli.core.permissions import AclOperation, is_allowed, on_topic
 from kcli.core.records.run import RUN_BYTES
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.copy.partition_copy import PartitionCopy
 from kcli.flows.mirror.driver import Driver
-from kcli.flows.mirror.job import Ends, partition_copies, source_partitions, taken_over
-from kcli.flows.mirror.lease import read_instances
-from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
-from kcli.flows.mirror.planning import survey_job
-from kcli.flows.mirror.preflight import Denied, Findings
-from kcli.flows.mirror.proof import Clusters, Log, Proof, compacted_topics, compare_copies, logs, view_of
+from kcli.flows.mirror.job.job import Ends, partition_copies, source_partitions, taken_over
+from kcli.flows.mirror.job.lease import read_instances
+from kcli.flows.mirror.job.state import JobId, JobState, SavedGap, SavedJob, is_running, load_jobs
+from kcli.flows.mirror.job.store import read_file_records, saved_jobs
+from kcli.flows.mirror.plan.plan import CopyPlan, PlannedPartition
+from kcli.flows.mirror.plan.planning import survey_job
+from kcli.flows.mirror.proof.compare import Comparison
+from kcli.flows.mirror.proof.proof import (
+    Clusters,
+    Log,
+    Proof,
+    compacted_topics,
+    compare_copies,
+    logs,
+    view_of,
+)
 from kcli.flows.mirror.result import MismatchError, unread
-from kcli.flows.mirror.routes import Rename, idle_renames, selects
 from kcli.flows.mirror.settings import Cluster
-from kcli.flows.mirror.state import JobId, JobState, SavedGap, SavedJob, is_running, load_jobs
-from kcli.flows.mirror.store import read_file_records, saved_jobs
-from kcli.flows.mirror.survey import Survey
-from kcli.flows.mirror.verify import Comparison
+from kcli.flows.mirror.topics.preflight import Denied, Findings
+from kcli.flows.mirror.topics.routes import Rename, idle_renames, selects
+from kcli.flows.mirror.topics.survey import Survey
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 

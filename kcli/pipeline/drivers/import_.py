@@ -11,12 +11,12 @@ from kcli.core.admin.admin import Admin
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.options import ClientOptions, ProducerOptions, own_option_names
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.group_position import Position, read_positions
-from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
-from kcli.flows.mirror.preflight import TopicFacts
-from kcli.flows.mirror.routes import parse_renames, plan_routes
-from kcli.flows.mirror.survey import Survey, survey_target
-from kcli.flows.mirror.targets import create_targets, target_ends, unfit
+from kcli.flows.mirror.job.group_position import Position, read_positions
+from kcli.flows.mirror.plan.plan import CopyPlan, PlannedPartition
+from kcli.flows.mirror.plan.targets import create_targets, target_ends, unfit
+from kcli.flows.mirror.topics.preflight import TopicFacts
+from kcli.flows.mirror.topics.routes import parse_renames, plan_routes
+from kcli.flows.mirror.topics.survey import Survey, survey_target
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
 from kcli.output.sanitise import visible_line

@@ -18,17 +18,17 @@ from kcli.core.errors import KcliError
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.copy.partition_copy import PartitionCopy
 from kcli.flows.mirror.driver import Driver
-from kcli.flows.mirror.group_position import Position, end_run, group_name, read_positions
-from kcli.flows.mirror.job import default_name
-from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.plan import CopyPlan, PlannedPartition
-from kcli.flows.mirror.planning import survey_job
-from kcli.flows.mirror.preflight import HIDDEN
-from kcli.flows.mirror.routes import Route
+from kcli.flows.mirror.job.group_position import Position, end_run, group_name, read_positions
+from kcli.flows.mirror.job.job import default_name
+from kcli.flows.mirror.plan.plan import CopyPlan, PlannedPartition
+from kcli.flows.mirror.plan.planning import survey_job
+from kcli.flows.mirror.plan.targets import create_targets, offsets, target_ends, unfit
 from kcli.flows.mirror.settings import MirrorSettings
-from kcli.flows.mirror.survey import Survey
-from kcli.flows.mirror.targets import create_targets, offsets, target_ends, unfit
+from kcli.flows.mirror.topics.preflight import HIDDEN
+from kcli.flows.mirror.topics.routes import Route
+from kcli.flows.mirror.topics.survey import Survey
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 from kcli.output.tables import Column

@@ -15,8 +15,8 @@ from kcli.core.admin.topics import id_bytes
 from kcli.core.cluster.offsets import LATEST
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.discovery import Discovery
-from kcli.flows.mirror.errors import may_pass
+from kcli.flows.mirror.copy.errors import may_pass
+from kcli.flows.mirror.follow.discovery import Discovery
 from kcli.flows.rate import wait
 from kcli.flows.stop import Stop
 from kcli.output.progress import Progress as Bar

@@ -8,8 +8,8 @@ from kcli.core.admin.topics import id_text
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.errors import truncated_source
-from kcli.flows.mirror.group_position import AGAIN, Position, read_positions
+from kcli.flows.mirror.copy.errors import truncated_source
+from kcli.flows.mirror.job.group_position import AGAIN, Position, read_positions
 from kcli.pipeline.job import TaskResult
 from kcli.pipeline.kernels.copy import CopySettings, CopyTask
 from kcli.pipeline.plan import Slice

@@ -9,7 +9,7 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
-from kcli.flows.mirror.routes import (
+from kcli.flows.mirror.topics.routes import (
     IDLE_EXCLUDE,
     Route,
     idle_excludes,

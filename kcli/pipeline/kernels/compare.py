@@ -11,8 +11,14 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 from kcli.core.records.run import RUN_BYTES
-from kcli.flows.mirror.last_values import KEYS_AT_ONCE, KeyDifference, LastValues, key_differences, live_keys
-from kcli.flows.mirror.verify import Difference, Extent, Pair, compare
+from kcli.flows.mirror.proof.compare import Difference, Extent, Pair, compare
+from kcli.flows.mirror.proof.last_values import (
+    KEYS_AT_ONCE,
+    KeyDifference,
+    LastValues,
+    key_differences,
+    live_keys,
+)
 from kcli.flows.stop import Stop
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import StoppedTaskError, TaskContext

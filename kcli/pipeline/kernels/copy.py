@@ -27,9 +27,11 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.mirror.copy import JOINED_BYTES, Copy, Deliveries
-from kcli.flows.mirror.exactly_once import ExactlyOnceCopy
-from kcli.flows.mirror.group_position import (
+from kcli.flows.mirror.copy.exactly_once import ExactlyOnceCopy
+from kcli.flows.mirror.copy.last_offset import LastOffset
+from kcli.flows.mirror.copy.loop import JOINED_BYTES, Copy, Deliveries
+from kcli.flows.mirror.copy.partition_copy import PartitionCopy, TopicIds
+from kcli.flows.mirror.job.group_position import (
     AGAIN,
     Bookmark,
     GroupPosition,
@@ -41,10 +43,8 @@ from kcli.flows.mirror.group_position import (
     read_positions,
     transactional_id,
 )
-from kcli.flows.mirror.last_offset import LastOffset
-from kcli.flows.mirror.partition_copy import PartitionCopy, TopicIds
-from kcli.flows.mirror.preflight import ConflictError
 from kcli.flows.mirror.settings import Pace
+from kcli.flows.mirror.topics.preflight import ConflictError
 from kcli.flows.stop import Stop
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import StoppedTaskError, TaskContext

@@ -29,9 +29,9 @@ from kcli.core.options import ClientOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.producer.report import Report
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.errors import refused_by_target
-from kcli.flows.mirror.group_position import Bookmark, Position, committed, read_positions
-from kcli.flows.mirror.preflight import ConflictError
+from kcli.flows.mirror.copy.errors import refused_by_target
+from kcli.flows.mirror.job.group_position import Bookmark, Position, committed, read_positions
+from kcli.flows.mirror.topics.preflight import ConflictError
 from kcli.flows.stop import Stop
 from kcli.flows.transactions.ends import commit_transaction
 from kcli.pipeline.cluster_ref import ClusterRef

@@ -14,8 +14,8 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import ProducerRecord, Record
-from kcli.flows.mirror.last_values import key_differences
-from kcli.flows.mirror.verify import Difference
+from kcli.flows.mirror.proof.compare import Difference
+from kcli.flows.mirror.proof.last_values import key_differences
 from kcli.pipeline.job import TaskContext
 from kcli.pipeline.kernels.compare import (
     CompareSettings,

@@ -12,8 +12,8 @@ from kcli.exporter import mirror_site
 from kcli.exporter.exposition import CLASSIC, FORMATS, OPENMETRICS, document
 from kcli.exporter.mirror_metrics import METRICS, STATES
 from kcli.exporter.mirror_site import MirrorSite
+from kcli.flows.mirror.copy.partition_state import State
 from kcli.flows.mirror.figures import Figures, Handover, PartitionFigures, Role
-from kcli.flows.mirror.partition_state import State
 from tests.unit.exporter.pages import labels, parsed
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "mirror.md"

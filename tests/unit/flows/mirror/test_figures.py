@@ -6,10 +6,10 @@ import pytest
 
 from kcli.core import clock
 from kcli.core.types import TopicPartition
+from kcli.flows.mirror.copy.offset_map import OffsetMap
+from kcli.flows.mirror.copy.partition_copy import PartitionCopy
+from kcli.flows.mirror.copy.partition_state import State
 from kcli.flows.mirror.figures import Figures, Handover, Role, partition_figures
-from kcli.flows.mirror.offset_map import OffsetMap
-from kcli.flows.mirror.partition_copy import PartitionCopy
-from kcli.flows.mirror.partition_state import State
 
 TP = TopicPartition("t", 0)
 FIGURES = Figures(0.0, "j", "from", "to", Role.HOLDER)

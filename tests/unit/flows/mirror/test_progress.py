@@ -7,9 +7,9 @@ import pytest
 
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.mirror.job import Attempt
-from kcli.flows.mirror.offset_map import OffsetMap
-from kcli.flows.mirror.partition_copy import PartitionCopy
+from kcli.flows.mirror.copy.offset_map import OffsetMap
+from kcli.flows.mirror.copy.partition_copy import PartitionCopy
+from kcli.flows.mirror.job.job import Attempt
 from kcli.flows.mirror.progress import MirrorProgress
 from kcli.output.progress import Progress
 from kcli.output.talk import Talk

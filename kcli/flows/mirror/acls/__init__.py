@@ -1,0 +1,1 @@
+"""ACLs of the source that the target gets."""

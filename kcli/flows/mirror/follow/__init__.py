@@ -1,0 +1,1 @@
+"""Changes of the topics of both clusters, while a mirror follows its source."""

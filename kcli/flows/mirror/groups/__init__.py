@@ -1,0 +1,1 @@
+"""Offsets of consumer groups, translated and committed on the target."""

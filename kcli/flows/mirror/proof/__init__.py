@@ -1,0 +1,1 @@
+"""Compares both sides, record by record."""

@@ -26,9 +26,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer
 from confluent_kafka import TopicPartition as Place
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from tests.kafka import QUICK_JVM, TEST_PROPERTIES, Kafka, sandboxed
 from tests.run import start
@@ -47,7 +47,8 @@ Logs = Mapping[tuple[str, int], Sequence[tuple[int, bytes]]]
 class Writer:
     """Writes transactions to a topic until it is told to stop; a broker that is away costs it a transaction."""
 
-    def __init__(self, kafka: Kafka, topic: str, codec: str, seed: int) -> None:
+    def __init__(self, kafka: Kafka, topic: str, codec: str, seed: int, patience: float = _PATIENCE) -> None:
+        self._patience = patience
         self._settings = {
             "bootstrap.servers": kafka.bootstrap,
             "transactional.id": f"{topic}-{seed}",
@@ -73,7 +74,7 @@ class Writer:
         try:
             if self._producer is None:
                 self._producer = Producer(self._settings)
-                self._producer.init_transactions(_PATIENCE)
+                self._producer.init_transactions(self._patience)
             self._producer.begin_transaction()
             for _ in range(size):
                 self._number += 1
@@ -84,10 +85,10 @@ class Writer:
                     self._topic, value, key, partition=rng.randrange(PARTITIONS), headers=headers
                 )
             if rng.random() < ABORTED:
-                self._producer.flush(_PATIENCE)
-                self._producer.abort_transaction(_PATIENCE)
+                self._producer.flush(self._patience)
+                self._producer.abort_transaction(self._patience)
                 return 0
-            self._producer.commit_transaction(_PATIENCE)
+            self._producer.commit_transaction(self._patience)
         except (KafkaException, BufferError):
             self._producer = None
             return 0
@@ -107,7 +108,8 @@ class Writing:
 
     def __exit__(self, *_exc: object) -> None:
         self._ended.set()
-        self._thread.join(_PATIENCE)
+        self._thread.join(2 * _PATIENCE)
+        assert not self._thread.is_alive(), "it would write on"
 
     def _write(self) -> None:
         while not self._ended.is_set():
@@ -116,8 +118,10 @@ class Writing:
             self._ended.wait(self._pause)
 
 
-def read(kafka: Kafka, topics: Sequence[str]) -> Logs:
-    """All committed records of the topics."""
+def read(kafka: Kafka, topics: Sequence[str], *, whole: bool = False) -> Logs:
+    """All committed records of the topics. ``whole``: open transactions are waited for. The answer to a commit may come
+    before its markers (KIP-890), and a transaction of a writer that was killed ends by its timeout.
+    """
     settings = {
         "bootstrap.servers": kafka.bootstrap,
         "group.id": "judge",
@@ -134,6 +138,11 @@ def read(kafka: Kafka, topics: Sequence[str]) -> Logs:
         AdminClient({"bootstrap.servers": kafka.bootstrap}).list_topics(timeout=_PATIENCE).topics
     ):
         return found  # nothing is copied yet
+    if whole:
+        deadline = time.monotonic() + 5 * _PATIENCE
+        while ends(kafka, topics, IsolationLevel.READ_COMMITTED) != ends(kafka, topics):
+            assert time.monotonic() < deadline, "a transaction does not end"
+            time.sleep(0.1)
     with closing(Consumer(settings)) as judge:
         judge.assign([Place(topic, partition, 0) for topic, partition in found])
         left, deadline = set(found), time.monotonic() + 5 * _PATIENCE
@@ -147,6 +156,23 @@ def read(kafka: Kafka, topics: Sequence[str]) -> Logs:
                 elif error.code() == KafkaError._PARTITION_EOF:
                     left.discard(place)
     return found
+
+
+def ends(
+    kafka: Kafka, topics: Sequence[str], isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+) -> dict[tuple[str, int], int]:
+    """The high watermark of each partition, or its last stable offset."""
+    wanted = {Place(topic, number): OffsetSpec.latest() for topic in topics for number in range(PARTITIONS)}
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})  # its answers end with it
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        found = admin.list_offsets(wanted, isolation_level=isolation)
+        try:
+            return {(at.topic, at.partition): one.result(_PATIENCE).offset for at, one in found.items()}
+        except KafkaException:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)  # a broker that has just come back does not lead all of them yet
 
 
 def _digest(message: Any) -> bytes:
@@ -197,13 +223,15 @@ class Service:
         *,
         exactly_once: bool,
         job: str = "service",
+        patience: float = _PATIENCE,
     ) -> None:
         self.source, self.target = source, target
         self.exactly_once, self._job = exactly_once, job
         self.rng = random.Random(seed)
         self.topics = [source.topic(codec, partitions=PARTITIONS) for codec in CODECS]
         self.writers = [
-            Writer(source, topic, codec, seed) for topic, codec in zip(self.topics, CODECS, strict=True)
+            Writer(source, topic, codec, seed, patience)
+            for topic, codec in zip(self.topics, CODECS, strict=True)
         ]
         self._folder = folder
         self._runs = 0
@@ -331,6 +359,7 @@ def _drill(given: Service, number: int, records: int) -> bool:
             given.rng.randrange(1 << 30),
             exactly_once=given.exactly_once,
             job=f"drill-{number}",
+            patience=10.0,  # the source is about to be killed
         )
         service.write(records // 2)
         run = service.begin()
@@ -343,19 +372,22 @@ def _drill(given: Service, number: int, records: int) -> bool:
         assert code in (0, 6), promotion.said()
         point = {(item["topic"], item["partition"]): item for item in promotion.document()["items"]}
         run.wait(_PATIENCE)  # fenced
-        copied = read(service.target, service.topics)
+        copied = read(service.target, service.topics, whole=True)
         fresh = [Writer(service.target, topic, "lz4", 7) for topic in service.topics]
         for writer in fresh:
             writer.write(200)
-        written = read(service.target, service.topics)
+        written = read(service.target, service.topics, whole=True)
         service.source.nodes[0].start()
-        original = read(service.source, service.topics)
-        wrong = _wrong_point(point, original, copied)
+        stops = ends(service.source, service.topics)
         stranded = Path(folder, "stranded.ndjson")
         back = service.run("reverse", *service.sides(), "--stranded", str(stranded), "--yes", "-o", "json")
         code = back.wait(_PATIENCE)
         assert code in (0, 6), back.said()
-        returned = read(service.source, service.topics)
+        returned = read(service.source, service.topics, whole=True)
+        original = {
+            place: [one for one in records if one[0] < stops[place]] for place, records in returned.items()
+        }
+        wrong = _wrong_point(point, original, copied)
         wrong += _wrong_return(point, original, copied, written, returned, stranded)
         print(
             f"drill {number + 1}: promote and reverse, {len(wrong)} wrong", *wrong[:5], sep="\n  ", flush=True

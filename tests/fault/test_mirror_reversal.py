@@ -164,6 +164,23 @@ def test_a_dry_run_shows_how_much_and_writes_nothing(here: FakeCluster, there: F
     run("reverse", here, there)
 
 
+def test_positions_of_a_promoted_job_stay_as_the_way_back_needs_them(
+    here: FakeCluster, there: FakeCluster
+) -> None:
+    """Offsets of groups from before the promotion are translated by them."""
+    commit(here, "g", {TopicPartition("t", 0): OffsetAndMetadata(2)})
+    copy(here, there, (), "--sync-groups", "g")
+    run("promote", here, there)
+    reset = ("mirror", "reset", "t", "--from", here.bootstrap, "--to", there.bootstrap, "--job", "j")
+    for more in (("--yes",), ("--dry-run",)):
+        done = command(*reset, "--offset", "earliest", *more)
+        assert (done.code, "mirror job j was promoted" in done.err) == (7, True), done
+    commit(there, "g", {TopicPartition("t", 0): OffsetAndMetadata(1)})
+    done = run("reverse", here, there)
+    (row,) = json.loads(done.out)["groups"]
+    assert (row["source_offset"], row["target_offset"]) == (1, 1), done
+
+
 @pytest.mark.parametrize("lost", ["records", "topic"])
 def test_a_source_that_lost_what_was_copied_is_refused(
     here: FakeCluster, there: FakeCluster, lost: str

@@ -4,7 +4,7 @@ Few requests, since it is for probes: none is for a single partition. The target
 is a finding.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.account.survey import Missing
@@ -27,7 +27,7 @@ from kcli.flows.mirror.job.conditions import (
     conditions,
 )
 from kcli.flows.mirror.job.lease import read_instances
-from kcli.flows.mirror.job.state import JobId, SavedJob
+from kcli.flows.mirror.job.state import JobId, JobState, SavedJob
 from kcli.flows.mirror.job.status import KnownJob, with_instances
 from kcli.flows.mirror.job.store import saved_jobs
 from kcli.flows.mirror.plan.loops import copies_of_target, jobs_that_write
@@ -89,11 +89,11 @@ def check(
         chosen = chosen_topics(job.saved, topics)
         other = job.saved.state.target
 
-        def copies() -> set[str]:
-            return copies_of_target(jobs_that_write(source, reader, other, hooks, detail=str), other)
+        def writers() -> list[JobState]:
+            return jobs_that_write(source, reader, other, hooks, detail=str)
 
         def seen() -> list[str]:
-            more = _not_begun(reader, job.saved, copies)
+            more = not_begun(reader, job.saved, writers)
             return [*chosen, *(one for one in more if not topics or selects(topics, one))]
 
         readings = _unread(job, chosen, here.error) if here.error else _read(reader, job, chosen, seen)
@@ -182,9 +182,9 @@ def _unread(job: KnownJob, topics: Sequence[str], error: KcliError) -> _Readings
     return dict.fromkeys(own, Reading(unknown=str(error))), [Missing.of(error, "the source")]
 
 
-def _not_begun(admin: Admin, saved: SavedJob, copies: Callable[[], set[str]]) -> list[str]:
-    """Topics of the source that patterns of the job select, and that its last run has not begun with. ``copies``: topics
-    that patterns leave out, since they come from the target.
+def not_begun(admin: Admin, saved: SavedJob, writers: Callable[[], Iterable[JobState]]) -> list[str]:
+    """Topics of the source that patterns of the job select, and that its last run has not begun with. ``writers``: the
+    jobs that write to the source, since what they copy from the target is not meant.
     """
     state = saved.state
     patterns = [one for one in state.selectors if is_pattern(one)]
@@ -192,7 +192,7 @@ def _not_begun(admin: Admin, saved: SavedJob, copies: Callable[[], set[str]]) ->
         return []
     names = [topic.name for topic in admin.list_topics() if not topic.internal]
     found = [one for one in select_topics(names, patterns, (), state.how.excludes) if not state.selects(one)]
-    out = copies() if found else set()
+    out = copies_of_target(writers(), state.target) if found else set()
     return [one for one in found if one not in out]
 
 

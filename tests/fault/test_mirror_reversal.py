@@ -195,7 +195,9 @@ def test_what_was_never_copied_is_stranded_as_a_whole(
     run("promote", here, there, "--source-lost", code=6)
     write(there, "t", b"b0")
     planned = command(*words("reverse", here, there, "--dry-run"))
-    assert "new-0 of the old source was never copied: offsets 0 to 1 are stranded" in planned.out + planned.err, planned
+    assert (
+        "new-0 of the old source was never copied: offsets 0 to 1 are stranded" in planned.out + planned.err
+    ), planned
     path = tmp_path / "stranded.ndjson"
     for _ in range(2):
         done = run("reverse", here, there, "--stranded", str(path))

@@ -75,6 +75,27 @@ def test_with_a_quiet_source_everything_is_there(
     assert states(target) == {"promoted"}
 
 
+@pytest.mark.parametrize("short", ["0s", "1ms"])
+def test_partitions_that_may_not_wait_are_copied_where_nothing_has_to_be_waited_for(
+    source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...], short: str
+) -> None:
+    """The limit is for what is away, and not for answers of brokers that are there."""
+    limit = ("--max-wait", short)
+    assert mirrored(source, target, *delivery, *limit).code == 0
+    fill(source, 0, 3)
+    assert mirrored(source, target, *delivery, *limit).code == 0
+    done = promoted(source, target, *limit)
+    assert done.code == 0, done
+    assert {n: one[:3] for n, one in points(done).items()} == {0: (7, 7, 0), 1: (2, 2, 0)}
+    fill(source, 1, 1)
+    back = command(
+        "mirror", "reverse", "--from", source.bootstrap, "--to", target.bootstrap, "--job", "j", "-o", "json", "--yes",
+        *limit,
+    )  # fmt: skip
+    assert back.code == 0, back
+    assert sum(row["stranded"] for row in back.items) == 1
+
+
 def test_no_run_copies_again_and_a_second_promotion_changes_nothing(
     source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...]
 ) -> None:

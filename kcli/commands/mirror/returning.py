@@ -34,7 +34,7 @@ from kcli.flows.mirror.promotion.reverse import (
     returns,
 )
 from kcli.flows.mirror.promotion.stranded import Sides, Stranded, read_stranded
-from kcli.flows.mirror.settings import MAX_WAIT
+from kcli.flows.mirror.settings import LEAST_WAIT, MAX_WAIT
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
@@ -196,7 +196,7 @@ def _copy(
         mirror.forth = forth
         if not mirror.prepare():
             return shown.end()
-        patience = MAX_WAIT if wishes.max_wait is None else wishes.max_wait
+        patience = MAX_WAIT if wishes.max_wait is None else max(LEAST_WAIT, wishes.max_wait)
         stranded = read_stranded(old, own.admin, inv.hooks, saved.stranded, wishes.path, patience, stop)
         returned = {
             TopicPartition(one.progress.target, one.progress.target_partition)

@@ -277,3 +277,21 @@ def test_a_partition_that_waits_or_has_ended_is_not_copied(
         assert failing(done) == ["partitions"]
         assert done.items[0]["why"].startswith("waiting: target: ")
         assert done.items[1]["ok"]
+
+
+def test_a_topic_that_a_pattern_selects_and_that_is_not_begun_with_does_not_hold(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    """Created since the job looked, or refused: nothing of it is copied."""
+    line = arguments(source, target, "--until-caught-up", "--exclude", "no*", "--yes")
+    line[line.index("-t") + 1] = "*"
+    assert command(*line).code == 0
+    with instance_of(target, JOB):
+        assert check(source, target).code == 0
+        for name in ("new", "not"):
+            source.create_topic(name, 1)
+        done = check(source, target, "--max-lag", "9")
+        assert failing(done) == ["partitions", "lag"]
+        assert "the job has not begun with it" in done.rows[TopicPartition("new", 0)]["why"]
+        assert {tp.topic for tp in done.rows} == {"t", "new"}
+        assert check(source, target, "-t", "t").code == 0

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from threading import Event, Thread
 from typing import Any
 
@@ -72,6 +73,27 @@ def test_with_a_quiet_source_everything_is_there(
     assert json.loads(done.out)["unknown_since"] is None
     assert values(target, "t", 0) == values(source, "t", 0)
     assert states(target) == {"promoted"}
+
+
+@pytest.mark.parametrize("short", ["0s", "1ms"])
+def test_partitions_that_may_not_wait_are_copied_where_nothing_has_to_be_waited_for(
+    source: FakeCluster, target: FakeCluster, delivery: tuple[str, ...], short: str
+) -> None:
+    """The limit is for what is away, and not for answers of brokers that are there."""
+    limit = ("--max-wait", short)
+    assert mirrored(source, target, *delivery, *limit).code == 0
+    fill(source, 0, 3)
+    assert mirrored(source, target, *delivery, *limit).code == 0
+    done = promoted(source, target, *limit)
+    assert done.code == 0, done
+    assert {n: one[:3] for n, one in points(done).items()} == {0: (7, 7, 0), 1: (2, 2, 0)}
+    fill(source, 1, 1)
+    back = command(
+        "mirror", "reverse", "--from", source.bootstrap, "--to", target.bootstrap, "--job", "j", "-o", "json", "--yes",
+        *limit,
+    )  # fmt: skip
+    assert back.code == 0, back
+    assert sum(row["stranded"] for row in back.items) == 1
 
 
 def test_no_run_copies_again_and_a_second_promotion_changes_nothing(
@@ -309,3 +331,49 @@ def test_a_job_that_chooses_partitions_by_key_knows_no_end_of_the_target(
     done = promoted(source, target)
     assert done.code == 0, done
     assert {n: one[:4] for n, one in points(done).items()} == {0: (5, 5, 0, None), 1: (2, 2, 0, None)}
+
+
+@pytest.mark.parametrize("follows", [False, True], ids=["ended", "running"])
+def test_topics_that_appeared_since_the_job_looked_are_copied_or_named(
+    monkeypatch: pytest.MonkeyPatch, source: FakeCluster, target: FakeCluster, follows: bool
+) -> None:
+    """What a pattern of the job selects is asked for, whether or not the job has seen it."""
+    patterns = ("-t", "*", "--exclude", "no*", "--map-topic", r"^(.*)$=dr.\1")
+    both = ("--from", source.bootstrap, "--to", target.bootstrap, "--job", "j")
+    line = ("mirror", "run", *both, *patterns, "-o", "json", "--yes")
+    target.create_topic("dr.t", 2)
+    with ExitStack() as stack:
+        if follows:
+            stack.enter_context(running(monkeypatch, *line))
+            until(lambda: (len(values(target, "dr.t", 0)), len(values(target, "dr.t", 1))) == (4, 2))
+        else:
+            assert command(*line, "--until-caught-up").code == 0
+        for name in ("new", "full", "not"):
+            source.create_topic(name, 1)
+            source.append(name, 0, batch(name.encode(), timestamp=1_000))
+        target.create_topic("dr.full", 1)
+        target.append("dr.full", 0, batch(b"of somebody else", timestamp=1_000))
+        dry = promoted(source, target, "--dry-run")
+        assert {(tp.topic, row["target"]) for tp, row in dry.rows.items()} == {
+            ("t", "dr.t"), ("new", "dr.new"), ("full", "dr.full"),
+        }  # fmt: skip
+        done = promoted(source, target)
+    rows = done.rows
+    assert (dry.code, done.code) == (6, 6), done
+    missing = {tp.topic: row["may_be_missing"] for tp, row in rows.items()}
+    assert missing == {"t": 0, "new": 0, "full": 1}
+    assert values(target, "dr.new") == [b"new"]
+    assert values(target, "dr.full") == [b"of somebody else"]
+    assert "topic full has been created since and is not copied" in done.err
+    assert "start the mirror again" not in done.err, "a promoted job does not start"
+    assert promoted(source, target).items == done.items
+
+
+def test_what_is_left_behind_names_no_remedy_of_a_job_that_goes_on(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    mirrored(source, target)
+    source.truncate("t", 0, 2)
+    done = promoted(source, target, "--no-verify")
+    assert done.code == 6, done
+    assert "kcli mirror reset" not in done.err

@@ -164,6 +164,51 @@ def test_a_dry_run_shows_how_much_and_writes_nothing(here: FakeCluster, there: F
     run("reverse", here, there)
 
 
+def test_positions_of_a_promoted_job_stay_as_the_way_back_needs_them(
+    here: FakeCluster, there: FakeCluster
+) -> None:
+    """Offsets of groups from before the promotion are translated by them."""
+    commit(here, "g", {TopicPartition("t", 0): OffsetAndMetadata(2)})
+    copy(here, there, (), "--sync-groups", "g")
+    run("promote", here, there)
+    reset = ("mirror", "reset", "t", "--from", here.bootstrap, "--to", there.bootstrap, "--job", "j")
+    for more in (("--yes",), ("--dry-run",)):
+        done = command(*reset, "--offset", "earliest", *more)
+        assert (done.code, "mirror job j was promoted" in done.err) == (7, True), done
+    commit(there, "g", {TopicPartition("t", 0): OffsetAndMetadata(1)})
+    done = run("reverse", here, there)
+    (row,) = json.loads(done.out)["groups"]
+    assert (row["source_offset"], row["target_offset"]) == (1, 1), done
+
+
+def test_what_was_never_copied_is_stranded_as_a_whole(
+    here: FakeCluster, there: FakeCluster, tmp_path: Path
+) -> None:
+    """Topics and partitions that the first direction has not begun with, by the patterns of its last run."""
+    run("run", here, there, "-t", "*", "--exclude", "no*", "--until-caught-up")
+    for name in ("new", "empty", "not"):
+        here.create_topic(name, 1)
+    here.add_partitions("t", 3)
+    write(here, "new", b"n0", b"n1")
+    write(here, "not", b"z0")
+    write(here, "t", b"y0", partition=2)
+    run("promote", here, there, "--source-lost", code=6)
+    write(there, "t", b"b0")
+    planned = command(*words("reverse", here, there, "--dry-run"))
+    assert (
+        "new-0 of the old source was never copied: offsets 0 to 1 are stranded" in planned.out + planned.err
+    ), planned
+    path = tmp_path / "stranded.ndjson"
+    for _ in range(2):
+        done = run("reverse", here, there, "--stranded", str(path))
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        assert sorted((one["topic"], one["partition"], one["value"]) for one in lines) == [
+            ("new", 0, "n0"), ("new", 0, "n1"), ("t", 2, "y0"),
+        ]  # fmt: skip
+        assert "3 records of 2 partitions are stranded" in done.err
+        assert "nothing of new-0, t-2 was ever copied" in done.err
+
+
 @pytest.mark.parametrize("lost", ["records", "topic"])
 def test_a_source_that_lost_what_was_copied_is_refused(
     here: FakeCluster, there: FakeCluster, lost: str

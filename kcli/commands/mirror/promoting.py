@@ -202,7 +202,7 @@ def _points_now(saved: SavedJob) -> dict[TopicPartition, RecoveryPoint]:
 class _PromotionShown(Shown):
     """The observer of a promotion: shows the plan, and asks."""
 
-    may_fill = True
+    may_fill = False
 
     def __init__(
         self, inv: Invocation, source: Side, target: Side, state: JobState, *, source_lost: bool
@@ -234,10 +234,11 @@ class _PromotionShown(Shown):
         for warning in plan.acls.warnings if plan.acls is not None else ():
             self.warn(warning)
         remarks = plan.acls.lines() if plan.acls is not None else []
-        agrees = self.agrees(points, self._state.topics, plan.found.target_cluster, remarks)
-        for one in plan.items if not agrees else ():
-            if one.error is not None:
-                self.failed(one.error, partly=True)
+        targets = {one.source.topic: one.target.topic for one in plan.items}
+        agrees = self.agrees(points, targets, plan.found.target_cluster, remarks)
+        for error in dict.fromkeys(one.error for one in plan.items if not agrees):
+            if error is not None:
+                self.failed(error, partly=True)
         return agrees
 
     def agrees(

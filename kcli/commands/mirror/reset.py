@@ -20,7 +20,7 @@ _EXAMPLES = "--offset 1200, --offset earliest, --offset latest (skips what is no
 
 @command(
     "reset",
-    exits={7: "the job runs"},
+    exits={7: "the job runs, or was promoted"},
     examples=(
         (
             "kcli mirror reset orders --from a:9092 --to b:9092 --offset earliest",
@@ -59,8 +59,8 @@ def reset(
     """Move positions of a mirror job, so that it copies records again, or skips some.
 
     The plan says how many records are copied again, and so are on the target twice, or are never copied: those are
-    gaps in mirror status then. The job must not run; a topic that was deleted on one side and created again begins
-    anew. Afterwards the positions are read back.
+    gaps in mirror status then. The job must not run, and must not be promoted; a topic that was deleted on one side and
+    created again begins anew. Afterwards the positions are read back.
     """
     from kcli.core.admin.admin import Admin  # clients are loaded when the command runs
     from kcli.flows.mirror.job.reset import PositionReset

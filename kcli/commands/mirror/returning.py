@@ -1,6 +1,6 @@
 """What ``kcli mirror reverse`` does with two clusters: the plan of the way back and its question, its start, the copy."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from kcli.commands.mirror.report import report
@@ -15,10 +15,12 @@ from kcli.core.names import DEFAULT_JOB
 from kcli.core.options import ClientOptions
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import log_ends
+from kcli.flows.mirror.copy.state_watch import partition_names
 from kcli.flows.mirror.job.job import promoted
 from kcli.flows.mirror.job.state import JobId, JobState, SavedJob, StrandedRange
 from kcli.flows.mirror.job.store import saved_jobs
 from kcli.flows.mirror.job.writer import Target, job_writer, read_jobs
+from kcli.flows.mirror.plan.loops import jobs_that_write
 from kcli.flows.mirror.plan.targets import create_state_topic
 from kcli.flows.mirror.promotion.promote import find_job
 from kcli.flows.mirror.promotion.reverse import (
@@ -27,11 +29,12 @@ from kcli.flows.mirror.promotion.reverse import (
     begin,
     check_begins_anew,
     check_promoted,
+    never_copied,
     return_settings,
     returns,
 )
 from kcli.flows.mirror.promotion.stranded import Sides, Stranded, read_stranded
-from kcli.flows.mirror.settings import MAX_WAIT
+from kcli.flows.mirror.settings import LEAST_WAIT, MAX_WAIT
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
@@ -97,12 +100,18 @@ def copy_back(inv: Invocation, source: str, target: str, name: str | None, wishe
             found = returns(Sides(old, copy, inv.hooks), here, forth, promotion)
             for one in filter(None, (_lost(tp, one, back.job) for tp, one in sorted(found.items()))):
                 inv.talk.warn(one)
-            if not _agrees(inv, here, there, forth.state, found):
+            left = never_copied(
+                here,
+                forth,
+                found,
+                lambda: jobs_that_write(old, here, there.cluster_id(), inv.hooks, detail=inv.talk.detail),
+            )
+            if not _agrees(inv, here, there, forth.state, found, left):
                 return inv.finish(done=True)
             create_state_topic(here, len(here.describe_cluster().brokers))
             with job_writer(own, back) as writer:
                 if check_begins_anew(writer.saved, forth.state):
-                    begin(writer, back, found, forth, copy.servers)
+                    begin(writer, back, found, left, forth, copy.servers)
             # The answer to a commit may precede its marker (KIP-890), so what was begun is waited for.
             saved = saved_jobs(old, here, inv.hooks).get(back)
         assert saved is not None
@@ -124,7 +133,12 @@ def _lost(tp: TopicPartition, one: Return, job: str) -> str | None:
 
 
 def _agrees(
-    inv: Invocation, here: Admin, there: Admin, forth: JobState, found: Mapping[TopicPartition, Return]
+    inv: Invocation,
+    here: Admin,
+    there: Admin,
+    forth: JobState,
+    found: Mapping[TopicPartition, Return],
+    left: Mapping[TopicPartition, StrandedRange],
 ) -> bool:
     """Shows the plan and asks; False for a dry run."""
     ends = log_ends(there, list(found)) if found else {}
@@ -144,6 +158,11 @@ def _agrees(
         f"Copy back what was written since mirror job {forth.job} was promoted",
         f"  from {forth.target} to {forth.source}, behind the records that are there",
         *indented_table(PLAN_COLUMNS[:-1], rows),
+        *(
+            f"  {tp} of the old source was never copied: offsets {one.first} to {one.stop - 1} are stranded"
+            for tp, one in sorted(left.items())
+            if one.first < one.stop
+        ),
     ]
     text = "\n".join(lines)
     if inv.dry_run:
@@ -177,9 +196,13 @@ def _copy(
         mirror.forth = forth
         if not mirror.prepare():
             return shown.end()
-        patience = MAX_WAIT if wishes.max_wait is None else wishes.max_wait
+        patience = MAX_WAIT if wishes.max_wait is None else max(LEAST_WAIT, wishes.max_wait)
         stranded = read_stranded(old, own.admin, inv.hooks, saved.stranded, wishes.path, patience, stop)
-        _tell(inv, saved.stranded, stranded, wishes.path)
+        returned = {
+            TopicPartition(one.progress.target, one.progress.target_partition)
+            for one in saved.partitions.values()
+        }
+        _tell(inv, saved.stranded, stranded, returned, wishes.path)
         result = mirror.copy(stop)
     rows = {one.source: _stranded_row(one.target, saved.stranded, stranded) for one in result.copies}
     return report(inv, result, stop, rows)
@@ -198,7 +221,11 @@ def _stranded_row(
 
 
 def _tell(
-    inv: Invocation, ranges: Mapping[TopicPartition, StrandedRange], found: Stranded, path: str | None
+    inv: Invocation,
+    ranges: Mapping[TopicPartition, StrandedRange],
+    found: Stranded,
+    returned: Collection[TopicPartition],
+    path: str | None,
 ) -> None:
     """Stranded records are no failure of the way back: that they are named is what was asked for."""
     total = sum(found.records.values())
@@ -208,6 +235,11 @@ def _tell(
         inv.talk.warn(
             f"{counted(total, 'record')} of {counted(some, 'partition')} are stranded: the first direction never copied "
             f"them{written}"
+        )
+    never = [tp for tp in ranges if tp not in returned and found.records.get(tp)]
+    if never:
+        inv.talk.warn(
+            f"nothing of {partition_names(never)} was ever copied: these partitions are not part of the way back"
         )
     errors: list[KcliError] = [found.errors[tp] for tp in ranges if tp in found.errors]
     for error in errors:

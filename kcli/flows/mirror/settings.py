@@ -29,6 +29,9 @@ class Pace(NamedTuple):
 
 
 STEADY = Pace()
+LEAST_WAIT = 1.0
+"""Seconds: a broker that is there has time to answer, however short ``--max-wait`` is."""
+
 MAX_WAIT = 60.0
 """Seconds that a run with an end waits for a partition, if nothing else is said."""
 
@@ -73,8 +76,12 @@ class MirrorSettings:
 
     @property
     def patience(self) -> float | None:
-        """Seconds that a partition may wait: without an end for ever, unless ``max_wait`` says otherwise."""
-        return MAX_WAIT if self.max_wait is None and self.bounded else self.max_wait
+        """Seconds that a partition may wait: without an end for ever, unless ``max_wait`` says otherwise. Never less than
+        ``LEAST_WAIT``.
+        """
+        if self.max_wait is None:
+            return MAX_WAIT if self.bounded else None
+        return max(LEAST_WAIT, self.max_wait)
 
     @property
     def bounded(self) -> bool:

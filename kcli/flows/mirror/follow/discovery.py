@@ -3,7 +3,7 @@
 What cannot be copied exactly is refused once, with the reason; the other topics are not affected.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from kcli.core.admin.admin import Admin
@@ -87,11 +87,41 @@ class Discovery:
         self._look_for_deleted(available, additions)
         if not self._grown(available):
             return additions
+        for route, found, ends in self._surveyed(available, additions):
+            self._try(route, found, ends, additions)
+        return additions
+
+    def candidates(self) -> tuple[list[str], dict[TopicPartition, KcliError]]:
+        """The topics with partitions that are not copied and can be, and why the partitions of others cannot (one error
+        for each topic). Nothing is created. Raises errors that concern all topics.
+        """
+        additions = Additions([], [], [], [], [], [])
+        available = {
+            topic.name: len(topic.partitions) for topic in self._source.list_topics() if not topic.internal
+        }
+        can: list[str] = []
+        for route, found, ends in self._surveyed(available, additions):
+            error = self._objection(route, found.findings, ends)
+            if error is None:
+                can.append(route.source)
+            else:
+                self._refuse(route.source, available[route.source], error, additions)
+        errors = zip(self._refused.items(), additions.refused, strict=True)
+        return can, {
+            TopicPartition(name, number): error for (name, many), error in errors for number in range(many)
+        }
+
+    def _surveyed(
+        self, available: Mapping[str, int], additions: Additions
+    ) -> Iterator[tuple[Route, Survey, Ends]]:
+        """The routes of topics with partitions that are not copied, and what is known of both sides."""
+        if not self._grown(available):
+            return
         jobs = self._jobs()
         self._leave_out(copies_of_target(jobs, self._target_cluster))
         grown = self._planned(self._grown(available), available, additions)
         if not grown:
-            return additions
+            return
         names = sorted({*grown, *(name for name in self._topics if name in available)})
         selection = self._selection._replace(selectors=names)
         found = survey(self._source, self._target, selection, continues=self._topics)
@@ -99,8 +129,7 @@ class Discovery:
         ends = target_ends(self._target, found)
         for route in found.routes:
             if route.source in grown:
-                self._try(route, found, ends, additions)
-        return additions
+                yield route, found, ends
 
     def _look_for_deleted(self, available: Mapping[str, int], additions: Additions) -> None:
         if self._deleted is None:

@@ -4,7 +4,7 @@ Few requests, since it is for probes: none is for a single partition. The target
 is a finding.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.account.survey import Missing
@@ -27,11 +27,12 @@ from kcli.flows.mirror.job.conditions import (
     conditions,
 )
 from kcli.flows.mirror.job.lease import read_instances
-from kcli.flows.mirror.job.state import JobId, SavedJob
+from kcli.flows.mirror.job.state import JobId, JobState, SavedJob
 from kcli.flows.mirror.job.status import KnownJob, with_instances
 from kcli.flows.mirror.job.store import saved_jobs
+from kcli.flows.mirror.plan.loops import copies_of_target, jobs_that_write
 from kcli.flows.mirror.settings import Cluster
-from kcli.flows.mirror.topics.routes import pattern
+from kcli.flows.mirror.topics.routes import is_pattern, pattern, select_topics, selects
 from kcli.output.progress import counted
 
 
@@ -86,7 +87,16 @@ def check(
         instances = read_instances(admin, [] if found.is_old else [found])
         (job,) = with_instances({found: jobs[found]}, instances, wall_ms())
         chosen = chosen_topics(job.saved, topics)
-        readings = _unread(job, chosen, here.error) if here.error else _read(reader, job, chosen)
+        other = job.saved.state.target
+
+        def writers() -> list[JobState]:
+            return jobs_that_write(source, reader, other, hooks, detail=str)
+
+        def seen() -> list[str]:
+            more = not_begun(reader, job.saved, writers)
+            return [*chosen, *(one for one in more if not topics or selects(topics, one))]
+
+        readings = _unread(job, chosen, here.error) if here.error else _read(reader, job, chosen, seen)
     now = wall_ms()
     partitions = [checked_partition(tp, job, readings[0][tp], limits, now) for tp in sorted(readings[0])]
     return Checked(job, partitions, conditions(job, partitions, limits, now), readings[1])
@@ -172,9 +182,24 @@ def _unread(job: KnownJob, topics: Sequence[str], error: KcliError) -> _Readings
     return dict.fromkeys(own, Reading(unknown=str(error))), [Missing.of(error, "the source")]
 
 
-def _read(admin: Admin, job: KnownJob, topics: Sequence[str]) -> _Readings:
+def not_begun(admin: Admin, saved: SavedJob, writers: Callable[[], Iterable[JobState]]) -> list[str]:
+    """Topics of the source that patterns of the job select, and that its last run has not begun with. ``writers``: the
+    jobs that write to the source, since what they copy from the target is not meant.
+    """
+    state = saved.state
+    patterns = [one for one in state.selectors if is_pattern(one)]
+    if state.how is None or not patterns:
+        return []
+    names = [topic.name for topic in admin.list_topics() if not topic.internal]
+    found = [one for one in select_topics(names, patterns, (), state.how.excludes) if not state.selects(one)]
+    out = copies_of_target(writers(), state.target) if found else set()
+    return [one for one in found if one not in out]
+
+
+def _read(admin: Admin, job: KnownJob, topics: Sequence[str], seen: Callable[[], Sequence[str]]) -> _Readings:
+    """``seen``: the topics, and those that the job has not begun with."""
     try:
-        return _readings(admin, job, topics)
+        return _readings(admin, job, seen())
     except KcliError as error:
         return _unread(job, topics, error)
 

@@ -18,6 +18,7 @@ from kcli.core.positions import OffsetSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
 from kcli.flows.mirror.copy.offset_map import OffsetMap
+from kcli.flows.mirror.job.job import promoted
 from kcli.flows.mirror.job.lease import held, read_instances
 from kcli.flows.mirror.job.state import (
     JobId,
@@ -121,7 +122,9 @@ class PositionReset(Change[TopicPartition, Move]):
         return JobId(self._source.cluster_id() or self._servers, self._name)
 
     def decide(self, admin: Admin) -> list[MoveItem]:  # noqa: ARG002 - there are two
-        """Where each position goes. All are refused while the job runs."""
+        """Where each position goes. All are refused while the job runs, and once it is promoted: the way back is made of
+        them.
+        """
         saved = read_jobs(self._target).get(self._job)
         if saved is None:
             raise NotFoundError(
@@ -134,6 +137,8 @@ class PositionReset(Change[TopicPartition, Move]):
         )
         holder = read_instances(self._target.admin, [self._job])[self._job].holder
         refusal = None if holder is None else held(self._job, holder)
+        if saved.state.promoted_ms:
+            refusal = promoted(saved.state)
         known = [tp for tp in wanted if tp in saved.partitions]
         facts = self._facts(known, saved.partitions)
         return [
@@ -218,6 +223,8 @@ class PositionReset(Change[TopicPartition, Move]):
             saved = writer.saved
             if saved is None:
                 return {item.key: _missing(item.key, self._name).error for item in todo}
+            if saved.state.promoted_ms:
+                return dict.fromkeys((item.key for item in todo), promoted(saved.state))
             now = wall_ms()
             records: list[StateRecord] = []
             answers: dict[TopicPartition, KcliError | None] = {}

@@ -53,11 +53,13 @@ from kcli.flows.mirror.job.state import (
     promotion_records,
 )
 from kcli.flows.mirror.job.writer import JobWriter, Target, fenced_writer, job_writer, read_jobs
+from kcli.flows.mirror.plan.plan import CopyPlan, PlannedPartition
 from kcli.flows.mirror.promotion.recovery_point import Seen, recovery_point, topic_promotions, unknown_since
 from kcli.flows.mirror.proof.compare import Comparison
 from kcli.flows.mirror.proof.target_tail import read_tails
 from kcli.flows.mirror.run import Mirror
 from kcli.flows.mirror.settings import Cluster, MirrorSettings, Observer
+from kcli.flows.mirror.topics.routes import is_pattern, parse_rename, renamed
 from kcli.flows.rate import wait
 from kcli.flows.stop import Stop
 
@@ -289,6 +291,9 @@ def _acls_not_known(job: JobId) -> KcliError:
 class PromotedMirror(Mirror):
     """The job of a source that can be reached; ``prepare``, then ``promote``. ``verify``: both sides are compared before
     the job is promoted, and it is not if they differ.
+
+    Topics that the job selects and that it has not begun with are copied, too: somebody has created them since it looked
+    last. Those that cannot be copied are named (``_left``), with all of their records, and stop nothing.
     """
 
     def __init__(
@@ -310,6 +315,36 @@ class PromotedMirror(Mirror):
         self._max_wait = max_wait
         self._looked = 0  # when the ends of the source were read last, milliseconds since the epoch
         self._ends: dict[TopicPartition, Seen] = {}
+        self._added: list[str] = []
+        self._left: dict[TopicPartition, KcliError] = {}
+
+    def _planned(self, source_id: str) -> CopyPlan:
+        plan = super()._planned(source_id)
+        how = self._before.how
+        patterns = [] if how is None else [one for one in self._before.selectors if is_pattern(one)]
+        if how is None or not patterns:
+            return plan
+        own = self._selection
+        renames = [*own.renames, *(parse_rename(text) for text in how.renames)]
+        wider = own._replace(selectors=[*own.selectors, *patterns], renames=renames, excludes=how.excludes)
+        self._added, self._left = self._look_for_more(
+            self._source_admin, self._target_admin, wider, plan.found, self._plan.copies
+        ).candidates()
+        if self._added:
+            self._selection = own._replace(selectors=[*own.selectors, *self._added], renames=renames)
+            plan = super()._planned(source_id)
+        ends = self._source_admin.list_offsets(dict.fromkeys(self._left, LATEST)) if self._left else {}
+        items = [
+            PlannedPartition(
+                tp,
+                TopicPartition(renamed(tp.topic, renames), tp.partition),
+                0,
+                end.offset if isinstance(end, OffsetInfo) else None,
+                self._left[tp],
+            )
+            for tp, end in sorted(ends.items())
+        ]
+        return plan._replace(items=[*plan.items, *items])
 
     def _acl_sync(self) -> AclSync:
         made = super()._acl_sync()
@@ -318,9 +353,11 @@ class PromotedMirror(Mirror):
 
     def _state(self) -> JobState:
         """The job as it was: its selectors are those of its last run."""
-        old = self._before
+        old, new = self._before, super()._state()
+        selected = None if old.selected is None else [*old.selected, *self._added]
+        begun = {**old.begun, **{name: new.begun[name] for name in self._added if name in new.begun}}
         return msgspec.structs.replace(
-            super()._state(), selectors=old.selectors, selected=old.selected, begun=old.begun, how=old.how
+            new, selectors=old.selectors, selected=selected, begun=begun, how=old.how
         )
 
     def _take(self, stop: Stop) -> bool:
@@ -379,8 +416,9 @@ class PromotedMirror(Mirror):
         """Reads the high watermarks of the source; returns the partitions that are behind, with them."""
         self._looked = wall_ms()
         copies = {copy.source: copy for copy in self._plan.copies}
+        wanted = [*copies, *self._left]
         try:
-            found = self._source_admin.list_offsets(dict.fromkeys(copies, LATEST)) if copies else {}
+            found = self._source_admin.list_offsets(dict.fromkeys(wanted, LATEST)) if wanted else {}
         except KcliError as error:
             self._observer.warn(f"the ends of the source cannot be read: {error}")
             return {}
@@ -388,12 +426,14 @@ class PromotedMirror(Mirror):
         for tp, one in found.items():
             if isinstance(one, OffsetInfo):
                 self._ends[tp] = Seen(one.offset, self._looked)
-                if copies[tp].error is None and one.offset > copies[tp].position:
+                if tp in copies and copies[tp].error is None and one.offset > copies[tp].position:
                     behind[copies[tp]] = one.offset
         return behind
 
     def _record(self, comparisons: Sequence[Comparison]) -> Promoted:
-        errors = {copy.source: copy.error for copy in self._plan.copies if copy.error is not None}
+        errors = {
+            copy.source: copy.error for copy in self._plan.copies if copy.error is not None
+        } | self._left
         whys = {tp: str(error) for tp, error in errors.items()}
         with fenced_writer(self._own, self._id) as writer:
             state, made = record(
@@ -402,4 +442,8 @@ class PromotedMirror(Mirror):
             super()._create_acls()
             made, groups = finish(writer, self._id, made, self._source_admin, self._target_admin)
         acls = None if self._acls is None else self._acls.account
-        return Promoted(self._id, state, made, [*errors.values()], comparisons, groups, acls)
+        for error in errors.values():  # what would let the job go on does not help any more
+            error.do = ""
+        for error in self._left.values():
+            error.do = "a new --job NAME copies it"
+        return Promoted(self._id, state, made, [*dict.fromkeys(errors.values())], comparisons, groups, acls)

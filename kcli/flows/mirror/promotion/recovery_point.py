@@ -25,6 +25,7 @@ from kcli.flows.mirror.job.state import (
     TopicPromotion,
 )
 from kcli.flows.mirror.proof.target_tail import Tail
+from kcli.flows.mirror.topics.routes import parse_rename, renamed
 from kcli.output.progress import counted
 from kcli.output.tables import time_text
 
@@ -72,6 +73,7 @@ def topic_promotions(
 ) -> dict[str, TopicPromotion]:
     """The points by topic."""
     found: dict[str, list[tuple[TopicPartition, RecoveryPoint]]] = {}
+    renames = [parse_rename(text) for text in saved.state.how.renames] if saved.state.how else []
     for tp in sorted(points):
         found.setdefault(tp.topic, []).append((tp, points[tp]))
     made = {}
@@ -79,7 +81,7 @@ def topic_promotions(
         progress = next((saved.partitions[tp].progress for tp, _ in rows if tp in saved.partitions), None)
         made[topic] = TopicPromotion(
             promoted_ms=promoted_ms,
-            target=saved.state.topics.get(topic, topic),
+            target=saved.state.topics.get(topic) or renamed(topic, renames),
             topic_id="" if progress is None else progress.topic_id,
             target_topic_id="" if progress is None else progress.target_topic_id,
             points=[point for _, point in rows],

@@ -17,7 +17,7 @@ ends before ``copied_to``.
 import os
 import secrets
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy.offset_map import ContinuedMap, OffsetMap
 from kcli.flows.mirror.groups.offsets import Mapped
+from kcli.flows.mirror.job.check import not_begun
 from kcli.flows.mirror.job.state import (
     HowCopied,
     JobId,
@@ -136,6 +137,32 @@ def returns(
     return found
 
 
+def never_copied(
+    source: Admin,
+    forth: SavedJob,
+    found: Mapping[TopicPartition, Return],
+    writers: Callable[[], Iterable[JobState]],
+) -> dict[TopicPartition, StrandedRange]:
+    """Partitions of the old source that the job selects and that are not in ``found``, since nothing of them was copied:
+    all of their records are stranded. ``source``, ``forth``: as of ``returns``; ``writers``: see ``not_begun``.
+    """
+    topics = {name for name in forth.state.topics if forth.state.selects(name)}
+    topics.update(not_begun(source, forth, writers))
+    known = {one.target for one in found.values()}
+    left = [
+        tp
+        for topic in source.list_topics()
+        if topic.name in topics
+        for tp in (TopicPartition(topic.name, one.partition) for one in topic.partitions)
+        if tp not in known
+    ]
+    return {
+        tp: StrandedRange(tp.partition, log.start, log.high)
+        for tp, log in _ends(source, left).items()
+        if log is not None
+    }
+
+
 def _ends(admin: Admin, partitions: list[TopicPartition]) -> dict[TopicPartition, Log | None]:
     """None where the topic, or the partition, is gone."""
     exist = {(topic.name, one.partition) for topic in admin.list_topics() for one in topic.partitions}
@@ -148,9 +175,16 @@ def _ends(admin: Admin, partitions: list[TopicPartition]) -> dict[TopicPartition
 
 
 def begin(
-    writer: JobWriter, job: JobId, found: Mapping[TopicPartition, Return], promoted: SavedJob, servers: str
+    writer: JobWriter,
+    job: JobId,
+    found: Mapping[TopicPartition, Return],
+    left: Mapping[TopicPartition, StrandedRange],
+    promoted: SavedJob,
+    servers: str,
 ) -> None:
-    """Step 1, of the way back ``job``, whose source has these ``servers``. ``promoted``: the other job."""
+    """Step 1, of the way back ``job``, whose source has these ``servers``. ``left``: what was never copied; ``promoted``:
+    the other job.
+    """
     now, old, forth = wall_ms(), writer.saved, promoted.state
     how = how_copied(promoted)
     topics = {tp.topic: one.target.topic for tp, one in found.items()}
@@ -202,7 +236,7 @@ def begin(
             updated_ms=now,
         )
         records += partition_records(job, tp, progress, OffsetMap(one.position, one.reached))
-    ranges = {one.target: one.stranded for one in found.values()}
+    ranges = {one.target: one.stranded for one in found.values()} | dict(left)
     writer.write([*records, *stranded_records(job, forth.promoted_ms, ranges), job_record(state)])
 
 

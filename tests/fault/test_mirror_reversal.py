@@ -209,6 +209,18 @@ def test_what_was_never_copied_is_stranded_as_a_whole(
         assert "nothing of new-0, t-2 was ever copied" in done.err
 
 
+def test_topics_that_others_created_at_the_target_are_named(here: FakeCluster, there: FakeCluster) -> None:
+    run("run", here, there, "-t", "t*", "--exclude", "tx*", "--until-caught-up")
+    run("promote", here, there)
+    for name in ("tx", "t-new", "u"):
+        there.create_topic(name, 1)
+        write(there, name, b"0")
+    done = run("reverse", here, there)
+    assert "never copied from the old source are not copied back: t-new; " in done.err
+    assert "t-new" not in {tp.topic for tp in done.rows}
+    assert "never copied" not in run("reverse", here, there).err, "it was said"
+
+
 @pytest.mark.parametrize("lost", ["records", "topic"])
 def test_a_source_that_lost_what_was_copied_is_refused(
     here: FakeCluster, there: FakeCluster, lost: str

@@ -1,6 +1,6 @@
 """What ``kcli mirror reverse`` does with two clusters: the plan of the way back and its question, its start, the copy."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.commands.mirror.report import report
@@ -27,6 +27,7 @@ from kcli.flows.mirror.promotion.reverse import (
     Return,
     ReturningMirror,
     begin,
+    begun_elsewhere,
     check_begins_anew,
     check_promoted,
     never_copied,
@@ -39,6 +40,7 @@ from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
 
+_MOST_NAMED = 5
 PLAN_COLUMNS = (
     Column("topic"),
     Column("partition", "number"),
@@ -106,6 +108,8 @@ def copy_back(inv: Invocation, source: str, target: str, name: str | None, wishe
                 found,
                 lambda: jobs_that_write(old, here, there.cluster_id(), inv.hooks, detail=inv.talk.detail),
             )
+            if others := begun_elsewhere(there, forth):
+                inv.talk.warn(_begun_elsewhere(others))
             if not _agrees(inv, here, there, forth.state, found, left):
                 return inv.finish(done=True)
             create_state_topic(here, len(here.describe_cluster().brokers))
@@ -129,6 +133,16 @@ def _lost(tp: TopicPartition, one: Return, job: str) -> str | None:
     return (
         f"{one.target} of the old source has lost records that were copied to {tp}; nothing is copied back to it: "
         f"`{reset}` (from the old target, to the old source) lets the way back begin with them"
+    )
+
+
+def _begun_elsewhere(topics: Sequence[str]) -> str:
+    named = ", ".join(topics[:_MOST_NAMED]) + (
+        f" and {len(topics) - _MOST_NAMED} more" if topics[_MOST_NAMED:] else ""
+    )
+    return (
+        f"topics of the old target that were never copied from the old source are not copied back: {named}; "
+        "`kcli mirror run --from HOST:PORT --to HOST:PORT --job NAME -t TOPIC` (from the old target) does that"
     )
 
 

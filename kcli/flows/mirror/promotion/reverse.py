@@ -52,6 +52,7 @@ from kcli.flows.mirror.proof.proof import Log, logs
 from kcli.flows.mirror.run import Mirror
 from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.mirror.topics.preflight import ConflictError
+from kcli.flows.mirror.topics.routes import is_pattern, select_topics
 from kcli.output.tables import time_text
 
 
@@ -161,6 +162,19 @@ def never_copied(
         for tp, log in _ends(source, left).items()
         if log is not None
     }
+
+
+def begun_elsewhere(copy: Admin, forth: SavedJob) -> list[str]:
+    """Topics of the old target that patterns of the job select and that it never wrote: others have created them there,
+    and the way back does not begin with them. With rename rules no name of the target tells what it would be called.
+    """
+    state, how = forth.state, how_copied(forth)
+    patterns = [one for one in state.selectors if is_pattern(one)]
+    if how.renames or not patterns:
+        return []
+    names = [topic.name for topic in copy.list_topics() if not topic.internal]
+    known = set(state.topics.values())
+    return [name for name in select_topics(names, patterns, (), how.excludes) if name not in known]
 
 
 def _ends(admin: Admin, partitions: list[TopicPartition]) -> dict[TopicPartition, Log | None]:

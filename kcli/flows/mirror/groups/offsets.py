@@ -29,12 +29,14 @@ _TAKE_BACK = "if the mirror is to set it again, delete the offset of the group o
 
 class Mapped(NamedTuple):
     """The target of a partition and its offset map; None where partitions are chosen by key. ``topic_id``: of the target,
-    in Kafka's text form; an offset is committed for no other topic of its name.
+    in Kafka's text form; an offset is committed for no other topic of its name. ``source_end``: the end of the source
+    as it was seen last, −1 where it is not known.
     """
 
     target: TopicPartition
     offsets: OffsetMap | None
     topic_id: str = ""
+    source_end: int = -1
 
 
 class Verdict(NamedTuple):
@@ -149,6 +151,9 @@ def translation(offset: int, mapped: Mapped) -> Verdict:
     found = mapped.offsets.translate(offset)
     if not isinstance(found, Unknown):
         return Verdict(Outcome.PLANNED, found)
+    if offset > mapped.source_end == mapped.offsets.position:
+        why = f"all is copied up to offset {mapped.source_end}, the end of the source when it was seen last"
+        return Verdict(Outcome.MISSING, why=why)
     if offset > mapped.offsets.position:
         return Verdict(Outcome.MISSING, why=found.why, do="run it again when more is copied")
     return Verdict(Outcome.REFUSED, why=f"{found.why}, and what is before it was not copied")

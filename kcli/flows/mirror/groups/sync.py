@@ -39,7 +39,10 @@ from kcli.flows.mirror.job.state import SavedJob
 
 def maps_of_copies(copies: Iterable[PartitionCopy]) -> dict[TopicPartition, Mapped]:
     """The offset maps of a copy, as far as it is confirmed."""
-    return {copy.source: Mapped(copy.target, copy.offsets, copy.topic_ids.target) for copy in copies}
+    return {
+        copy.source: Mapped(copy.target, copy.offsets, copy.topic_ids.target, copy.end_seen)
+        for copy in copies
+    }
 
 
 def maps_of_job(saved: SavedJob) -> dict[TopicPartition, Mapped]:

@@ -279,5 +279,5 @@ class ReturningMirror(Mirror):
             if mapped is not None and mapped.target == tp and mapped.offsets is not None and tp in points:
                 before = one.offsets.inverted(one.offsets.target_end)
                 whole = ContinuedMap(before, mapped.offsets, known=not points[tp].stored_beyond)
-                maps[there] = Mapped(mapped.target, whole, mapped.topic_id)
+                maps[there] = mapped._replace(offsets=whole)
         return maps

@@ -64,6 +64,13 @@ def test_translation(offset: int, target: int | None, status: Outcome, why: str)
     assert (found.offset, found.status, found.why) == (target, status, why)
 
 
+def test_an_offset_past_the_end_of_the_source_is_not_waited_for() -> None:
+    found = decide(41, mapped()._replace(source_end=40), 0, None, None)
+    assert (found.status, found.do) == (MISSING, "")
+    assert found.why == "all is copied up to offset 40, the end of the source when it was seen last"
+    assert decide(41, mapped()._replace(source_end=50), 0, None, None).do
+
+
 def test_by_key_nothing_corresponds() -> None:
     found = decide(15, Mapped(COPY, None), 0, None, None)
     assert (found.status, found.why) == (REFUSED, "its records went to partitions by key")

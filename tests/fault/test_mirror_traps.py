@@ -323,6 +323,41 @@ def test_with_on_recreate_restart_the_new_topic_is_copied_after_the_old_one(
     assert [row["records"] for row in done.rows.values()] == [0, 0, 0]
 
 
+@pytest.mark.case("M5")
+@pytest.mark.parametrize("when", ["between two runs", "while it runs"])
+def test_gaps_and_ends_of_a_topic_that_was_recreated_are_not_those_of_the_new_one(
+    source: FakeCluster,
+    target: FakeCluster,
+    delivery: tuple[str, ...],
+    when: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = (*TOPICS, *delivery, "--on-recreate", "restart", "--on-gap", "record")
+    mirrored(source, target, *words)
+    fill(source, T0, FIRST, END)
+    source.delete_records("t", 0, FIRST + 4)
+    assert mirrored(source, target, *words).code == 6
+    assert status_of(target, T0)["gaps"] == [[FIRST, FIRST + 3]]
+    if when == "between two runs":
+        replace_source(source, target)
+        assert mirrored(source, target, *words).code == 0
+    else:
+        with running(monkeypatch, *arguments(source, target, *words, "-o", "json")) as mirror:
+            until(lambda: status_of(target, T0)["running"])
+            source.recreate_topic("t")
+            until(lambda: status_of(target, T0)["position"] == 0)
+            row = status_of(target, T0)
+            mirror.stop()
+        assert row["lag_records"] in (None, 0), row
+    assert status_of(target, T0)["gaps"] == []
+
+
+def status_of(target: FakeCluster, tp: TopicPartition) -> Row:
+    done = kcli_as_set_up("mirror", "status", "--to", target.bootstrap, "-o", "json")
+    found: Row = done.rows[tp]
+    return found
+
+
 def row_of(done: Done, tp: TopicPartition) -> tuple[int, int, int]:
     row: Row = done.rows[tp]
     return row["from_offset"], row["to_offset"], row["records"]

@@ -180,7 +180,7 @@ class Story:
             for tp in self.rng.sample(PARTITIONS, self.rng.randrange(1, 4))
         }
         commit(self.source, group, rows)
-        self.note(f"{group} has {({str(tp): one.offset for tp, one in rows.items()})}")
+        self.note(f"{group} has { ({str(tp): one.offset for tp, one in rows.items()}) }")
 
     def kept(self, tp: TopicPartition) -> dict[int, bytes]:
         """The committed records that the log has."""
@@ -193,7 +193,17 @@ class Story:
     # --- processes -----------------------------------------------------------------------------------
 
     def words(self, verb: str, *more: str) -> list[str]:
-        both = ["--from", self.source.bootstrap, "--to", self.target.bootstrap, "--job", JOB.job, "-o", "json", "--yes"]
+        both = [
+            "--from",
+            self.source.bootstrap,
+            "--to",
+            self.target.bootstrap,
+            "--job",
+            JOB.job,
+            "-o",
+            "json",
+            "--yes",
+        ]
         return ["mirror", verb, *both, *(word for one in QUICKLY for word in ("-X", one)), *more]
 
     def run_words(self, *more: str) -> list[str]:
@@ -292,7 +302,9 @@ class Story:
             case "dropped":
                 self.broken[side] = cluster.drop(None, "reset", times=ALWAYS).remove
             case "answers lost":
-                self.broken[side] = cluster.swallow(None, "reset", times=ALWAYS, after=rng.randrange(4)).remove
+                self.broken[side] = cluster.swallow(
+                    None, "reset", times=ALWAYS, after=rng.randrange(4)
+                ).remove
             case "no leader":
                 before = cluster.leader(*tp)
                 cluster.move_leader(*tp, -1)
@@ -427,7 +439,10 @@ class Story:
         self.mirrors.remove(done)
         document = json.loads(out)
         refused = [row for row in document["groups"] if row["status"] not in ("done", "unchanged")]
-        assert done.process.returncode == (6 if refused or document["gaps"] else 0), (done.process.returncode, err)
+        assert done.process.returncode == (6 if refused or document["gaps"] else 0), (
+            done.process.returncode,
+            err,
+        )
         self.check_report(out, err)
         assert self.is_caught_up()
         self.audit()
@@ -516,7 +531,10 @@ class Story:
         for row in items:
             assert row["lag_records"] is None or row["to_offset"] + row["lag_records"] <= max(
                 self.source.log(row["topic"], row["partition"]).end_offset,
-                *(max(part, default=0) + 2 for part in self.earlier[TopicPartition(row["topic"], row["partition"])]),
+                *(
+                    max(part, default=0) + 2
+                    for part in self.earlier[TopicPartition(row["topic"], row["partition"])]
+                ),
                 0,
             ), row
         told = ENDED.search(err)
@@ -567,7 +585,9 @@ class Story:
         document = json.loads(done.out)
         missing = self.check_recovery_point(document, lost=lost)
         gaps = [gap for row in document["items"] for gap in row["gaps"]]
-        partial = lost or gaps or any(row["status"] not in ("done", "unchanged") for row in document["groups"])
+        partial = (
+            lost or gaps or any(row["status"] not in ("done", "unchanged") for row in document["groups"])
+        )
         assert done.code == (6 if partial else 0), done
         if not lost:
             assert missing == {}, "with the source all is there"
@@ -579,7 +599,9 @@ class Story:
         self.check_recovery_point(document, lost=lost)
         self.reverse(document)
 
-    def check_recovery_point(self, document: dict[str, Any], *, lost: bool) -> dict[TopicPartition, list[bytes]]:
+    def check_recovery_point(
+        self, document: dict[str, Any], *, lost: bool
+    ) -> dict[TopicPartition, list[bytes]]:
         """What is copied is there, what is missing is not; returns the missing records."""
         assert {(row["topic"], row["partition"]) for row in document["items"]} == {*PARTITIONS}
         missing, now = {}, self.current(self.saved())
@@ -670,10 +692,20 @@ class Story:
             assert union == before[tp] + self.returned[tp], tp
             assert done.rows[tp]["stranded"] == len(stranded[tp]), done.rows[tp]
 
+    def describe(self) -> None:
+        """What a failure has left."""
+        saved = self.saved()
+        for tp, one in {} if saved is None else saved.partitions.items():
+            self.note(
+                f"{tp}, source {self.source.log(*tp).start_offset} to {self.source.log(*tp).end_offset}: {one.progress}"
+            )
+
     def close(self) -> None:
-        for one in self.mirrors:
+        while self.mirrors:
+            one = self.mirrors.pop()
             one.process.kill()
-            one.process.communicate(timeout=PATIENCE)
+            _, err = one.process.communicate(timeout=PATIENCE)
+            self.note(f"mirror {one.number}: {err.decode()}")
 
 
 @contextmanager
@@ -682,8 +714,9 @@ def story(seed: int, folder: Path, *, exactly_once: bool) -> Iterator[Story]:
         made = Story(seed, stack, folder, exactly_once=exactly_once)
         try:
             yield made
-            if "KCLI_MIRROR_STORIES_SHOWN" in os.environ: print("\n".join(made.log))
         except BaseException as error:
+            made.describe()
+            made.close()
             error.add_note("\n".join(made.log))
             raise
         finally:

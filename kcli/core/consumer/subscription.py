@@ -30,9 +30,9 @@ class Span(NamedTuple):
     """The offsets to read: from ``start`` up to, not including, ``stop`` (None: no end).
 
     ``start`` None: the committed offset, or else ``auto.offset.reset``. ``epoch`` is the leader epoch of the record
-    before ``start`` (−1: not known): with it, a log that was truncated since is an error (KIP-320). ``topic_id``: of the
-    topic that ``start`` is an offset of; with it, a topic that was created anew before the first fetch is an error, as one
-    is that was created anew later (KIP-516).
+    before ``start`` (−1: not known): with it, a log that was truncated since is an error (KIP-320). ``topic_id`` is that
+    of the topic in which ``start`` is meant: with it, a topic that was created anew before the first fetch is an error,
+    as is one that was created anew later (KIP-516).
     """
 
     start: int | None = None

@@ -83,8 +83,8 @@ class PartitionCopy:
     are those of the new one. ``begun``: it is read by this run, or was.
 
     ``state`` is one of ``State`` at any time. ``source_end`` is the high watermark of the source, −1 while it is not
-    known; ``end_seen`` the one that was seen last, at ``end_seen_ms`` (milliseconds since the epoch). ``gaps`` are those of
-    this run, the first ones of a topic that was deleted since, where it was ``restarted``.
+    known; ``end_seen`` the one that was seen last, at ``end_seen_ms`` (milliseconds since the epoch). ``gaps`` are those
+    of this run; where it was ``restarted``, the first ones are of the topic that was deleted.
     """
 
     def __init__(

@@ -128,6 +128,24 @@ def test_what_a_killed_mirror_had_stored_beyond_its_position_is_not_stranded(
     assert values(here, "t") == [b"a0", b"a1", b"a2", b"a3", b"a4", b"a5", b"of an application", b"b0"]
 
 
+@pytest.mark.parametrize("start", [5, 6])
+def test_what_the_source_has_removed_of_that_tail_is_not_taken_for_a_record_of_others(
+    here: FakeCluster, there: FakeCluster, start: int
+) -> None:
+    """Two kills: the tail has the first records twice; retention has removed some or all of them from the source."""
+    copy(here, there, ())
+    write(here, "t", b"a3", b"a4", b"a5")
+    write(there, "t", b"a3", b"a4", b"a5", b"a3", b"a4", b"a5")
+    run("promote", here, there, "--source-lost", code=6)
+    here.delete_records("t", 0, start)
+    write(there, "t", b"b0")
+    write(here, "t", b"lost")
+    done = run("reverse", here, there)
+    row = done.rows[TopicPartition("t", 0)]
+    assert (row["records"], row["stranded"]) == (1, 1), row
+    assert values(here, "t") == [b"a5", b"lost", b"b0"][start - 5 :]
+
+
 def test_only_a_promoted_job_has_a_way_back(here: FakeCluster, there: FakeCluster) -> None:
     copy(here, there, ())
     done = run("reverse", here, there, code=7)

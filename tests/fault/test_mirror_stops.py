@@ -7,7 +7,10 @@ import json
 import random
 import re
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -21,8 +24,8 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fault.mirror_command import arguments, mirrored, until, values
 from tests.fault.producing import PATIENCE
+from tests.run import KCLI, environment, start
 from tests.run import kcli_as_set_up as command
-from tests.run import start
 
 COUNT = 400
 RATE = 100
@@ -176,3 +179,39 @@ def test_other_signals_end_it_in_the_same_way(
         process.communicate()
     assert process.returncode == 128 + number, err
     assert [json.loads(line)["to_offset"] for line in out.splitlines()] == [COUNT]
+
+
+LIMITED = (
+    "import os, resource, sys; n = int(sys.argv[1]); resource.setrlimit(resource.RLIMIT_NOFILE, (n, n));"
+    "os.execv(sys.argv[2], sys.argv[2:])"
+)
+"""For ``python -c``: runs its other arguments with as many open files as the first one says."""
+
+
+@pytest.mark.parametrize(
+    "limit", [pytest.param(n, marks=[pytest.mark.long] * (n not in (35, 39))) for n in range(24, 48)]
+)
+def test_with_too_few_files_it_ends_or_says_what_to_do(limit: int, tmp_path: Path) -> None:
+    """Whichever connection is the one too many: a broker that cannot be reached is waited for."""
+    with (
+        FakeCluster(3, topics={"t": 6}, cluster_id="here") as source,
+        FakeCluster(3, topics={}, cluster_id="there") as target,
+    ):
+        for number in range(6):
+            source.append("t", number, batch(b"v", timestamp=1_000))
+        words = [*KCLI, *arguments(source, target, "--until-caught-up")]
+        told = tmp_path / "stderr"
+        with told.open("wb") as file:
+            process = subprocess.Popen(
+                [sys.executable, "-c", LIMITED, str(limit), *words],
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=file,
+            )
+        try:
+            until(lambda: process.poll() is not None or "ulimit -n" in told.read_text())
+            assert process.poll() == 0 or "ulimit -n" in told.read_text(), told.read_text()
+        finally:
+            process.kill()
+            process.wait()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
+from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
@@ -321,6 +322,73 @@ def test_with_on_recreate_restart_the_new_topic_is_copied_after_the_old_one(
     done = mirrored(source, target, *TOPICS, *delivery, "--verify")
     assert done.code == 0, done
     assert [row["records"] for row in done.rows.values()] == [0, 0, 0]
+
+
+@pytest.mark.case("M5")
+@pytest.mark.parametrize("after", range(8))
+def test_a_topic_that_is_recreated_while_a_run_begins_is_not_taken_for_the_old_one(
+    source: FakeCluster,
+    target: FakeCluster,
+    delivery: tuple[str, ...],
+    after: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before one of the metadata requests of the plan and of the first fetch."""
+    words = (*TOPICS, *delivery, "--on-recreate", "restart")
+    mirrored(source, target, *words)
+    fill(source, T0, FIRST, END)
+
+    def recreate(_request: object) -> None:
+        source.recreate_topic("t")
+        fill(source, T0, 0, END)
+
+    rule = source.intercept(MetadataRequest, recreate, times=1, after=after)
+    with running(monkeypatch, *arguments(source, target, *words, "-o", "json")) as mirror:
+        until(lambda: rule.count)
+        until(lambda: values(target, *T0)[-END:] == expected(T0, 0, END))
+        mirror.stop()
+        done = mirror.done()
+    assert done.code == 130, done
+    done = mirrored(source, target, *words)
+    assert (done.code, done.rows[T0]["records"]) == (0, 0), done
+    copies = values(target, *T0)
+    assert copies[-END:] == expected(T0, 0, END)
+    assert copies[:-END] in (expected(T0, 0, FIRST), expected(T0, 0, END))
+
+
+@pytest.mark.case("M5")
+@pytest.mark.parametrize("when", ["between two runs", "while it runs"])
+def test_gaps_and_ends_of_a_topic_that_was_recreated_are_not_those_of_the_new_one(
+    source: FakeCluster,
+    target: FakeCluster,
+    delivery: tuple[str, ...],
+    when: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = (*TOPICS, *delivery, "--on-recreate", "restart", "--on-gap", "record")
+    mirrored(source, target, *words)
+    fill(source, T0, FIRST, END)
+    source.delete_records("t", 0, FIRST + 4)
+    assert mirrored(source, target, *words).code == 6
+    assert status_of(target, T0)["gaps"] == [[FIRST, FIRST + 3]]
+    if when == "between two runs":
+        replace_source(source, target)
+        assert mirrored(source, target, *words).code == 0
+    else:
+        with running(monkeypatch, *arguments(source, target, *words, "-o", "json")) as mirror:
+            until(lambda: status_of(target, T0)["running"])
+            source.recreate_topic("t")
+            until(lambda: status_of(target, T0)["position"] == 0)
+            row = status_of(target, T0)
+            mirror.stop()
+        assert row["lag_records"] in (None, 0), row
+    assert status_of(target, T0)["gaps"] == []
+
+
+def status_of(target: FakeCluster, tp: TopicPartition) -> Row:
+    done = kcli_as_set_up("mirror", "status", "--to", target.bootstrap, "-o", "json")
+    found: Row = done.rows[tp]
+    return found
 
 
 def row_of(done: Done, tp: TopicPartition) -> tuple[int, int, int]:

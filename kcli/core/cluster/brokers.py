@@ -23,6 +23,7 @@ from kcli.core.errors import (
     KcliError,
     NotKafkaError,
     OutcomeUnknownError,
+    TooManyFilesError,
     UnsupportedError,
 )
 from kcli.core.future import Future
@@ -259,6 +260,10 @@ class Brokers:
             route.failure = channel.failure
         else:
             address.failure = channel.failure
+            if isinstance(channel.failure, TooManyFilesError):
+                # Tried again like a broker that is away, and nothing on the way there would say what to do.
+                why, do = channel.failure.why, channel.failure.do
+                self._hooks.log("warning", "conf", f"a connection cannot be opened: {why}; {do}")
         # From when it closed, not from when that was noticed: a caller that has been busy for longer than the
         # pause may try at once.
         address.retry_at = max(address.retry_at, channel.closed_at + address.backoff.next())

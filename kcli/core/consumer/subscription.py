@@ -30,12 +30,15 @@ class Span(NamedTuple):
     """The offsets to read: from ``start`` up to, not including, ``stop`` (None: no end).
 
     ``start`` None: the committed offset, or else ``auto.offset.reset``. ``epoch`` is the leader epoch of the record
-    before ``start`` (−1: not known): with it, a log that was truncated since is an error (KIP-320).
+    before ``start`` (−1: not known): with it, a log that was truncated since is an error (KIP-320). ``topic_id`` is that
+    of the topic in which ``start`` is meant: with it, a topic that was created anew before the first fetch is an error,
+    as is one that was created anew later (KIP-516).
     """
 
     start: int | None = None
     stop: int | None = None
     epoch: int = -1
+    topic_id: bytes = NO_UUID
 
 
 class PartitionState:
@@ -218,10 +221,15 @@ class Subscription:
                 self._keep(state, span)
 
     def add_partition(self, tp: TopicPartition, span: Span) -> None:
-        """Adds the partition to the assignment. A start that is given is an offset of the topic that is there now."""
+        """Adds the partition to the assignment. A start that is given is an offset of the topic that is there now, unless
+        the span says of which.
+        """
         self.remove_partition(tp)
         state = self._states[tp] = PartitionState(tp, span, self._next_version(), self._changed)
-        state.topic_id = self.topic_ids.get(tp.topic) if span.start is None else None
+        if span.topic_id != NO_UUID:
+            state.topic_id = self.topic_ids[tp.topic] = span.topic_id
+        else:
+            state.topic_id = self.topic_ids.get(tp.topic) if span.start is None else None
         self._changed(state)
 
     def identify(self, state: PartitionState, topic_id: bytes) -> None:

@@ -458,8 +458,11 @@ class TransactionSteps:
     def _out_of_time(self, operation: Operation) -> None:
         transaction = self.transaction
         self._requests.abandon(disconnect=True)
-        why = str(self._last_error or "no response yet")
-        late = TimedOutError(f"could not {operation.what} in time", why=why)
+        why, do = (
+            str(self._last_error or "no response yet"),
+            "" if self._last_error is None else self._last_error.do,
+        )
+        late = TimedOutError(f"could not {operation.what} in time", why=why, do=do)
         match transaction.phase:
             case Phase.INITIALIZING:
                 self._init_failed(late)

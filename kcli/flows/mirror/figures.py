@@ -107,7 +107,7 @@ def partition_figures(
             _age(lag, copy.oldest_ms, now),
             copy.records,
             copy.bytes,
-            gaps.get(copy.source, 0) + len(copy.gaps),
+            gaps.get(copy.source, 0) + len(copy.own_gaps),
         )
         for copy in copies
     )

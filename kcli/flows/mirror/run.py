@@ -82,6 +82,7 @@ from kcli.flows.mirror.job.state import (
     JobId,
     JobState,
     SavedJob,
+    gaps_of,
 )
 from kcli.flows.mirror.job.store import (
     FencedStore,
@@ -743,7 +744,11 @@ class Mirror(Driver):
         if lease is not None and not lease.is_held:
             return Figures(at, *ids, Role.STAND_BY, str(lease.other or ""))
         saved = {} if plan.saved is None else plan.saved.partitions
-        gaps = {tp: len(one.progress.gaps) for tp, one in saved.items() if one.progress.gaps}
+        gaps = {
+            copy.source: len(gaps_of(saved[copy.source].progress, copy.topic_ids.source))
+            for copy in plan.copies
+            if copy.source in saved
+        }
         return Figures(
             at, *ids, Role.HOLDER, partitions=partition_figures(plan.copies, gaps), groups=self._group_ages()
         )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
-from kcli.core.admin.topics import id_text
+from kcli.core.admin.topics import id_bytes, id_text
 from kcli.core.cluster.offsets import LATEST
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
@@ -315,9 +315,7 @@ class Copy:
 
     def _assign(self) -> None:
         to_read = [copy for copy in self.copies.values() if not copy.done]
-        self._consumer.assign(
-            {copy.source: Span(copy.position, copy.stop, copy.leader_epoch) for copy in to_read}
-        )
+        self._consumer.assign({copy.source: _span(copy) for copy in to_read})
         for copy in to_read:
             copy.begun = True
 
@@ -328,7 +326,7 @@ class Copy:
             copy.begun = True
             copy.watch(self._to_save)
         self._most_unconfirmed = _share_of(self._producer, len(self.copies))
-        self._consumer.add_partitions({copy.source: Span(copy.position, copy.stop) for copy in copies})
+        self._consumer.add_partitions({copy.source: _span(copy) for copy in copies})
 
     def fail(self, copy: PartitionCopy, error: KcliError) -> None:
         """Ends a partition between two polls; nothing of it is waited for."""
@@ -427,7 +425,7 @@ class Copy:
             stop = end.offset
         copy.restart(topic_id, stop)
         self._held.pop(tp, None)
-        self._consumer.add_partitions({tp: Span(0, stop)})
+        self._consumer.add_partitions({tp: _span(copy)})
 
     # --- sending -------------------------------------------------------------------------------------
 
@@ -717,6 +715,16 @@ class Copy:
             return False
         self.abandoned = True
         return True
+
+
+def _span(copy: PartitionCopy) -> Span:
+    """What is read of the copy's partition.
+
+    With the topic id that it was planned for. Sequence that must not happen: the plan is made; the topic is deleted and
+    created again; the first metadata that the consumer sees for it has the new id. The new topic would be read from the
+    position in the old one, its first records be missing, and nothing say so.
+    """
+    return Span(copy.position, copy.stop, copy.leader_epoch, id_bytes(copy.topic_ids.source))
 
 
 def _share_of(producer: Producer, partitions: int) -> int:

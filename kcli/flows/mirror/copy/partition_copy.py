@@ -83,7 +83,8 @@ class PartitionCopy:
     are those of the new one. ``begun``: it is read by this run, or was.
 
     ``state`` is one of ``State`` at any time. ``source_end`` is the high watermark of the source, −1 while it is not
-    known; ``end_seen`` the one that was seen last, at ``end_seen_ms`` (milliseconds since the epoch).
+    known; ``end_seen`` the one that was seen last, at ``end_seen_ms`` (milliseconds since the epoch). ``gaps`` are those
+    of this run; where it was ``restarted``, the first ones are of the topic that was deleted.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class PartitionCopy:
         self.untouched_batches = self.encoded_batches = self.control_batches = 0
         self.error: KcliError | None = None
         self.gaps: list[Gap] = []
+        self._gaps_of_deleted = 0
         self.restarted = False
         self.begun = False
         self.broken = False
@@ -143,6 +145,11 @@ class PartitionCopy:
     def is_committed(self) -> bool:
         """Whether the position is the one that a rollback returns to."""
         return self.position == self._committed.position
+
+    @property
+    def own_gaps(self) -> list[Gap]:
+        """The gaps of this run in the topic that the source has now."""
+        return self.gaps[self._gaps_of_deleted :]
 
     @property
     def lag(self) -> int | None:
@@ -263,7 +270,8 @@ class PartitionCopy:
         self._forget_sent()
 
     def restart(self, topic_id: str, stop: int | None) -> None:
-        """The source topic was recreated and has this id now: offsets begin anew, and so does the map.
+        """The source topic was recreated and has this id now: offsets begin anew, and so do the map, what is known of the
+        end, and the gaps.
 
         Nothing that was sent is open.
         """
@@ -271,6 +279,8 @@ class PartitionCopy:
         self.topic_ids = self.topic_ids._replace(source=topic_id)
         self.position = self.sent_to = 0
         self.leader_epoch = self._goal = self._reached_ms = -1
+        self.source_end = self.end_seen = self.end_seen_ms = -1
+        self._gaps_of_deleted = len(self.gaps)
         self.stop = stop
         self.restarted = True
         if self.offsets is not None:

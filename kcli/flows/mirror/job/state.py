@@ -162,6 +162,15 @@ class PartitionProgress(msgspec.Struct, frozen=True, kw_only=True):
     """Those that nobody has acknowledged yet (``mirror accept-gap``)."""
 
 
+def gaps_of(progress: PartitionProgress | None, topic_id: str) -> list[SavedGap]:
+    """The gaps that were saved, where they are of the source topic with this id: one that was created anew has other
+    records at the same offsets.
+    """
+    if progress is None or (progress.topic_id and progress.topic_id != topic_id):
+        return []
+    return progress.gaps
+
+
 class GroupCommit(msgspec.Struct, frozen=True, array_like=True):
     """What a job knows of a group's offset in one partition.
 

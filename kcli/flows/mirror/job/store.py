@@ -41,6 +41,7 @@ from kcli.flows.mirror.job.state import (
     SavedGap,
     SavedJob,
     StateRecord,
+    gaps_of,
     job_record,
     load_jobs,
     partition_records,
@@ -80,7 +81,7 @@ class Progress:
         self._before = {} if saved is None else {tp: one.progress for tp, one in saved.partitions.items()}
         self._segments = {tp: one.segments for tp, one in self._before.items()}
         self._saved: dict[TopicPartition, _Saved] = {}
-        self._gap_times: dict[tuple[TopicPartition, int], int] = {}
+        self._gap_times: dict[tuple[TopicPartition, str, int], int] = {}
         self.commit()
 
     def commit(self) -> None:
@@ -155,7 +156,7 @@ class Progress:
             why=copy.state.why,
             end_seen=copy.end_seen,
             end_seen_ms=copy.end_seen_ms,
-            gaps=[*(before.gaps if before else ()), *self._gaps(copy, now)],
+            gaps=[*gaps_of(before, copy.topic_ids.source), *self._gaps(copy, now)],
         )
         self._segments[copy.source] = offsets.last_segment
         self._saved[copy.source] = _saved_of(copy)
@@ -163,10 +164,10 @@ class Progress:
 
     def _gaps(self, copy: PartitionCopy, now: int) -> list[SavedGap]:
         """Those of this run, each with the time at which it was saved first."""
-        times = self._gap_times
+        times, topic_id = self._gap_times, copy.topic_ids.source
         return [
-            SavedGap(gap.first, gap.stop - 1, gap.why, times.setdefault((gap.tp, gap.first), now))
-            for gap in copy.gaps
+            SavedGap(gap.first, gap.stop - 1, gap.why, times.setdefault((gap.tp, topic_id, gap.first), now))
+            for gap in copy.own_gaps
         ]
 
     def _not_begun(self, copy: PartitionCopy, now: int) -> list[StateRecord]:

@@ -118,8 +118,8 @@ def returns(
         copied_to, position = point.copied_to, point.target_offset
         if point.stored_beyond and log is not None and log.stable > copied_to:
             known = forth.partitions[tp].offsets.target_end
-            rest = Span(copied_to, log.stable)
-            reached = reach(sides, tp, rest, there, Span(known, position), point.stored_beyond)
+            tail = Span(known, position)
+            reached = reach(sides, tp, log, copied_to, there, tail, point.stored_beyond)
             copied_to = reached.copied_to
             position = position if reached.foreign is None else reached.foreign
         end = copied_to if log is None else max(log.high, copied_to)

@@ -25,8 +25,8 @@ from kcli.core.records.passing import offsets_taken, rows_taken
 from kcli.core.types import TopicPartition
 from kcli.files.atomic import naming, sync_folder
 from kcli.flows.mirror.job.state import StrandedRange
-from kcli.flows.mirror.proof.proof import logs
-from kcli.flows.mirror.proof.repetition import tell_apart
+from kcli.flows.mirror.proof.proof import Log, logs
+from kcli.flows.mirror.proof.repetition import not_removed, tell_apart
 from kcli.flows.mirror.settings import Cluster
 from kcli.flows.stop import Stop
 from kcli.output.records import ALL, NdjsonFormatter
@@ -64,14 +64,25 @@ class Sides(NamedTuple):
     hooks: Hooks
 
 
-def reach(sides: Sides, tp: TopicPartition, rest: Span, copy: TopicPartition, tail: Span, most: int) -> Reach:
-    """How far the ``tail`` of the copy, of ``most`` records, reaches into the ``rest`` of the source."""
-    copied_to = rest.start or 0
+def reach(
+    sides: Sides, tp: TopicPartition, rest: Log, copied_to: int, copy: TopicPartition, tail: Span, most: int
+) -> Reach:
+    """How far the ``tail`` of the copy, of ``most`` records, reaches into the source from ``copied_to`` on.
+
+    Retention may have removed the first of these from the source meanwhile: what the tail has of them is not compared.
+    """
+    first = max(copied_to, rest.start)
     surplus = list(_digests(sides.copy, sides.hooks, copy, tail, most))
-    source = list(_digests(sides.source, sides.hooks, tp, rest, most))
+    source = (
+        list(_digests(sides.source, sides.hooks, tp, Span(first, rest.stable), most))
+        if first < rest.stable
+        else []
+    )
     told = tell_apart(surplus, [digest for _, digest in source])
     at = source[told.reach - 1][0] + 1 if told.reach else copied_to
-    return Reach(at, min(told.foreign, default=None))
+    others = set(told.foreign)
+    foreign = not_removed((row for row in surplus if row[0] in others), first - copied_to)
+    return Reach(at, min(foreign, default=None))
 
 
 def _digests(

@@ -52,6 +52,20 @@ def tell_apart(surplus: Iterable[tuple[int, bytes]], source: Sequence[bytes]) ->
     return Told(own, reach, foreign)
 
 
+def not_removed(foreign: Iterable[tuple[int, bytes]], removed: int) -> list[int]:
+    """Of the ``foreign`` records (offsets and digests, in order) the offsets of those that are not the mirror's, where
+    the source does not have the first ``removed`` offsets of what follows any more.
+
+    Adjacent ones may be the copies of so many records, and their repetitions.
+    """
+    runs: list[list[tuple[int, bytes]]] = []
+    for offset, digest in foreign:
+        if not runs or runs[-1][-1][0] != offset - 1:
+            runs.append([])
+        runs[-1].append((offset, digest))
+    return [at for run in runs for at in tell_apart(run, [digest for _, digest in run[:removed]]).foreign]
+
+
 def _borders(source: Sequence[bytes]) -> "array[int]":
     """For each length of a beginning: the longest shorter one that it ends with."""
     found = array("i", [0, 0])

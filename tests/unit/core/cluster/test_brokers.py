@@ -13,10 +13,11 @@ from kcli.core.errors import (
     KcliError,
     NotKafkaError,
     OutcomeUnknownError,
+    TooManyFilesError,
     UnsupportedError,
 )
 from kcli.core.future import Future
-from kcli.core.hooks import NO_HOOKS
+from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.net.loop import Loop
 from kcli.core.net.resolve import Address
 from kcli.core.options import ClientOptions
@@ -183,7 +184,7 @@ def test_the_backoff_ends_at_the_time_it_says(rig: Rig) -> None:
     rig.ask()
     rig.fail()
     at = rig.brokers.retry_at(NODE, CONTROL) or rig.clock()
-    rig.brokers.available(NODE, CONTROL, rig.clock())
+    rig.brokers.offer(NODE, CONTROL)
     at = rig.brokers.retry_at(NODE, CONTROL)
     assert rig.clock() < at <= rig.clock() + 0.06
     assert rig.brokers.available(NODE, CONTROL, at)
@@ -204,7 +205,7 @@ def test_a_connection_that_was_ready_starts_the_backoff_over(rig: Rig) -> None:
     for _ in range(6):
         rig.ask()
         rig.fail()
-        rig.brokers.available(NODE, CONTROL, rig.clock())
+        rig.brokers.offer(NODE, CONTROL)
         rig.turn(2)
     rig.ask()
     made()[-1].make_ready()
@@ -246,6 +247,16 @@ def test_what_the_broker_offers_is_known_once_it_is_ready(rig: Rig) -> None:
     assert rig.brokers.offer(NODE, CONTROL).apis[3] == (0, 12)
     assert rig.brokers.offer(OTHER, CONTROL) is None
     assert rig.brokers.pending(OTHER, CONTROL) == 0
+
+
+def test_too_many_open_files_are_said_at_once_with_what_to_do(rig: Rig) -> None:
+    """Whoever waits for a broker tries again, for as long as it takes."""
+    said: list[str] = []
+    rig.brokers._hooks = Hooks(log=lambda *event: said.append(" ".join(event)))
+    rig.ask()
+    rig.fail(TooManyFilesError("cannot connect to x", why="too many open files", do="raise the limit"))
+    rig.brokers.offer(NODE, CONTROL)
+    assert said[-1:] == ["warning conf a connection cannot be opened: too many open files; raise the limit"]
 
 
 def test_the_reason_of_a_failure_is_kept_until_the_broker_answers(rig: Rig) -> None:

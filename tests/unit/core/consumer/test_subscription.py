@@ -218,6 +218,7 @@ def test_a_topic_is_known_again_when_its_partitions_come_back() -> None:
     found.forget_position(P0, b"n" * 16)
     found.seek(P0, 0)
     assert topic_id(Span()) == b"n" * 16
+    assert topic_id(Span(0, topic_id=b"p" * 16)) == b"p" * 16
     found.assign({})
     assert topic_id(Span()) is None
 

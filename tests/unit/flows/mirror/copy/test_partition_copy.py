@@ -148,3 +148,16 @@ def test_each_watcher_finds_what_has_moved_since_it_looked(
         moved.clear()
     change(copy)
     assert [list(moved) for moved in seen] == [[copy] if is_noted else []] * 2
+
+
+def test_of_a_recreated_topic_nothing_is_known_that_was_of_the_old_one() -> None:
+    copy = copy_of()
+    copy.record_gap(5, "removed")
+    copy.see_end(9, 1_000)
+    copy.restart("id", None)
+    assert (copy.source_end, copy.end_seen, copy.end_seen_ms, copy.lag) == (-1, -1, -1, None)
+    assert (len(copy.gaps), copy.own_gaps) == (1, []), "the report of the run still has the gap"
+    copy.record_gap(2, "removed")
+    assert copy.own_gaps == [Gap(TP, 0, 2, "removed")]
+    copy.rollback()
+    assert (len(copy.gaps), copy.own_gaps) == (1, [])

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kcli.flows.mirror.proof.repetition import Told, tell_apart
+from kcli.flows.mirror.proof.repetition import Told, not_removed, tell_apart
 
 
 def told(surplus: str, source: str) -> Told:
@@ -58,3 +58,19 @@ def test_records_of_others_between_are_found(seed: int) -> None:
     for at in foreign:
         surplus.insert(at, b"other")
     assert tell_apart(enumerate(surplus), source).foreign == foreign
+
+
+@pytest.mark.parametrize(
+    ("text", "removed", "others"),
+    [
+        ("", 3, []),
+        ("abc", 0, [0, 1, 2]),
+        ("abc", 3, []),
+        ("ab abc", 3, []),
+        ("abcab", 3, []),
+        ("abcx", 3, [3]),
+    ],
+)
+def test_what_the_source_has_removed_may_be_of_the_mirror(text: str, removed: int, others: list[int]) -> None:
+    rows = [(at, letter.encode()) for at, letter in enumerate(text) if letter != " "]
+    assert not_removed(rows, removed) == others

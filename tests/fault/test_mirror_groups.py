@@ -112,7 +112,10 @@ def test_every_offset_is_translated_to_that_of_the_same_or_the_next_record(
             else:
                 assert found == {}
                 assert (rows[group, 0]["status"], rows[group, 0]["source_offset"]) == ("missing", offset)
-                assert rows[group, 0]["why"] == f"copied so far: up to offset {end}"
+                assert (
+                    rows[group, 0]["why"]
+                    == f"all is copied up to offset {end}, the end of the source when it was seen last"
+                )
 
 
 @pytest.mark.case("M14")

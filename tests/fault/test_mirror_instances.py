@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
+from kcli.core.clock import since_boot
+from kcli.core.group.lease import GroupLease
+from kcli.core.hooks import NO_HOOKS
+from kcli.core.options import ConsumerOptions
+from kcli.core.protocol.messages.heartbeat import HeartbeatRequest
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
+from kcli.core.types import TopicPartition
 from kcli.flows.mirror.job.earlier_runs import EarlierRuns
 from kcli.flows.mirror.job.state import JobId
 from tests.fake.cluster import FakeCluster
@@ -204,3 +210,27 @@ def test_an_instance_that_starts_while_the_first_one_creates_the_copy_does_not_a
     assert done.code == 0, done
     assert next(looks) == 2
     assert values(target, "t") == [b"0", b"1", b"2"]
+
+
+def test_an_instance_that_was_fenced_asks_the_coordinator_before_it_goes_on(target: FakeCluster) -> None:
+    """Who fenced it has removed it from the group before that; it has not heard of it yet."""
+    options = ConsumerOptions(
+        bootstrap_servers=target.bootstrap,
+        client_id="me",
+        session_timeout_ms=60_000,
+        heartbeat_interval_ms=200,
+    )
+    lease = GroupLease(options, "g", TopicPartition("t", 0), NO_HOOKS)
+    lease.start()
+    try:
+        until(lambda: lease.term)
+        hold = target.hold(HeartbeatRequest)
+        hold.wait(timeout=PATIENCE)
+        fenced = since_boot()
+        assert lease.is_held
+        assert not lease.is_held_since(fenced)
+        hold.remove()
+        hold.release()
+        until(lambda: lease.is_held_since(fenced))
+    finally:
+        lease.close()

@@ -90,7 +90,7 @@ class GroupLease:
         # What other threads read; replaced whole by the lease's thread.
         self._changed = threading.Condition()
         self._leads = False
-        self._safe_until = 0.0
+        self._safe_until = self._sent_at = 0.0
         self._term = 0
         self._holder: str | None = None
         self._error: BaseException | None = None
@@ -113,6 +113,10 @@ class GroupLease:
     def is_held(self) -> bool:
         """Whether nobody else can lead at this moment."""
         return self._leads and since_boot() < self._safe_until
+
+    def is_held_since(self, moment: float) -> bool:
+        """The same, and the coordinator has answered something that was sent after ``moment`` (``clock.since_boot``)."""
+        return self.is_held and self._sent_at >= moment
 
     @property
     def holder(self) -> str | None:
@@ -225,7 +229,7 @@ class GroupLease:
             if leads and not self._leads:
                 self._term += 1
             self._leads, self._holder = leads, holder
-            self._safe_until = since + self._session * _SAFE
+            self._sent_at, self._safe_until = since, since + self._session * _SAFE
             self._changed.notify_all()
 
     def _lost(self) -> None:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.members import GroupMember
-from kcli.core.clock import wall_ms
+from kcli.core.clock import since_boot, wall_ms
 from kcli.core.error_codes import GROUP_AUTHORIZATION_FAILED, TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.group.lease import GroupLease
@@ -199,8 +199,11 @@ class JobLease:
         """Returns True when the job is this instance's; False after a stop. Where another one has it, waits for its end;
         without ``stand_by``, ConflictError names it. ``waiting`` is called while nobody is known to have it, and says
         whether to wait on; ``turned`` in each turn.
+
+        Called again, it asks the coordinator: who was removed from the group, and then fenced, learns of the one by the
+        other, and would fence in turn.
         """
-        lease = self._lease
+        lease, asked = self._lease, since_boot()
         self.has_waited = False
         if not self._started:
             self._remove_dead()
@@ -211,7 +214,7 @@ class JobLease:
         while not stop:
             turned()
             self._term = lease.term
-            if self._term is not None and lease.is_held:
+            if self._term is not None and lease.is_held_since(asked):
                 if waits_for is not None:
                     note(
                         f"job {self._job.job}: {waits_for} has ended or does not answer; this instance takes over"

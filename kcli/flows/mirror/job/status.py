@@ -72,7 +72,7 @@ class KnownJob(NamedTuple):
         """Its state, since when (ms; 0: not known), and why. What was saved last is of a process that may be gone."""
         state, progress = self.saved.state, partition.progress
         if state.promoted_ms and state.selects(tp.topic):
-            return State.PROMOTED, state.promoted_ms, "its target is written by others since then"
+            return State.PROMOTED, state.promoted_ms, "its target may be written by others since then"
         if not state.selects(tp.topic):
             return State.NOT_SELECTED, 0, "the last run of the job did not select the topic"
         if self.runs is False and progress.state != State.ENDED:

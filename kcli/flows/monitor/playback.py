@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import BinaryIO
 
 from kcli.core.errors import ConfigError
-from kcli.flows.lag.verdicts import WINDOW_MS
+from kcli.flows.lag.pace import WINDOW_MS
 from kcli.flows.monitor.board import RECENT_MS, Board
 from kcli.flows.monitor.cluster_reading import Reading
 from kcli.flows.monitor.recording import WHAT_TO_GIVE, read_line, time_in

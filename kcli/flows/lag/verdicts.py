@@ -142,7 +142,7 @@ class History:
                 why = _reason(word, words, rows, known.lives, known.at_ms)
         if word != known.word:
             known.word, known.since_ms = word, known.at_ms
-        return Verdict(word, words, why, known.since_ms, known.shares)
+        return Verdict(word, words, why, known.since_ms, dict(known.shares))
 
 
 def _live(

@@ -76,7 +76,7 @@ def test_the_way_back_reads_nothing_for_some_readings(
     assert player.cost(51) == 1
     player.snapshot(51)
     assert taken == [51], "the board is still there"
-    assert player.cost(42) == 42 - recording.before(recording.times[42] - 360_000) + 1
+    assert player.cost(42) == 42 - recording.before(recording.times[42] - 600_000) + 1
     player.follow = "billing"
     assert player.cost(50) > 1, "partitions of another group are followed"
 
@@ -94,7 +94,7 @@ def test_progress_is_counted_while_a_position_is_built_up(recording: Recording) 
     player = Player(recording)
     seen: list[tuple[int, int]] = []
     player.snapshot(50, lambda: bool(seen.append(player.progress)))
-    assert seen == [(number, 37) for number in range(37)]
+    assert seen == [(number, 51) for number in range(51)]
     assert player.progress == (0, 0)
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 
+from kcli.flows.lag.pace import Trend
 from kcli.flows.lag.partition_lag import INTERPOLATED
-from kcli.flows.lag.verdicts import Trend
 from kcli.output.progress import duration_text
 
 UNKNOWN = "–"

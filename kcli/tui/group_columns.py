@@ -5,6 +5,7 @@ from operator import attrgetter
 from kcli.flows.lag import partition_lag as fields
 from kcli.flows.lag.verdicts import (
     EMPTY,
+    HELD,
     LOSS_RISK,
     OK,
     REBALANCING,
@@ -12,7 +13,9 @@ from kcli.flows.lag.verdicts import (
     SLOW,
     STALLED,
     STOPPED,
+    UNREAD,
     VERDICT,
+    WORST_FIRST,
 )
 from kcli.flows.monitor.snapshot import GroupLine
 from kcli.output.tables import Field
@@ -22,21 +25,23 @@ from kcli.tui.columns import Column, fields_of
 
 TREND = 8
 VERDICT_STYLES = {
-    OK: "ok", EMPTY: "dim", REBALANCING: "accent", REWOUND: "accent", SLOW: "warn", STOPPED: "warn",
-    STALLED: "bad", LOSS_RISK: "bad",
+    OK: "ok", EMPTY: "dim", REBALANCING: "accent", REWOUND: "accent", SLOW: "warn", STOPPED: "warn", HELD: "warn",
+    STALLED: "bad", LOSS_RISK: "bad", UNREAD: "dim",
 }  # fmt: skip
 _SHORT = {REBALANCING: "REBAL", LOSS_RISK: "AT RISK"}
 VERDICTS_MEAN = {
     OK: "it reads as fast as is written, or has nothing to read",
-    SLOW: "it reads, but its lag grows",
+    SLOW: "it reads, but falls behind",
     STALLED: "it has members and unread records, but commits nothing",
     STOPPED: "it has unread records and no members",
     LOSS_RISK: "retention has deleted unread records, or soon will",
+    HELD: "an open transaction keeps its readers back",
     REWOUND: "its commits moved back",
+    UNREAD: "a part of it could not be read",
     REBALANCING: "its partitions are being handed out again",
     EMPTY: "no members, and nothing to read",
 }
-_SEVERITY = (LOSS_RISK, STALLED, STOPPED, SLOW, REWOUND, REBALANCING, OK, EMPTY)
+_SEVERITY = (*WORST_FIRST, REBALANCING, OK, EMPTY)
 
 
 def verdict_text(verdict: str | None) -> str:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kcli.flows.lag.verdicts import EMPTY, LOSS_RISK, OK, REBALANCING, REWOUND, SLOW, STALLED, STOPPED
+from kcli.flows.lag.verdicts import (
+    EMPTY,
+    HELD,
+    LOSS_RISK,
+    OK,
+    REBALANCING,
+    REWOUND,
+    SLOW,
+    STALLED,
+    STOPPED,
+    UNREAD,
+)
 from kcli.flows.monitor.snapshot import Event, Snapshot
 from kcli.output.progress import counted, duration_text
 from kcli.tui import figures
@@ -15,7 +26,9 @@ from kcli.tui.fitting import Part, cut, fitting, line_width, spread
 from kcli.tui.group_columns import VERDICT_STYLES
 
 _SHORT = {REBALANCING: "rebal", LOSS_RISK: "at risk"}
-_COUNTED = {OK: 5, SLOW: 4, STALLED: 2, STOPPED: 3, LOSS_RISK: 1, REWOUND: 6, REBALANCING: 7, EMPTY: 8}
+_COUNTED = {
+    OK: 6, SLOW: 4, STALLED: 2, STOPPED: 3, LOSS_RISK: 1, HELD: 5, UNREAD: 7, REWOUND: 8, REBALANCING: 9, EMPTY: 10,
+}  # fmt: skip
 """The verdicts in the order of their counts, and which counts a narrow terminal drops first: see ``Part.drop``."""
 _LAG_COURSE, _RATE_COURSE = 16, 8
 _RULE = "─"

@@ -1,8 +1,8 @@
 """What ``kcli groups lag`` prints: columns and rows, by group, topic, partition or member. Pure."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
@@ -11,18 +11,25 @@ from kcli.flows.groups.description import owner_fields
 from kcli.flows.lag import partition_lag as fields
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.measure import Measurement
+from kcli.flows.lag.pace import Trend
 from kcli.flows.lag.partition_lag import TREND, PartitionLag
 from kcli.flows.lag.summary import Summary, summaries_by, summary
-from kcli.flows.lag.verdicts import VERDICT, Trend
+from kcli.flows.lag.verdicts import VERDICT, Verdict, worst
 from kcli.output.blocks import Block, Frame
 from kcli.output.progress import counted, duration_text
 from kcli.output.tables import Column, row_of
+
+if TYPE_CHECKING:  # loaded where groups are described
+    from kcli.core.admin.group_description import MemberDescription
+
+K = TypeVar("K", bound=Hashable)
 
 Row = dict[str, Any]
 _Own = tuple[str, Callable[[Any], Any]]
 _Frames = dict[tuple[object, ...], tuple[Frame, list[_Own]]]
 _ERRORS_AT_MOST = 3  # of groups that exceed a limit; more groups are reported by one error
 
+_SOME = "by partition"  # no word: each partition has its own
 _END = (VERDICT, Column("note", "prose"))
 BY_GROUP = (fields.GROUP, fields.STATE, *fields.OF_SUMMARY, *_END)
 BY_TOPIC = (fields.GROUP, fields.TOPIC, *fields.OF_SUMMARY, *_END)
@@ -49,7 +56,7 @@ class LagTooLargeError(KcliError):
 class GroupVerdict(NamedTuple):
     """The verdict on a group, and its trend while it is watched."""
 
-    verdict: str | None
+    verdict: Verdict
     trend: Trend | None = None
 
 
@@ -121,26 +128,43 @@ def _too_large(lags: Mapping[str, float], text: Callable[[float], str], allowed:
 def _rows_of(
     group: str, state: str, rows: Collection[PartitionLag], verdict: GroupVerdict, by: str
 ) -> Iterable[Row]:
+    words = verdict.verdict.of(rows)
     if by == "partition":
-        return (_partition(row, verdict) for row in rows)
-    if by == "topic":
-        topics = summaries_by(rows, lambda row: row.tp.topic)
-        return ({"group": group, "topic": topic, **_sum(one, verdict)} for topic, one in topics.items())
-    if by == "member":
-        members = summaries_by(rows, lambda row: row.member)
         return (
-            {"group": group, **owner_fields(member), **_sum(one, verdict)} for member, one in members.items()
+            {**row_of(fields.OF_PARTITION, row), "verdict": word, "note": row.note or None}
+            for row, word in zip(rows, words, strict=True)
         )
+    if by == "topic":
+        return [{"group": group, "topic": topic, **part} for topic, part in _sums(rows, words, _topic)]
+    if by == "member":
+        return [{"group": group, **owner_fields(one), **part} for one, part in _sums(rows, words, _member)]
     trend = {} if verdict.trend is None else row_of(TREND, verdict.trend)
-    return [{"group": group, "state": state or None, **_sum(summary(rows), verdict), **trend}]
+    whole = _sum(summary(rows), verdict.verdict.word, verdict.verdict.why)
+    return [{"group": group, "state": state or None, **whole, **trend}]
 
 
-def _sum(one: Summary, verdict: GroupVerdict) -> Row:
-    return {**row_of(fields.OF_SUMMARY, one), "verdict": verdict.verdict, "note": one.note or None}
+def _sums(
+    rows: Collection[PartitionLag], words: Sequence[str | None], key: Callable[[PartitionLag], K]
+) -> Iterator[tuple[K, Row]]:
+    """The sum and the worst word of the rows of each key."""
+    found: dict[K, set[str | None]] = {}
+    for row, word in zip(rows, words, strict=True):
+        found.setdefault(key(row), set()).add(word)
+    for one, total in summaries_by(rows, key).items():
+        yield one, _sum(total, worst(found[one]))
 
 
-def _partition(row: PartitionLag, verdict: GroupVerdict) -> Row:
-    return {**row_of(fields.OF_PARTITION, row), "verdict": verdict.verdict, "note": row.note or None}
+def _topic(row: PartitionLag) -> str:
+    return row.tp.topic
+
+
+def _member(row: PartitionLag) -> MemberDescription | None:
+    return row.member
+
+
+def _sum(one: Summary, word: str | None, why: str = "") -> Row:
+    note = "; ".join(filter(None, (why, one.note)))
+    return {**row_of(fields.OF_SUMMARY, one), "verdict": word, "note": note or None}
 
 
 def _block(lags: LagColumns, verdict: GroupVerdict, frames: _Frames) -> Block:
@@ -148,16 +172,21 @@ def _block(lags: LagColumns, verdict: GroupVerdict, frames: _Frames) -> Block:
     have the same logs, and records to read in all partitions, in none, or in some.
     """
     unread = True if all(lags.lag) else None if any(lags.lag) else False
-    shape = (id(lags.logs), verdict.verdict, unread, lags.member is None)
+    words = verdict.verdict.partitions
+    word = words if isinstance(words, str) or words is None else _SOME
+    shape = (id(lags.logs), word, unread, lags.member is None)
     if shape not in frames:
-        frames[shape] = _frame(lags, verdict)
+        frames[shape] = _frame(lags, word)
     frame, own = frames[shape]
-    return Block(frame, {fields.GROUP.key: lags.group}, {key: of(lags) for key, of in own})
+    columns = {key: of(lags) for key, of in own}
+    if word is _SOME:
+        columns[VERDICT.key] = words
+    return Block(frame, {fields.GROUP.key: lags.group}, columns)
 
 
-def _frame(lags: LagColumns, verdict: GroupVerdict) -> tuple[Frame, list[_Own]]:
+def _frame(lags: LagColumns, word: str | None) -> tuple[Frame, list[_Own]]:
     """What groups of this shape have in common: all but sequences that are not those of the logs."""
-    shared: dict[str, Any] = {"verdict": verdict.verdict, "note": None}
+    shared: dict[str, Any] = {"note": None} if word is _SOME else {VERDICT.key: word, "note": None}
     of_logs: dict[str, Sequence[Any]] = {}
     own: list[_Own] = []
     for field in fields.OF_PARTITION:

@@ -32,6 +32,7 @@ class Logs(NamedTuple):
     numbers: list[int]
     starts: list[int]
     ends: list[int]
+    stable: list[int]
     highest_start: int
 
 
@@ -76,6 +77,11 @@ class LagColumns(Collection[PartitionLag]):
     def log_start(self) -> list[int]:
         """The starts of the logs."""
         return self.logs.starts
+
+    @property
+    def stable(self) -> list[int]:
+        """The last stable offsets; the ends where they were not asked for."""
+        return self.logs.stable
 
     @property
     def member(self) -> list[MemberDescription | None] | None:
@@ -155,9 +161,10 @@ class ColumnsOf:
             bounds = [self._bounds[tp] for tp in partitions]
             starts = [one.start for one in bounds if one.start is not None]
             ends = [one.end for one in bounds if one.end is not None]
+            stable = [one.end if one.stable is None else one.stable for one in bounds if one.end is not None]
             known = len(starts) == len(ends) == len(partitions)
             topics, numbers = [tp.topic for tp in partitions], [tp.partition for tp in partitions]
             self._known[id(partitions)] = (
-                Logs(partitions, topics, numbers, starts, ends, max(starts)) if known else None
+                Logs(partitions, topics, numbers, starts, ends, stable, max(starts)) if known else None
             )
         return self._known[id(partitions)]

@@ -41,7 +41,7 @@ class PartitionLag(NamedTuple):
 
     ``lost`` are the offsets between the commit and the log start; ``margin`` is how long the first unread record is
     still kept at least, by its topic's retention.ms; ``at_risk``: records are lost or soon will be; ``drained``:
-    between commit and end there are only transaction markers and aborted records.
+    between commit and end there are only transaction markers and aborted records. ``stable``: the last stable offset.
     """
 
     group: str
@@ -58,6 +58,7 @@ class PartitionLag(NamedTuple):
     note: str
     at_risk: bool = False
     drained: bool = False
+    stable: int | None = None
 
     @property
     def topic(self) -> str:
@@ -257,7 +258,19 @@ def partition_lags(
             if start is None or end is None:
                 note = log.note or ""
             yield PartitionLag(
-                one.group, tp, offset, end, start, None, None, UNKNOWN, None, None, member, note
+                one.group,
+                tp,
+                offset,
+                end,
+                start,
+                None,
+                None,
+                UNKNOWN,
+                None,
+                None,
+                member,
+                note,
+                stable=log.stable,
             )
             continue
         remarks = []
@@ -292,6 +305,7 @@ def partition_lags(
             "; ".join(remarks),
             at_risk=lost > 0 or offset > end or soon,
             drained=first is None or (time is not None and time.time_ms is None and time.method == READ),
+            stable=log.stable,
         )
 
 

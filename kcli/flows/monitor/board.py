@@ -12,10 +12,11 @@ from kcli.flows.cluster_state import broker_states
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.measure import lags_of
+from kcli.flows.lag.pace import Trend
 from kcli.flows.lag.partition_lag import INTERPOLATED, PartitionLag
 from kcli.flows.lag.sample import GroupSample
 from kcli.flows.lag.summary import Summary, summary
-from kcli.flows.lag.verdicts import LOSS_RISK, SLOW, STALLED, STOPPED, History, Trend
+from kcli.flows.lag.verdicts import LOSS_RISK, NO_VERDICT, SLOW, STALLED, STOPPED, UNREAD, History, Verdict
 from kcli.flows.monitor.cluster_reading import Reading
 from kcli.flows.monitor.events import Changes
 from kcli.flows.monitor.series import Series
@@ -27,7 +28,7 @@ K = TypeVar("K", bound=Hashable)
 RECENT_MS = 300_000
 _EVENTS = 1_000
 _RATE_MS = 1_000  # a reading for a key that was pressed may follow the one before at once
-_BEHIND = (SLOW, STALLED, STOPPED)
+_BEHIND = (SLOW, STALLED, STOPPED, None)
 _HOLD_MS = 30_000  # how long a group's lag in time is still shown while a later one is being looked up
 
 
@@ -47,7 +48,7 @@ class Board:
         self._changes = Changes()
         self._recent: dict[str, Series[int | None]] = {}
         self._ages: dict[str, _Age] = {}
-        self._risky: dict[str, bool] = {}
+        self._risky: dict[str, str] = {}  # why
         self._totals = Series[Totals](RECENT_MS)
         self._events: deque[Event] = deque(maxlen=_EVENTS)
         self._ends: tuple[int, Mapping[TopicPartition, LogEnds]] = 0, {}
@@ -110,7 +111,7 @@ class Board:
             None,
             summary(())._replace(lag=None, note=str(error)),
             Trend(),
-            None,
+            NO_VERDICT._replace(word=UNREAD, why=str(error)),
             () if series is None else series.add(now, None),
         )
 
@@ -158,14 +159,14 @@ class Board:
             return found
         return found._replace(seconds=age.seconds, margin=age.margin, method=INTERPOLATED)
 
-    def _verdict(self, one: GroupSample, rows: Collection[PartitionLag], *, timed: bool) -> str | None:
+    def _verdict(self, one: GroupSample, rows: Collection[PartitionLag], *, timed: bool) -> Verdict:
         """Whether retention may soon delete unread records shows only with times: without them it is as last known."""
         name = one.group
         verdict = self._history.verdict(name, one.state, rows)
         if timed:
-            self._risky[name] = verdict == LOSS_RISK
-        elif verdict in _BEHIND and self._risky.get(name):
-            return LOSS_RISK
+            self._risky[name] = verdict.why if verdict.word == LOSS_RISK else ""
+        elif verdict.word in _BEHIND and self._risky.get(name):
+            return verdict._replace(word=LOSS_RISK, why=self._risky[name])
         return verdict
 
     def _forget(self, groups: Collection[str]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from kcli.flows.lag.partition_life import BACK_MS
 from kcli.flows.lag.sample import GroupSample
-from kcli.flows.lag.verdicts import EMPTY, OK, REBALANCING, REWOUND, WINDOW_MS
+from kcli.flows.lag.verdicts import EMPTY, OK, REBALANCING, REWOUND
 from kcli.flows.monitor.snapshot import Event, GroupLine
 from kcli.output.progress import counted
 
@@ -84,13 +85,15 @@ class Changes:
         if verdict == last or (last is None and (first or verdict in (OK, EMPTY))):
             return
         if verdict == REWOUND:
-            if at_ms - self._rewound_ms.get(line.group, -WINDOW_MS) < WINDOW_MS:
+            if at_ms - self._rewound_ms.get(line.group, -BACK_MS) < BACK_MS:
                 return  # a risk of loss, say, came and went meanwhile: the verdict is still that of the same rewind
             self._rewound_ms[line.group] = at_ms
             yield Event(at_ms, REWIND, line.group, f"commits moved back; lag {_lag(line)}")
         elif last != REWOUND or verdict not in (OK, EMPTY):
             was = "" if last is None else f", was {last}"
-            yield Event(at_ms, VERDICT, line.group, f"{verdict}{was}; lag {_lag(line)}")
+            yield Event(
+                at_ms, VERDICT, line.group, f"{verdict}{was}; {line.judged.why or f'lag {_lag(line)}'}"
+            )
 
 
 def _of_members(at_ms: int, name: str, before: GroupSample, now: GroupSample) -> Iterator[Event]:

@@ -16,7 +16,6 @@ from itertools import pairwise
 from typing import BinaryIO
 
 from kcli.core.errors import ConfigError
-from kcli.flows.lag.verdicts import WINDOW_MS
 from kcli.flows.monitor.board import RECENT_MS, Board
 from kcli.flows.monitor.cluster_reading import Reading
 from kcli.flows.monitor.recording import WHAT_TO_GIVE, read_line, time_in
@@ -26,7 +25,8 @@ _CHUNK = 1 << 20
 _HEAD = 512
 _LONGEST = 256 << 20  # bytes of a line
 _CACHED = 8 << 20  # bytes of lines of which the readings are kept, which take ten times as much
-_BEFORE_MS = RECENT_MS + WINDOW_MS
+_WARM_MS = 300_000  # until verdicts are what they would be with all that was before
+_BEFORE_MS = RECENT_MS + _WARM_MS
 _KEPT = 8
 """Snapshots that are kept for the way back, which is one reading at a time as a rule."""
 

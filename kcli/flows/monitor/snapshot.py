@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import BrokerState
+from kcli.flows.lag.pace import Trend
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.summary import Summary
-from kcli.flows.lag.verdicts import Trend
+from kcli.flows.lag.verdicts import Verdict
 from kcli.flows.monitor.cluster_reading import Latency, Reading
 
 
@@ -29,8 +30,13 @@ class GroupLine(NamedTuple):
     topics: int | None
     summary: Summary
     trend: Trend
-    verdict: str | None
+    judged: Verdict
     recent: Sequence[int | None]
+
+    @property
+    def verdict(self) -> str | None:
+        """The word."""
+        return self.judged.word
 
 
 class TopicLine(NamedTuple):

@@ -130,7 +130,6 @@ def test_what_is_not_known_has_no_sample() -> None:
         "kcli_group_lag_seconds",
         "kcli_group_max_lag_seconds",
         "kcli_group_members",
-        "kcli_group_verdict",
     }
     assert not absent & found.keys()
     assert "nan" not in text_of(page_of(read)).lower()

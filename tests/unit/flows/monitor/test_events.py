@@ -74,8 +74,8 @@ def test_a_rebalance_begins_and_ends_once() -> None:
 
 
 def test_a_stall_is_an_event_and_so_is_its_end() -> None:
-    stalled = [reading(n, group("g", {P0: 5}, "a"), ends={P0: 9}) for n in range(0, 12, 2)]
-    healthy = [reading(n, group("g", {P0: 9}, "a"), ends={P0: 9}) for n in range(12, 80, 2)]
+    stalled = [reading(n, group("g", {P0: 5}, "a"), ends={P0: 9}) for n in range(0, 34, 2)]
+    healthy = [reading(n, group("g", {P0: 9}, "a"), ends={P0: 9}) for n in range(34, 80, 2)]
     assert events(*stalled) == [(VERDICT, "g")]
     assert events(*stalled, *healthy) == [(VERDICT, "g"), (VERDICT, "g")]
 
@@ -121,7 +121,7 @@ def test_groups_that_cannot_be_read_are_neither_gone_nor_new_nor_different_when_
         assert [line.group for line in shown.groups] == ["h"]
         [line] = shown.unread
         assert (line.group, line.summary.lag, line.summary.note, line.verdict, line.members) == (
-            "g", None, "node 2 does not answer", None, None,
+            "g", None, "node 2 does not answer", "unread", None,
         )  # fmt: skip
         assert line.recent[-1] is None
     for second in range(60, 80, 2):

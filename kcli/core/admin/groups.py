@@ -64,7 +64,8 @@ class ListedGroup:
 @dataclass(frozen=True, slots=True)
 class GroupListing:
     """``groups`` by name, each once. ``errors``: the brokers (by node id) whose groups are missing here, and why;
-    ``offline``: the coordinators that no broker is, whose groups are missing too. ``unsure``, ``unlisted``: see ``Responses``.
+    ``offline``: the coordinators that no broker is, whose groups are missing too. ``unsure`` and ``unlisted``: see
+    ``Responses``.
     """
 
     groups: tuple[ListedGroup, ...]

@@ -78,6 +78,7 @@ class LagSample(NamedTuple):
         if cause is None:
             return None
         found = KcliError(f"group {group} could not be listed", why=cause.why or cause.what, do=cause.do)
+        found.__cause__ = cause
         found.exit_code, found.part = cause.exit_code, f"group {group}"
         found.place = cause.place if place is None else str(place)
         return found
@@ -92,8 +93,8 @@ class LagSample(NamedTuple):
             for tp, commit in one.committed.items()
         }
         return [
-            *(Missing.of(error, f"group {name}") for name, error in self.failed.items()),
             *map(Missing.of, self.partial),
+            *(Missing.of(error, f"group {name}") for name, error in self.failed.items()),
             *missing_offsets({tp: log.error for tp, log in self.bounds.items()}, commits),
         ]
 

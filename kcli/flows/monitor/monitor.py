@@ -18,6 +18,7 @@ from kcli.flows.monitor.cluster_reading import ClusterFacts, Reading, View
 from kcli.flows.monitor.latencies import Latencies
 
 if TYPE_CHECKING:
+    from kcli.core.admin.brokers import ClusterDescription
     from kcli.core.admin.topics import TopicInfo
     from kcli.flows.topics.sizes import TopicSize
 
@@ -45,6 +46,7 @@ class Monitor:
         self._sizes: tuple[float, Mapping[str, TopicSize]] | None = None
         self._controller: int | None = None
         self._names: frozenset[str] = frozenset()
+        self._description: ClusterDescription | None = None
 
     def read(self, view: View) -> Reading:
         """One reading. Raises a KcliError only if nothing could be read."""
@@ -79,8 +81,14 @@ class Monitor:
                 sizes = self._topic_sizes(topics, problems)
         except KcliError as error:
             problems.append(error)
+        try:
+            self._description = described(self._admin)
+        except KcliError as error:
+            if self._description is None:
+                raise
+            problems.append(error)  # the brokers are those of the reading before
         return ClusterFacts(
-            described(self._admin), self._controller, topics, sizes, self._brokers_of_replicas(sample)
+            self._description, self._controller, topics, sizes, self._brokers_of_replicas(sample)
         )
 
     def _brokers_of_replicas(self, sample: LagSample) -> frozenset[int]:

@@ -64,6 +64,7 @@ class Health:
         shown = state.page if not state.trouble(now) else None
         values: dict[Metric, float | None] = {
             metrics.UP: int(shown is not None),
+            metrics.COMPLETE: int(shown is not None and shown.complete),
             metrics.LAST_SUCCESS: state.wall,
             metrics.AGE: state.age(now),
             metrics.SAMPLE_SECONDS: state.seconds,

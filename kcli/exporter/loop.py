@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -22,6 +23,8 @@ from kcli.flows.monitor.cluster_reading import Reading, View
 from kcli.flows.monitor.latencies import Latencies
 from kcli.flows.monitor.monitor import Monitor
 
+_TIMES = re.compile(r"\d+(\.\d+)? m?s\b")
+_FORGOTTEN = 4  # samples
 _LAST_SAMPLE = 2.0  # seconds for a sample under way when it ends
 Warn = Callable[[str], object]
 
@@ -45,6 +48,7 @@ class Loop:
         self._open_monitor, self._interval, self._time, self._warn = open_monitor, interval, time, warn
         self._board, self._pages = Board(), Pages(most)
         self._warned: dict[str, str] = {}
+        self._lacking: dict[str, int] = {}  # what was reported, and the sample that lacked it last
         self._changed, self._closed = Condition(), False
         self.state = LastSample(interval)
         self.first, self.ended = Event(), Event()
@@ -113,15 +117,25 @@ class Loop:
         self._say("series", dropped if page.dropped else "")
 
     def _say_problems(self, reading: Reading) -> None:
-        texts = [str(one) for one in reading.problems]
-        more = f" (and {len(texts) - 1} more)" if len(texts) > 1 else ""
-        self._say("problems", f"{texts[0]}{more}" if texts else "")
+        """What is missing is reported once: again only after some samples that had it. The times in texts vary."""
+        number, missing = self.state.samples, reading.missing
+        new = [part for part in missing if part.what not in self._lacking]
+        had = bool(self._lacking)
+        self._lacking = {
+            what: last for what, last in self._lacking.items() if number - last < _FORGOTTEN
+        } | dict.fromkeys((part.what for part in missing), number)
+        if new:
+            more = f" (and {len(missing) - 1:,} more)" if len(missing) > 1 else ""
+            self._warn(f"missing: {new[0].what}: {new[0].why}{more}")
+        elif had and not self._lacking:
+            self._warn("nothing is missing any more")
 
     def _say(self, about: str, text: str) -> None:
-        """Warns of ``text`` once, until it changes."""
-        if text and text != self._warned.get(about):
+        """Warns of ``text`` once, until it changes in more than a time that it names."""
+        key = _TIMES.sub("", text)
+        if text and key != self._warned.get(about):
             self._warn(text)
-        self._warned[about] = text
+        self._warned[about] = key
 
     def _wait(self, until: float) -> None:
         with self._changed:

@@ -103,6 +103,13 @@ TOPIC_START = Metric(
 )
 TOPIC_END = Metric("kcli_topic_log_end_offset", GAUGE, ("topic", "partition"), "The end of the log.")
 
+MISSING = Metric(
+    "kcli_missing",
+    GAUGE,
+    ("what", "reason"),
+    "Parts that the last sample could not read: groups whose names are known, partitions of __consumer_offsets whose "
+    "groups are not listed, partitions, commits, and the rest.",
+)
 CLUSTER = Metric("kcli_cluster", INFO, ("cluster_id",), "The cluster that is read.")
 BROKERS = Metric("kcli_cluster_brokers", GAUGE, (), "Brokers that are registered and not fenced.")
 REQUESTS = Metric(
@@ -116,6 +123,12 @@ SLOWEST = Metric(
 )
 
 UP = Metric("kcli_exporter_up", GAUGE, (), "1 if the last sample succeeded and is not too old, else 0.")
+COMPLETE = Metric(
+    "kcli_sample_complete",
+    GAUGE,
+    (),
+    "1 if the last sample has all that was asked for, 0 if a part is missing.",
+)
 LAST_SUCCESS = Metric(
     "kcli_exporter_last_success_timestamp_seconds", GAUGE, (), "When the last sample succeeded."
 )
@@ -131,6 +144,7 @@ SCRAPES = Metric("kcli_exporter_scrapes", COUNTER, (), "Pages of metrics that we
 VERSION = Metric("kcli_exporter", INFO, ("version",), "The version of kcli.")
 OF_HEALTH = (
     UP,
+    COMPLETE,
     LAST_SUCCESS,
     AGE,
     SAMPLE_SECONDS,
@@ -152,6 +166,7 @@ METRICS = (
     *OF_TOPICS,
     TOPIC_START,
     TOPIC_END,
+    MISSING,
     CLUSTER,
     BROKERS,
     REQUESTS,

@@ -5,9 +5,23 @@ What is not known has no sample. A group, topic or broker that is gone has none 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from kcli.core.admin.commit_columns import CommitColumns
+from kcli.core.error_codes import error_code
+from kcli.core.errors import (
+    BrokerError,
+    ConnectError,
+    KcliError,
+    NoLeaderError,
+    NotFoundError,
+    PartlyFailedError,
+    TimedOutError,
+    UnsupportedError,
+)
+from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.exporter import metrics
 from kcli.exporter.exposition import Family, Text, labels_of
@@ -15,6 +29,7 @@ from kcli.exporter.metrics import Metric
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.verdicts import WORDS
+from kcli.flows.monitor.cluster_reading import Reading
 from kcli.flows.monitor.snapshot import GroupLine, Snapshot, TopicLine
 
 _OF_GROUP = len(metrics.OF_GROUPS) + len(metrics.STATES) + len(WORDS)
@@ -24,10 +39,14 @@ _Samples = dict[Metric, list[str]]
 
 
 class Page(NamedTuple):
-    """The text of a snapshot; ``dropped`` is how many series its limit leaves out at most."""
+    """The text of a snapshot; ``dropped`` is how many series its limit leaves out at most.
+
+    ``complete``: whether nothing is missing in it.
+    """
 
     text: Text
     dropped: int
+    complete: bool = True
 
 
 class Answered(NamedTuple):
@@ -49,6 +68,7 @@ class Pages:
         """The page of a snapshot; snapshots come in the order of their times."""
         chosen = _within(self._most, snapshot)
         found: _Samples = {metric: [] for metric in metrics.METRICS}
+        _add_missing(found, snapshot.reading)
         _add_cluster(found, snapshot)
         self._add_brokers(found, snapshot)
         for line in snapshot.groups:
@@ -56,7 +76,7 @@ class Pages:
                 _add_group(found, line)
         self._add_partitions(found, {name: snapshot.rows[name] for name in chosen.partitions})
         _add_topics(found, snapshot, chosen.topics)
-        return Page(Text(Family(*one) for one in found.items()), chosen.dropped)
+        return Page(Text(Family(*one) for one in found.items()), chosen.dropped, not snapshot.reading.missing)
 
     def _add_brokers(self, found: _Samples, snapshot: Snapshot) -> None:
         latencies = snapshot.reading.latencies
@@ -130,6 +150,56 @@ def _within(most: int, snapshot: Snapshot) -> _Chosen:
 def _add(found: _Samples, metric: Metric, labels: str, value: float | None) -> None:
     if value is not None:
         found[metric].append(f"{metric.name}{labels}{value}\n")
+
+
+def _add_missing(found: _Samples, reading: Reading) -> None:
+    """Names of groups and partitions are no labels: an outage would make a series of each."""
+    sample = reading.sample
+    by_partition = sample.unlisted.errors.values() if sample.unlisted.partitions else ()
+    known = [*sample.failed.values(), *by_partition, *(part.error for part in sample.missing)]
+    parts = {
+        "group": sample.failed.values(),
+        "coordinator_partition": by_partition,
+        "coordinator": [one for one in sample.partial if all(one is not other for other in by_partition)],
+        "partition": [
+            log.error
+            for log in sample.bounds.values()
+            if log.error and not isinstance(log.error, NotFoundError)
+        ],
+        "commit": [
+            commit
+            for one in sample.groups
+            if not isinstance(one.committed, CommitColumns)
+            for commit in one.committed.values()
+            if isinstance(commit, KcliError)
+        ],
+        "other": [one for one in reading.problems if all(one is not other for other in known)],
+    }
+    for what, errors in parts.items():
+        for reason, count in sorted(Counter(map(reason_of, errors)).items()):
+            _add(found, metrics.MISSING, labels_of(metrics.MISSING.labels, (what, reason)), count)
+
+
+def reason_of(error: KcliError) -> str:
+    """A word of few: ``no_leader``, ``denied``, ``unreachable``, …; Kafka's name of a code; else ``error``."""
+    cause = error.first if isinstance(error, PartlyFailedError) else error.__cause__
+    if isinstance(cause, KcliError):
+        return reason_of(cause)
+    if error.exit_code == ExitCode.DENIED:
+        return "denied"
+    for kind, word in _REASONS.items():
+        if isinstance(error, kind):
+            return word
+    return error_code(error.code).name.lower() if isinstance(error, BrokerError) else "error"
+
+
+_REASONS: Mapping[type[KcliError], str] = {
+    NoLeaderError: "no_leader",
+    ConnectError: "unreachable",
+    TimedOutError: "timed_out",
+    UnsupportedError: "unsupported",
+    NotFoundError: "not_found",
+}
 
 
 def _add_cluster(found: _Samples, snapshot: Snapshot) -> None:

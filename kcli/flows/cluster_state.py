@@ -87,20 +87,22 @@ def observe(admin: Admin, broker_ids: Collection[int] | None = None) -> ClusterS
         else:
             features[number] = found
     return ClusterState(
-        _described(admin), quorum, features, admin.list_topics(), errors, controller_known=controller_known
+        described(admin), quorum, features, admin.list_topics(), errors, controller_known=controller_known
     )
 
 
-def _described(admin: Admin) -> ClusterDescription:
-    """With fenced brokers, where the broker that responds can list them (Kafka 4.0)."""
+def described(admin: Admin) -> ClusterDescription:
+    """With fenced brokers, which are down as a rule, where the broker that responds can list them (Kafka 4.0)."""
     try:
         return admin.describe_cluster(include_fenced=True)
     except UnsupportedError:
         return admin.describe_cluster()
 
 
-def broker_states(description: ClusterDescription, topics: Sequence[TopicInfo]) -> list[BrokerState]:
-    """Every broker of the cluster and of its replica lists, by id."""
+def broker_states(
+    description: ClusterDescription, topics: Sequence[TopicInfo], named: Collection[int] = ()
+) -> list[BrokerState]:
+    """Every broker of the cluster, of its replica lists, and of those ``named`` elsewhere, by id."""
     known = {broker.node.id: broker for broker in description.brokers}
     parts = [part for topic in topics for part in topic.partitions]
     leaders, replicas, lagging = dict[int, int](), dict[int, int](), dict[int, int]()
@@ -111,7 +113,7 @@ def broker_states(description: ClusterDescription, topics: Sequence[TopicInfo]) 
             if number not in part.isr:
                 lagging[number] = lagging.get(number, 0) + 1
     found = []
-    for number in sorted(known.keys() | replicas.keys()):
+    for number in sorted({*known, *replicas, *named}):
         broker = known.get(number)
         state = MISSING if broker is None else FENCED if broker.is_fenced else ONLINE
         counts = leaders.get(number, 0), replicas.get(number, 0), lagging.get(number, 0)

@@ -64,6 +64,9 @@ COLUMNS: tuple[Column[ConfigRow], ...] = (
 FIELDS = fields_of(COLUMNS)
 
 
+_TYPES = ("consumer", "share", "streams")
+
+
 def fact_rows(group: GroupDescription) -> list[ConfigRow]:
     """What a coordinator says of a group besides its members. It reports no generation of classic groups."""
     consumer = group.type == "consumer"
@@ -79,9 +82,15 @@ def fact_rows(group: GroupDescription) -> list[ConfigRow]:
     return [ConfigRow(number, name, value, "coordinator") for number, (name, value) in enumerate(facts)]
 
 
-def entry_rows(entries: Sequence[ConfigEntry], first: int) -> list[ConfigRow]:
-    """The keys that brokers have for groups; those set on this one first."""
-    ordered = sorted(entries, key=lambda entry: (entry.is_default, entry.name))
+def entry_rows(entries: Sequence[ConfigEntry], kind: str, first: int) -> list[ConfigRow]:
+    """The keys that groups of this type have, and those set on this one, which come first. Where the type is not known,
+    those of consumers.
+
+    Brokers describe the keys of all types: ``consumer.session.timeout.ms``, ``share.session.timeout.ms``, ….
+    """
+    others = tuple(f"{one}." for one in _TYPES if one != (kind or "consumer"))
+    own = [one for one in entries if not (one.is_default and one.name.startswith(others))]
+    ordered = sorted(own, key=lambda entry: (entry.is_default, entry.name))
     return [
         ConfigRow(
             first + number,

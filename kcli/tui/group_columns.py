@@ -1,5 +1,6 @@
 """The table of groups."""
 
+from collections.abc import Callable
 from operator import attrgetter
 
 from kcli.flows.lag import partition_lag as fields
@@ -18,6 +19,7 @@ from kcli.flows.lag.verdicts import (
     WORST_FIRST,
 )
 from kcli.flows.monitor.snapshot import GroupLine
+from kcli.output.progress import duration_text
 from kcli.output.tables import Field
 from kcli.tui import figures
 from kcli.tui.cells import Cell
@@ -72,6 +74,19 @@ def _severity(line: GroupLine) -> int | None:
     return None if line.verdict is None else -_SEVERITY.index(line.verdict)
 
 
+def _lag(line: GroupLine, text: Callable[[int | None], str]) -> Cell:
+    """In brackets where it is that of an earlier reading."""
+    if line.last is None:
+        return Cell(text(line.summary.lag))
+    return Cell(f"({text(line.last.lag)})", "dim")
+
+
+def _time(line: GroupLine) -> Cell:
+    if line.age is None:
+        return Cell(figures.age(line.summary.seconds, line.summary.method))
+    return Cell(f"{duration_text(line.age)} ago", "dim")
+
+
 _summary, _trend = attrgetter("summary"), attrgetter("trend")
 
 COLUMNS: tuple[Column[GroupLine], ...] = (
@@ -97,7 +112,7 @@ COLUMNS: tuple[Column[GroupLine], ...] = (
         ),
     ),
     Column(
-        "TOPICS", 6, lambda one: Cell(str(one.topics)), lambda one: one.topics, drop=7, right=True,
+        "TOPICS", 6, lambda one: Cell(figures.count(one.topics)), lambda one: one.topics, drop=7, right=True,
         falling=True,
         data=(
             Field(
@@ -107,15 +122,15 @@ COLUMNS: tuple[Column[GroupLine], ...] = (
         ),
     ),
     Column(
-        "LAG", 11, lambda one: Cell(figures.count(one.summary.lag)), lambda one: one.summary.lag, right=True,
-        falling=True, least=6, narrow=lambda one: Cell(figures.short(one.summary.lag)),
-        about="records between the committed offsets and the ends of the partitions",
+        "LAG", 11, lambda one: _lag(one, figures.count), lambda one: (one.last or one.summary).lag, right=True,
+        falling=True, least=6, narrow=lambda one: _lag(one, figures.short),
+        about="records between the committed offsets and the ends of the partitions; in brackets: when it was read last",
         data=(fields.LAG_RECORDS.within(_summary),),
     ),
     Column(
-        "TIME", 9, lambda one: Cell(figures.age(one.summary.seconds, one.summary.method)),
+        "TIME", 9, _time,
         lambda one: one.summary.seconds, drop=1, right=True, falling=True,
-        about="age of the first unread record of the worst partition; ≈: estimated",
+        about="age of the first unread record of the worst partition; ≈: estimated; 3m ago: when it was read last",
         data=(fields.LAG_SECONDS.within(_summary), fields.LAG_METHOD.within(_summary)),
     ),
     Column(

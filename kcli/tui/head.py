@@ -56,8 +56,11 @@ def title_line(facts: Facts, status: Status, snapshot: Snapshot | None, width: i
     title = f"on {facts.color}" if facts.color else "title"
     brokers = [] if snapshot is None else snapshot.brokers
     alive = sum(1 for one in brokers if one.broker.state == "online")
-    good = status.lost is None and alive == len(brokers)
-    light = Cell("●" if good else "○", "ok" if good else "bad")
+    lacks = [] if snapshot is None else snapshot.lacks
+    if status.lost is not None or snapshot is None:
+        light = Cell("○", "bad" if status.lost is not None else "dim")
+    else:
+        light = Cell("◐", "warn") if lacks else Cell("●", "ok")
     count = counted(alive, "broker") if alive == len(brokers) else f"{alive} of {len(brokers)} brokers"
     cluster = (
         snapshot.reading.cluster.description.cluster_id if snapshot and facts.replay else facts.cluster_id
@@ -100,7 +103,7 @@ def totals_lines(snapshot: Snapshot | None, width: int) -> tuple[Line, Line]:
         if (number := totals.verdicts.get(one, 0)) or one == OK
     ]
     if snapshot.unread:
-        counts.append(Part((Cell(f"not read {len(snapshot.unread):,}", "bad"),)))
+        counts.append(Part((Cell(f"not read {len(snapshot.unread):,}", "warn"),)))
     lag = Cell(f"lag {figures.short(totals.lag)}", "title")
     course = Cell(" " + figures.course([one.lag for one in past], _LAG_COURSE), "accent")
     first = _counts_and_lag(counts, (lag, course), width)
@@ -111,9 +114,9 @@ def totals_lines(snapshot: Snapshot | None, width: int) -> tuple[Line, Line]:
     ):
         course = Cell(figures.course(before, _RATE_COURSE), "accent")
         rates += [Part((Cell(f"{word} {figures.rate(now)}"),)), Part((course,), 2, glued=True)]
-    if snapshot.reading.problems:
-        text, more = str(snapshot.reading.problems[0]), len(snapshot.reading.problems) - 1
-        rates.append(Part((Cell(text + (f" (and {more} more)" if more else ""), "bad"),)))
+    if lacks := snapshot.lacks:
+        more = f" (and {len(lacks) - 1:,} more)" if len(lacks) > 1 else ""
+        rates.append(Part((Cell(f"incomplete: {lacks[0].error}{more}", "warn"),)))
     return first, fitting(rates, "   ", width)
 
 

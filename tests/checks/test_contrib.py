@@ -20,7 +20,7 @@ from kcli.exporter import mirror_metrics, mirror_site
 from kcli.exporter.exposition import CLASSIC, Family, Text, document, heading
 from kcli.exporter.health import Health
 from kcli.exporter.last_sample import LastSample
-from kcli.exporter.metrics import COUNTER, INFO, METRICS, STATES, SUMMARY, Metric
+from kcli.exporter.metrics import COUNTER, INFO, METRICS, STATES, SUMMARY, TOPIC_END, Metric
 from kcli.exporter.mirror_site import families
 from kcli.flows.lag.verdicts import WORDS
 from kcli.flows.mirror.copy.partition_state import State
@@ -127,6 +127,16 @@ def test_expressions_name_metrics_and_labels_that_exist(watched: Watched) -> Non
 
 def test_each_metric_of_a_mirror_is_watched() -> None:
     assert set().union(*map(names_in, MIRROR.expressions)) == MIRROR.names
+
+
+def test_no_rate_is_made_of_what_moves_back(watched: Watched) -> None:
+    """To ``rate`` a smaller value is a counter that began again at 0: a rewind would count as all that was ever read."""
+    ascending = {one.name for one in watched.metrics if one.kind in (COUNTER, SUMMARY)} | {TOPIC_END.name}
+    found = [
+        name for one in watched.expressions for name in re.findall(r"\b(?:i?rate|increase)\((kcli_\w+)", one)
+    ]
+    assert found
+    assert {re.sub("_(total|sum|count)$", "", name) for name in found} <= ascending
 
 
 def test_a_name_that_does_not_exist_would_be_found() -> None:

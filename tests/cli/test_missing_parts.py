@@ -78,7 +78,7 @@ def groups_missing(cluster: FakeCluster, document: Document) -> Names:
         if part["what"] == f"the groups of broker {AWAY}":
             assert part["where"] == f"broker {AWAY}"
             found |= away(cluster)
-        elif part["what"] == f"groups whose coordinator is __consumer_offsets-{OFFLINE}":
+        elif part["what"] == f"groups of 1 of {PARTITIONS} partitions of __consumer_offsets":
             assert (part["where"], part["why"]) == (f"__consumer_offsets-{OFFLINE}", "no leader")
             found |= LOST
         elif match := re.fullmatch(r"group (g\d)", part["what"]):
@@ -190,7 +190,7 @@ def test_other_formats_have_a_message_for_each_part(broken: FakeCluster, line: s
     done = run(broken, line)
     assert done.code == 6
     assert (
-        f"kcli: groups whose coordinator is __consumer_offsets-{OFFLINE} are missing\n  why: no leader\n"
+        f"kcli: groups of 1 of {PARTITIONS} partitions of __consumer_offsets are not listed\n  why: no leader\n"
         in done.err
     )
     assert f"kcli: listing the groups of broker {AWAY}: " in done.err
@@ -200,7 +200,7 @@ def test_transactional_ids_of_an_offline_coordinator_are_missing(broken: FakeClu
     done = run(broken, "txn list -o json")
     parts = {part["what"]: part["why"] for part in json.loads(done.out)["missing"]}
     assert done.code == 6
-    assert parts[f"transactional ids whose coordinator is __transaction_state-{OFFLINE}"] == "no leader"
+    assert parts[f"transactional ids of 1 of {PARTITIONS} partitions of __transaction_state"] == "no leader"
     assert f"the transactions of broker {AWAY}" in parts
 
 
@@ -223,7 +223,8 @@ def test_an_export_says_in_its_first_lines_what_is_missing(broken: FakeCluster, 
     assert comments == path.read_text().splitlines()[:2]
     assert comments[0].startswith(f"# not complete: the groups of broker {AWAY}: ")
     assert (
-        comments[1] == f"# not complete: groups whose coordinator is __consumer_offsets-{OFFLINE}: no leader"
+        comments[1]
+        == f"# not complete: groups of 1 of {PARTITIONS} partitions of __consumer_offsets: no leader"
     )
     done = run(broken, f"groups export --all --format ndjson --file {path}")
     head, *offsets = map(json.loads, path.read_text().splitlines())
@@ -263,7 +264,9 @@ def test_without_any_coordinator_nothing_was_read(line: str) -> None:
             cluster.lose_coordinator("group", number)
         done = run(cluster, line)
     assert (done.code, done.out) == (3, ""), done
-    assert "groups whose coordinator is __consumer_offsets-0,1,2,3,4 are missing" in done.err
+    assert (
+        f"groups of {PARTITIONS} of {PARTITIONS} partitions of __consumer_offsets are not listed" in done.err
+    )
 
 
 def test_offsets_of_which_none_can_be_read_exit_with_3(broken: FakeCluster) -> None:

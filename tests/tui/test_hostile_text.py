@@ -66,7 +66,7 @@ def test_a_cell_is_filled_or_cut(text: str, width: int, shown: str) -> None:
 def test_hostile_configurations_of_a_group_are_text() -> None:
     for text in strings(1_000):
         entry = ConfigEntry(text, text, "group", is_sensitive=False)
-        rows = entry_rows([entry], 0)
+        rows = entry_rows([entry], "", 0)
         for width in (40, 200):
             needs = needs_of(config_columns.COLUMNS, rows, width)
             line = layout(config_columns.COLUMNS, width, needs).line(rows[0])

@@ -12,12 +12,15 @@ from kcli.commands.groups.lag_output import LagOutput
 from kcli.commands.shared.cluster import no_groups, warn_of_hidden
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.names import means_own_groups, own_group_note
 from kcli.flows.groups.nearest import name_nearest, topics_without_groups
 from kcli.flows.lag.measure import Measurement, measure_lag
-from kcli.flows.lag.sample import Wanted, without_rows
+from kcli.flows.lag.sample import LagSample, Wanted, without_rows
 from kcli.flows.lag.verdicts import History
+
+_NAMED = 3  # groups in a warning
 
 
 class Measuring:
@@ -69,19 +72,16 @@ class Measuring:
             return self.inv.finish(done=False)
         exceeded: list[KcliError] = []
         with LagOutput(self.inv, self.asked.rows, self.cluster, watched=True) as output:
-            while found.sample.groups or not self.wanted.groups:
+            while self._goes_on(found.sample):
                 began = monotonic()
-                output.show_sample(found.sample.at_ms, self._rows(found, watched=True))
                 missing = [*self._missing(found), *map(Missing.of, self._unread_topics(found)[1])]
                 self.inv.missing[:] = [part.entry() for part in missing]  # of the last sample
-                warned = self._warn([part.error for part in missing], warned)
+                output.show_sample(found.sample.at_ms, self._rows(found, watched=True))
+                warned = self._warn(missing, warned)
                 if exceeded := exceeded_limits(found, *self.limits):
                     break
                 sleep(max(0.0, began + interval - monotonic()))
-                try:
-                    found = self._measure()
-                except KcliError as error:
-                    warned = self._warn([error], warned)
+                found = self._measure_again(found.sample)
         for failure in exceeded:
             self.inv.failed(failure)
         self.inv.missing.clear()
@@ -103,6 +103,24 @@ class Measuring:
             append_sample(self.asked.record, self.cluster, found.sample)
         return found
 
+    def _measure_again(self, before: LagSample) -> Measurement:
+        """Groups of the sample before that are not in this one, and may exist, are among those that could not be read."""
+        try:
+            found = self._measure()
+        except KcliError as error:
+            partial = () if self.wanted.groups else (error,)
+            failed = dict.fromkeys(sorted(before.names), error)
+            return Measurement(LagSample(wall_ms(), (), {}, failed, partial), {})
+        sample = found.sample.naming(before.names)
+        for name in before.failed.keys() - sample.failed.keys():
+            self.history.resume(sample.at_ms, name)
+        return found._replace(sample=sample)
+
+    def _goes_on(self, sample: LagSample) -> bool:
+        """Named groups are watched until none of them exists."""
+        gone = [error for error in sample.failed.values() if isinstance(error, NotFoundError)]
+        return bool(sample.groups or len(gone) < len(sample.failed) or not self.wanted.groups)
+
     def _rows(self, found: Measurement, *, watched: bool) -> Iterable[Iterable[Mapping[str, Any]]]:
         verdicts = {}
         for one in found.sample.groups:
@@ -112,8 +130,18 @@ class Measuring:
             verdicts[one.group] = GroupVerdict(self.history.verdict(one.group, one.state, rows), trend)
         return lag_rows(found, verdicts, self.asked.rows, only_lagging=self.asked.only_lagging)
 
-    def _warn(self, errors: Sequence[KcliError], warned: list[str]) -> list[str]:
-        texts = [str(error) for error in errors]
+    def _warn(self, missing: Sequence[Missing], warned: list[str]) -> list[str]:
+        """One warning for all groups that cannot be read for the same reason."""
+        groups = dict[str, list[str]]()
+        texts = []
+        for part in missing:
+            if part.what.startswith("group "):
+                groups.setdefault(part.why, []).append(part.what.removeprefix("group "))
+            else:
+                texts.append(str(part.error))
+        for why, names in groups.items():
+            more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+            texts.append(f"not read: group {', '.join(names[:_NAMED])}{more}: {why}")
         for text in texts if texts != warned else ():
             self.inv.talk.warn(text)
         return texts

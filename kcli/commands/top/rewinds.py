@@ -32,7 +32,7 @@ from kcli.flows.rewind.preparing import Wait, survey_when_ready, wait_until_empt
 from kcli.flows.rewind.remarks import outcome_errors, plan_remarks
 from kcli.flows.rewind.requests import request_of_group, request_of_undo
 from kcli.flows.rewind.survey import RewindRequest
-from kcli.flows.rewind.watching import WATCH_SECONDS, OpenPartition, Watcher
+from kcli.flows.rewind.watching import OpenPartition, Watcher
 from kcli.tui.actions import TO_GROUP, UNDO, Actions, CancelledError, Proposal, Result, Trouble, Voice, Wish
 
 _REMEDIES = Remedies(
@@ -87,7 +87,7 @@ class Rewinds:
         with ExitStack() as stack:
             barriers = stack.enter_context(self._barriers())
             watcher = Watcher(
-                bound=WATCH_SECONDS, now=clock.monotonic, sleep=self._watch_sleep,
+                now=clock.monotonic, sleep=self._watch_sleep,
                 on_open=self._show_open, history=self._log.history,
             )  # fmt: skip
             live = LiveRewind(barriers, watcher, self._show_released)
@@ -159,14 +159,14 @@ class Rewinds:
             raise KeyboardInterrupt from None
 
     def _show_open(self, partitions: Sequence[OpenPartition], seconds_left: float) -> None:
-        self._voice.progress(f"{text.awaited_text(partitions)} ({seconds_left:.0f} s at most)")
+        self._voice.progress(f"{text.awaited_text(partitions, seconds_left)} ({seconds_left:.0f} s at most)")
 
     def _show_released(self, results: Sequence[LiveResult]) -> None:
         for result in results:
             if result.facts is not None:
                 self._released_ms = result.facts.released_ms
             if result.facts is not None and result.facts.partitions:
-                self._voice.note(text.released_text(result.plan.group, result.facts, WATCH_SECONDS))
+                self._voice.note(text.released_text(result.plan.group, result.facts, None))
 
 
 def _undo_of(plan: GroupPlan) -> Wish:

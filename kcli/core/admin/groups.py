@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
-from kcli.core.cluster.everywhere import ask_coordinators
+from kcli.core.cluster.everywhere import ALL_LISTED, Unlisted, ask_coordinators
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND
@@ -64,13 +64,15 @@ class ListedGroup:
 @dataclass(frozen=True, slots=True)
 class GroupListing:
     """``groups`` by name, each once. ``errors``: the brokers (by node id) whose groups are missing here, and why;
-    ``offline``: the coordinators that no broker is, whose groups are missing too. ``unsure``: see ``Responses``.
+    ``offline``: the coordinators that no broker is, whose groups are missing too. ``unsure`` and ``unlisted``: see
+    ``Responses``.
     """
 
     groups: tuple[ListedGroup, ...]
     errors: Mapping[int, KcliError]
     offline: KcliError | None = None
     unsure: bool = False
+    unlisted: Unlisted = ALL_LISTED
 
     @property
     def missing(self) -> tuple[KcliError, ...]:
@@ -126,7 +128,7 @@ def list_groups(
     if responses.nobody and responses.offline is not None and not listed:
         raise responses.offline
     groups = tuple(_once(cluster, coordinators, listed, deadline))
-    return GroupListing(groups, errors, responses.offline, responses.unsure)
+    return GroupListing(groups, errors, responses.offline, responses.unsure, responses.unlisted)
 
 
 def _values(response: ListGroupsResponse) -> Iterable[tuple[str, str, str, str]]:

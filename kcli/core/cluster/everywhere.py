@@ -35,17 +35,31 @@ A = TypeVar("A")
 _AGAIN = 0.1  # seconds, while a leader is being elected
 
 
+class Unlisted(NamedTuple):
+    """Why nothing is known of what belongs to a partition of the coordinators' topic, by its number.
+
+    ``partitions`` is how many the topic has; 0 where it is not known which of them an error concerns.
+    """
+
+    errors: Mapping[int, KcliError]
+    partitions: int
+
+
+ALL_LISTED = Unlisted({}, 0)
+
+
 class Responses(NamedTuple, Generic[A]):
     """``found``: node id → result or error. ``offline``: why what belongs to some partitions is in no response.
 
     ``unsure``: whether there are such partitions is not known, since this client may not describe their topic.
-    ``nobody``: no partition has a leader.
+    ``nobody``: no partition has a leader. ``unlisted``: see ``Unlisted``.
     """
 
     found: Mapping[int, A | KcliError]
     offline: NoLeaderError | None
     unsure: bool
     nobody: bool
+    unlisted: Unlisted
 
 
 def ask_every_broker(
@@ -90,9 +104,20 @@ def ask_coordinators(
         if not any(map(may_be_elected, offline)) or cluster.loop.now() >= patience:
             break
         cluster.sleep(_AGAIN)
-    error = no_coordinator(of_what, topic, offline) if offline else None
+    error = no_coordinator(of_what, topic, offline, len(view.partitions)) if offline else None
     nobody = bool(offline) and len(offline) == len(view.partitions)
-    return Responses(found, error, view.error == TOPIC_AUTHORIZATION_FAILED, nobody)
+    unsure = view.error == TOPIC_AUTHORIZATION_FAILED
+    return Responses(found, error, unsure, nobody, _unlisted(found, view, error))
+
+
+def _unlisted(found: Mapping[int, Any], view: TopicView, offline: NoLeaderError | None) -> Unlisted:
+    """An error of a broker that leads nothing concerns all partitions: they may have moved since it was asked."""
+    failed = {number: error for number, error in found.items() if isinstance(error, KcliError)}
+    leaders = {part.leader for part in view.partitions}
+    errors = {part.partition: failed[part.leader] for part in view.partitions if part.leader in failed}
+    if offline is not None:
+        errors |= {part.partition: offline for part in view.partitions if part.leader < 0}
+    return Unlisted(errors, len(view.partitions) if failed.keys() <= leaders else 0)
 
 
 def ask_brokers(

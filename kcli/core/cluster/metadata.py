@@ -5,7 +5,7 @@ stays the same: a broker that lags reports an old state (``tests/unit/core/clust
 ``tests/fault/test_brokers.py``, B5).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -194,20 +194,19 @@ def no_leader(tp: TopicPartition, down: Iterable[int] = ()) -> NoLeaderError:
     )
 
 
-def no_coordinator(of_what: str, topic: str, parts: Iterable[PartitionView]) -> NoLeaderError:
-    """The error for ``of_what`` (groups, transactional ids) whose coordinators are partitions of ``topic`` without a
-    leader: no broker lists them.
+def no_coordinator(of_what: str, topic: str, parts: Sequence[PartitionView], of: int) -> NoLeaderError:
+    """The error for ``of_what`` (groups, transactional ids) that no broker lists, since these of the ``of`` partitions of
+    ``topic`` have no leader, which would be their coordinator.
     """
-    parts = list(parts)
     down = ", ".join(str(number) for number in sorted({number for part in parts for number in part.offline}))
     numbers = ",".join(str(part.partition) for part in parts)
-    place = f"{topic}-{numbers}"
+    part = f"{of_what} of {len(parts):,} of {of:,} partitions of {topic}"
     error = NoLeaderError(
-        f"{of_what} whose coordinator is {place} are missing",
+        f"{part} are not listed",
         why=f"no leader: broker {down} is down" if down else "no leader",
         do=_see_replicas(topic),
     )
-    error.part, error.place = f"{of_what} whose coordinator is {place}", place
+    error.part, error.place = part, f"{topic}-{numbers}"
     return error
 
 

@@ -15,6 +15,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
 from kcli.core.admin.committed import Committed
 from kcli.core.clock import wall_ms
+from kcli.core.cluster.everywhere import ALL_LISTED, Unlisted
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.names import CHECKPOINTS, is_own_group, own_group_note
 from kcli.core.types import GroupPartition, TopicPartition
@@ -52,6 +53,35 @@ class LagSample(NamedTuple):
     """Why groups that were not named are missing."""
     unsure: bool = False
     """Whether it is not known that each group has a coordinator: then there may be more groups."""
+    unlisted: Unlisted = ALL_LISTED
+    """Which of those there may be."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The groups that it has, or could not read."""
+        return frozenset(one.group for one in self.groups).union(self.failed)
+
+    def naming(self, known: Collection[str]) -> LagSample:
+        """With an error for each of the known groups that may still exist, though no broker could list it."""
+        if not self.partial:
+            return self
+        found = {name: error for name in sorted(set(known) - self.names) if (error := self._hides(name))}
+        return self._replace(failed={**self.failed, **found})
+
+    def _hides(self, group: str) -> KcliError | None:
+        """Why the group may exist, though it is not listed; None where its coordinator has responded."""
+        from kcli.flows.groups.commit_times import offsets_partition  # only where something is missing
+
+        errors, partitions = self.unlisted
+        place = offsets_partition(group, partitions) if partitions else None
+        cause = self.partial[0] if place is None else errors.get(place.partition)
+        if cause is None:
+            return None
+        found = KcliError(f"group {group} could not be listed", why=cause.why or cause.what, do=cause.do)
+        found.__cause__ = cause
+        found.exit_code, found.part = cause.exit_code, f"group {group}"
+        found.place = cause.place if place is None else str(place)
+        return found
 
     @property
     def missing(self) -> list[Missing]:
@@ -63,8 +93,8 @@ class LagSample(NamedTuple):
             for tp, commit in one.committed.items()
         }
         return [
-            *(Missing.of(error, f"group {name}") for name, error in self.failed.items()),
             *map(Missing.of, self.partial),
+            *(Missing.of(error, f"group {name}") for name, error in self.failed.items()),
             *missing_offsets({tp: log.error for tp, log in self.bounds.items()}, commits),
         ]
 
@@ -114,7 +144,7 @@ def take_sample(admin: Admin, wanted: Wanted) -> LagSample:
         failed=failed,
         partial=() if listing is None else listing.missing,
     )
-    return sample if listing is None else sample._replace(unsure=listing.unsure)
+    return sample if listing is None else sample._replace(unsure=listing.unsure, unlisted=listing.unlisted)
 
 
 def sample_of(

@@ -40,6 +40,13 @@ class _Age(NamedTuple):
     margin: float | None
 
 
+class _Last(NamedTuple):
+    """What was read of a group last."""
+
+    at_ms: int
+    summary: Summary
+
+
 class Board:
     """``add`` takes the readings in the order of their times. ``follow``: the group whose partitions are followed."""
 
@@ -49,6 +56,7 @@ class Board:
         self._recent: dict[str, Series[int | None]] = {}
         self._ages: dict[str, _Age] = {}
         self._risky: dict[str, str] = {}  # why
+        self._last: dict[str, _Last] = {}
         self._totals = Series[Totals](RECENT_MS)
         self._events: deque[Event] = deque(maxlen=_EVENTS)
         self._ends: tuple[int, Mapping[TopicPartition, LogEnds]] = 0, {}
@@ -78,11 +86,8 @@ class Board:
         samples = {one.group: one for one in reading.sample.groups}
         failed, partial = reading.sample.failed, reading.sample.partial
         self._events.extend(self._changes.of(now, lines, samples, failed, partial=bool(partial)))
-        unread = dict(failed)
-        if partial:
-            unread |= dict.fromkeys(self._changes.known - lines.keys() - failed.keys(), partial[0])
-        self._forget(lines.keys() | unread.keys())
-        self._interrupted = set(unread)
+        self._forget(lines.keys() | failed.keys())
+        self._interrupted = set(failed)
         self._add_rates(now, reading)
         totals = self._total(lines.values(), reading)
         self._add_lags(now, rows)
@@ -96,12 +101,12 @@ class Board:
             self._totals.add(now, totals),
             list(self._events),
             {tp: some.past for tp, some in self._lags.items()},
-            [self._unread_line(now, name, error) for name, error in unread.items()],
+            [self._unread_line(now, name, error) for name, error in failed.items()],
         )
 
     def _unread_line(self, now: int, name: str, error: KcliError) -> GroupLine:
-        """A group of which nothing is known at the moment."""
-        series = self._recent.get(name)
+        """A group of which only the last values are known."""
+        series, last = self._recent.get(name), self._last.get(name)
         return GroupLine(
             name,
             "",
@@ -113,6 +118,8 @@ class Board:
             Trend(),
             NO_VERDICT._replace(word=UNREAD, why=str(error)),
             () if series is None else series.add(now, None),
+            None if last is None else last.summary,
+            None if last is None else (now - last.at_ms) / 1000,
         )
 
     def _line(
@@ -128,6 +135,7 @@ class Board:
         members = None if description is None else len(description.members)
         if members is None and one.state == "Empty":
             members = 0
+        self._last[name] = _Last(now, known)
         return GroupLine(
             name,
             "" if description is None else description.type,
@@ -175,6 +183,7 @@ class Board:
             del self._recent[name]
             self._ages.pop(name, None)
             self._risky.pop(name, None)
+            del self._last[name]
 
     def _add_rates(self, now: int, reading: Reading) -> None:
         """Records per second by topic, since the reading before; over at least a second."""
@@ -227,5 +236,5 @@ def _broker_lines(reading: Reading) -> list[BrokerLine]:
             broker.number == facts.controller,
             reading.latencies.get(broker.number),
         )
-        for broker in broker_states(facts.description, facts.topics or ())
+        for broker in broker_states(facts.description, facts.topics or (), facts.replicas_at)
     ]

@@ -45,12 +45,16 @@ class Latency(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
-    """``topics`` and ``controller`` are None unless they were wanted; ``sizes`` likewise empty."""
+    """``topics`` and ``controller`` are None unless they were wanted; ``sizes`` likewise empty.
+
+    ``replicas_at``: brokers that replica lists name, whether they are up or not.
+    """
 
     description: ClusterDescription
     controller: int | None = None
     topics: Sequence[TopicInfo] | None = None
     sizes: Mapping[str, TopicSize] = field(default_factory=dict)
+    replicas_at: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

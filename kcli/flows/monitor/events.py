@@ -53,9 +53,11 @@ class Changes:
         *,
         partial: bool = False,
     ) -> Iterator[Event]:
-        """The events of a reading, group by group. ``failed`` could not be read; ``partial``: nor could others."""
+        """The events of a reading, group by group. ``failed`` could not be read; ``partial``: nor could others, of
+        which no name is known.
+        """
         for name in self._lines.keys() - lines.keys():
-            if partial or name in failed:
+            if name in failed:
                 self._absent.pop(name, None)
             elif at_ms - self._absent.setdefault(name, at_ms) >= _GONE_MS:
                 del self._lines[name], self._samples[name], self._absent[name]

@@ -7,8 +7,10 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.groups import COORDINATORS
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.cluster_state import described
 from kcli.flows.groups.offsets import LogEnds, log_ends
 from kcli.flows.lag.sample import LagSample, Wanted, take_sample
 from kcli.flows.monitor.ages import USUAL, Ages, Lookups
@@ -16,6 +18,7 @@ from kcli.flows.monitor.cluster_reading import ClusterFacts, Reading, View
 from kcli.flows.monitor.latencies import Latencies
 
 if TYPE_CHECKING:
+    from kcli.core.admin.brokers import ClusterDescription
     from kcli.core.admin.topics import TopicInfo
     from kcli.flows.topics.sizes import TopicSize
 
@@ -42,13 +45,16 @@ class Monitor:
         self._topics: tuple[float, Sequence[TopicInfo]] | None = None
         self._sizes: tuple[float, Mapping[str, TopicSize]] | None = None
         self._controller: int | None = None
+        self._names: frozenset[str] = frozenset()
+        self._description: ClusterDescription | None = None
 
     def read(self, view: View) -> Reading:
         """One reading. Raises a KcliError only if nothing could be read."""
         began = self._clock()
         problems: list[KcliError] = []
-        sample = take_sample(self._admin, self._wanted)
-        facts = self._cluster(view, problems)
+        sample = take_sample(self._admin, self._wanted).naming(self._names)
+        self._names = sample.names
+        facts = self._cluster(sample, view, problems)
         ages = self._ages.of(sample, view)
         latencies = self._latencies.take()
         return Reading(
@@ -65,8 +71,7 @@ class Monitor:
             problems=(*sample.partial, *sample.failed.values(), *problems, *ages.problems),
         )
 
-    def _cluster(self, view: View, problems: list[KcliError]) -> ClusterFacts:
-        described = self._admin.describe_cluster()
+    def _cluster(self, sample: LagSample, view: View, problems: list[KcliError]) -> ClusterFacts:
         topics: Sequence[TopicInfo] | None = None
         sizes: Mapping[str, TopicSize] = {}
         try:
@@ -76,7 +81,21 @@ class Monitor:
                 sizes = self._topic_sizes(topics, problems)
         except KcliError as error:
             problems.append(error)
-        return ClusterFacts(described, self._controller, topics, sizes)
+        try:
+            self._description = described(self._admin)
+        except KcliError as error:
+            if self._description is None:
+                raise
+            problems.append(error)  # the brokers are those of the reading before
+        return ClusterFacts(
+            self._description, self._controller, topics, sizes, self._brokers_of_replicas(sample)
+        )
+
+    def _brokers_of_replicas(self, sample: LagSample) -> frozenset[int]:
+        """Of the topics that the groups read, and of the coordinators: brokers before 4.0 list none that is down."""
+        view = self._admin.cluster.view.topics
+        topics = [view[name] for name in {COORDINATORS, *(tp.topic for tp in sample.bounds)} if name in view]
+        return frozenset(number for topic in topics for part in topic.partitions for number in part.replicas)
 
     def _topic_list(self, view: View) -> Sequence[TopicInfo]:
         now = self._clock()

@@ -6,8 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kcli.account.survey import Missing
+from kcli.core.errors import ConnectError
 from kcli.core.types import TopicPartition
-from kcli.flows.cluster_state import BrokerState
+from kcli.flows.cluster_state import ONLINE, BrokerState
 from kcli.flows.lag.pace import Trend
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.summary import Summary
@@ -19,7 +21,8 @@ class GroupLine(NamedTuple):
     """A group. ``members`` and ``reading`` (those with partitions) are None where they are not known.
 
     ``summary.seconds`` is known for groups whose times were looked up. ``recent`` are the lags of the last five
-    minutes, oldest first; None where the lag was not known.
+    minutes, oldest first; None where the lag was not known. Of a group that could not be read, ``last`` is the summary
+    when it was, ``age`` seconds ago; both are None otherwise, and where it never was.
     """
 
     group: str
@@ -32,6 +35,8 @@ class GroupLine(NamedTuple):
     trend: Trend
     judged: Verdict
     recent: Sequence[int | None]
+    last: Summary | None = None
+    age: float | None = None
 
     @property
     def verdict(self) -> str | None:
@@ -108,4 +113,17 @@ class Snapshot:
     events: Sequence[Event] = ()
     lags: Mapping[TopicPartition, Sequence[int | None]] = field(default_factory=dict)
     unread: Sequence[GroupLine] = ()
-    """Groups that could not be read: ``summary.note`` says why, and nothing else is known."""
+    """Groups that could not be read: ``summary.note`` says why, ``last`` what was known."""
+
+    @property
+    def lacks(self) -> Sequence[Missing]:
+        """What is missing: of the reading, and brokers that are down."""
+        down = [
+            Missing.of(
+                ConnectError(f"broker {one.broker.number} is {one.broker.state}"),
+                f"broker {one.broker.number}",
+            )
+            for one in self.brokers
+            if one.broker.state != ONLINE
+        ]
+        return [*self.reading.missing, *down]

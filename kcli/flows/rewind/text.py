@@ -10,7 +10,7 @@ from kcli.flows.groups.members import named
 from kcli.flows.rewind.live import LiveFacts
 from kcli.flows.rewind.outcomes import VERIFIED, GroupReport, rewind_command
 from kcli.flows.rewind.plan import ABSENT, GroupPlan, RewindItem, RewindPlan
-from kcli.flows.rewind.watching import OpenPartition
+from kcli.flows.rewind.watching import LONGEST_WATCH, WATCH_SECONDS, OpenPartition
 from kcli.output.progress import counted, time_span_text
 from kcli.output.sanitise import visible_line
 
@@ -86,25 +86,32 @@ def _done(report: GroupReport) -> str:
     return f"{', '.join(parts)}{' and' if len(parts) == 1 else ', all'} read back"
 
 
-def released_text(group: str, facts: LiveFacts, bound: float) -> str:
-    """What is certain of a live rewind before its members are watched."""
+def released_text(group: str, facts: LiveFacts, bound: float | None) -> str:
+    """What is certain of a live rewind before its members are watched; ``bound`` as in ``Watcher``."""
     evicted, away = len(facts.evicted), len(facts.attendance.away)
     back = f"{evicted - away} of {counted(evicted, 'member')} {'is' if evicted - away == 1 else 'are'} back"
     done = f"offsets of group {group_shown(group)} set and read back, {back}"
-    return (
-        f"{done}; watching their commits for up to {time_span_text(round(bound * 1000))} …" if bound else done
-    )
+    if bound == 0:
+        return done
+    longer = "" if bound is not None else f", or {_watched(LONGEST_WATCH)} while late commits are expected"
+    return f"{done}; watching their commits for up to {_watched(WATCH_SECONDS if bound is None else bound)}{longer} …"
 
 
-def awaited_text(left: Sequence[OpenPartition]) -> str:
-    """What is awaited: ``waiting for a commit by billing-1 at 10.0.0.7: orders-0, orders-3``."""
+def _watched(seconds: float) -> str:
+    return time_span_text(round(seconds * 1000))
+
+
+def awaited_text(left: Sequence[OpenPartition], seconds_left: float) -> str:
+    """What is awaited: ``waiting for a commit by billing-1 at 10.0.0.7: orders-0, orders-3``. The watch ends in
+    ``seconds_left``, which is said where that is too early.
+    """
     causes: dict[str, list[str]] = {}
     for one in left:
-        causes.setdefault(_cause(one), []).append(str(one.partition))
+        causes.setdefault(_cause(one, seconds_left), []).append(str(one.partition))
     return "; ".join(f"{cause}: {_some(partitions)}" for cause, partitions in causes.items())
 
 
-def _cause(one: OpenPartition) -> str:
+def _cause(one: OpenPartition, seconds_left: float) -> str:
     awaited = one.verdict.awaited
     if awaited is None or one.left is None:
         owner = None if awaited is None else awaited.owner
@@ -112,6 +119,8 @@ def _cause(one: OpenPartition) -> str:
             return "waiting until a member owns it and commits"
         return f"waiting for a commit by {_member(owner.client_id, owner.member_id, owner.client_host)}"
     left = f"{max(1, round(one.left))} s left"
+    if one.left > seconds_left:
+        left += f" (the watch ends in {max(1, round(seconds_left))} s)"
     if awaited.away:
         names = ", ".join(dict.fromkeys(_listed(member) for member in awaited.away))
         return f"waiting for {names} to rejoin, or for the session to expire, {left}"

@@ -20,6 +20,8 @@ WATCH_SECONDS = 90.0
 """Long enough for killed members to be detected (their session, 45 s in most clients), for their partitions to be
 reassigned, and for an auto-commit (5 s).
 """
+LONGEST_WATCH = 300.0
+"""How long it may be where it is known to be decided by then: a member that has not come back has a longer session."""
 BEFORE_MS = 60_000
 """Commits are read from this long before the release: the coordinator's clock may differ."""
 _POLL_SECONDS = 0.1
@@ -48,7 +50,8 @@ NOTHING_SEEN = GroupWatch()
 
 
 class Watcher:
-    """``bound``: seconds. ``on_open`` receives after each poll what is open and the remaining seconds at most;
+    """``bound``: seconds; None: WATCH_SECONDS, or until no old commit is expected any more, if within LONGEST_WATCH.
+    ``on_open`` receives after each poll what is open and the remaining seconds at most;
     ``on_end`` is called when the watch has ended. ``history`` returns what a group has done since a time (ms), None where
     that cannot be read: a poll every tenth of a second may miss a commit.
 
@@ -58,21 +61,24 @@ class Watcher:
     def __init__(
         self,
         *,
-        bound: float = WATCH_SECONDS,
+        bound: float | None = None,
         now: Callable[[], float],
         sleep: Callable[[float], None],
         on_open: Callable[[Sequence[OpenPartition], float], object] = lambda _open, _left: None,
         on_end: Callable[[], object] = lambda: None,
         history: Callable[[str, int], GroupHistory | None] = lambda _group, _since_ms: None,
     ) -> None:
-        self.bound, self._now, self._sleep, self._on_open, self._on_end = bound, now, sleep, on_open, on_end
+        self._now, self._sleep, self._on_open, self._on_end = now, sleep, on_open, on_end
+        self._bound = WATCH_SECONDS if bound is None else bound
+        self._longest = LONGEST_WATCH if bound is None else bound
         self._history = history
         self.interruption: BaseException | None = None
 
     def watch(self, admin: Admin, groups: Sequence["WatchedGroup"]) -> dict[str, GroupWatch]:
         """Watches all groups at the same time."""
         groups = [group for group in groups if group.facts.partitions]
-        end = self._now() + self.bound
+        began = self._now()
+        end = began + self._bound
         try:
             while groups:
                 self._poll(admin, groups)
@@ -81,6 +87,11 @@ class Watcher:
                         self._confirm(group)
                 now = self._now()
                 left = [one for group in groups for one in group.open(now)]
+                due = (
+                    now + max((one.left for one in left if one.left is not None), default=0.0) + _POLL_SECONDS
+                )
+                if end < due <= began + self._longest:
+                    end = due
                 if not left or now >= end:
                     break
                 self._on_open(left, end - now)

@@ -71,7 +71,8 @@ class GroupConfig(OfGroup[ConfigRow]):
         samples = snapshot.reading.sample.groups
         description = next((one.description for one in samples if one.group == self.group), None)
         facts = [] if description is None else fact_rows(description)
-        return [*facts, *(entry_rows(self._entries, 100) or [self._answer])]
+        kind = "" if description is None else description.type
+        return [*facts, *(entry_rows(self._entries, kind, 100) or [self._answer])]
 
     def action_next(self) -> None:
         self.app.show_partitions(self.group)

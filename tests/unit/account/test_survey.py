@@ -27,9 +27,9 @@ def test_a_place_that_is_not_known_is_null_and_a_cause_that_is_not_known_what_fa
 
 def test_coordinators_without_a_leader_are_a_place() -> None:
     parts = [PartitionView(17, -1, 0, (1, 2), (), (2,)), PartitionView(20, -1, 0, (2,), (), (2,))]
-    error = no_coordinator("groups", "__consumer_offsets", parts)
+    error = no_coordinator("groups", "__consumer_offsets", parts, 50)
     assert Missing.of(error).entry() == {
-        "what": "groups whose coordinator is __consumer_offsets-17,20",
+        "what": "groups of 2 of 50 partitions of __consumer_offsets",
         "where": "__consumer_offsets-17,20",
         "why": "no leader: broker 2 is down",
         "code": 3,

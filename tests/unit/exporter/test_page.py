@@ -2,22 +2,28 @@
 
 import gzip
 import zlib
+from collections.abc import Collection
+from dataclasses import replace
 
 import pytest
 
 from kcli.core.admin.brokers import ClusterDescription
+from kcli.core.admin.groups import COORDINATORS
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.cluster.metadata import PartitionView
+from kcli.core.cluster.everywhere import Unlisted
+from kcli.core.cluster.metadata import PartitionView, no_coordinator
+from kcli.core.errors import ConnectError
 from kcli.core.types import TopicPartition
 from kcli.exporter.exposition import CLASSIC, FORMATS, OPENMETRICS, document, gzipped, labels_of
 from kcli.exporter.metrics import METRICS, OF_GROUPS, OF_HEALTH, OF_PARTITIONS, STATES
 from kcli.exporter.page import Pages
+from kcli.flows.groups.commit_times import offsets_partition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.partition_lag import READ, RecordTime
 from kcli.flows.lag.sample import GroupSample
 from kcli.flows.lag.verdicts import WORDS
 from kcli.flows.monitor.board import Board
-from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency
+from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
 from kcli.flows.topics.sizes import TopicSize
 from tests.unit.exporter.pages import labels, page_of, parsed, text_of
 from tests.unit.flows.monitor.readings import BROKERS, NOW, P0, P1, group, reading
@@ -89,8 +95,45 @@ def test_columns_and_rows_give_the_same_samples() -> None:
     assert "kcli_group_lag_records" in text_of(both[0])
 
 
+def lacking(found: Reading, known: Collection[str] = ()) -> Reading:
+    """Two of the five partitions of the coordinators have no leader, one is at a broker that is away."""
+    parts = [PartitionView(number, -1) for number in (1, 2)]
+    offline, away = no_coordinator("groups", COORDINATORS, parts, 5), ConnectError("broker 3 is away")
+    unlisted = Unlisted({1: offline, 2: offline, 4: away}, 5)
+    sample = found.sample._replace(partial=(away, offline), unlisted=unlisted).naming(known)
+    return replace(found, sample=sample, problems=(*sample.partial, *sample.failed.values()))
+
+
+def test_what_is_missing_is_counted_by_what_and_why() -> None:
+    names = [f"g{number}" for number in range(10)]
+    homes = [offsets_partition(name, 5).partition for name in names]
+    page = page_of(
+        reading(0, *(group(name, {P0: 3}) for name in names), ends={P0: 3}),
+        lacking(reading(15, group("g", {P0: 3}), ends={P0: 3}), names),
+    )
+    found = parsed(text_of(page))
+    assert not page.complete
+    assert found["kcli_missing"] == {
+        labels(what="group", reason="no_leader"): sum(home in (1, 2) for home in homes),
+        labels(what="group", reason="unreachable"): homes.count(4),
+        labels(what="coordinator_partition", reason="no_leader"): 2,
+        labels(what="coordinator_partition", reason="unreachable"): 1,
+    }
+    assert found["kcli_group_partitions"].keys() == {labels(group="g")}, (
+        "the series of groups that are unread have ended"
+    )
+
+
+def test_nothing_is_missing_of_a_sample_that_has_all() -> None:
+    page = page_of(reading(0, group("g", {P0: 3}), ends={P0: 3}))
+    assert page.complete
+    assert "kcli_missing" not in text_of(page)
+
+
 def test_each_metric_of_the_table_is_on_a_page_where_all_is_known_and_no_other() -> None:
-    readings = [reading(at, group("g", {P0: 3}, "a"), ends={P0: 10, P1: 5}, **everything()) for at in (0, 30)]
+    readings = [
+        lacking(reading(at, group("g", {P0: 3}, "a"), ends={P0: 10, P1: 5}, **everything())) for at in (0, 30)
+    ]
     names = {
         line.split()[2]
         for line in text_of(page_of(*readings), OPENMETRICS).splitlines()

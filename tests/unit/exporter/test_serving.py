@@ -115,6 +115,7 @@ def test_the_health_of_a_state_in_both_formats(form: str) -> None:
     }
     assert values == {
         "kcli_exporter_up": 1,
+        "kcli_sample_complete": 1,
         "kcli_exporter_last_success_timestamp_seconds": 1.7e9,
         "kcli_exporter_age_seconds": 4,
         "kcli_exporter_sample_seconds": 0.5,

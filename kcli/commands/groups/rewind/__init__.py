@@ -185,9 +185,10 @@ def rewind(inv: Invocation, /, **given: Any) -> int:
 
     A group with members is refused: they would continue from their own positions and commit those. --live evicts them,
     sets the offsets as the only member, and releases them when they can only start there. Their commits are then
-    watched until each partition is known to be held or overwritten, for at most 90 seconds (--watch). A partition that
-    is not decided by then is unknown (6), and --check examines it again. Needs --topic or --all-topics unless the group
-    has commits on one topic only, or a file or another group determines the partitions.
+    watched until each partition is known to be held or overwritten, for at most 90 seconds (--watch), or 5 minutes
+    where a member that is away has a long session. A partition that is not decided by then is unknown (6), and --check
+    examines it again. Needs --topic or --all-topics unless the group has commits on one topic only, or a file or
+    another group determines the partitions.
     """
     from kcli.commands.groups.rewind.run import run  # the options load no client
 

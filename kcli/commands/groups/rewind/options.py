@@ -16,7 +16,6 @@ from kcli.core.positions import OffsetSpec
 from kcli.flows.rewind.barriers import LONGEST_HOLD
 from kcli.flows.rewind.scope import Scope, parse_topics
 from kcli.flows.rewind.targets import Target, target_of
-from kcli.flows.rewind.watching import WATCH_SECONDS
 from kcli.output.progress import counted
 
 TARGETS = (
@@ -196,9 +195,9 @@ class RewindOptions:
             )
         return seconds
 
-    def watch_limit(self) -> float:
-        """Seconds for which members are watched, at most."""
-        return _seconds(self.watch) if self.watch else WATCH_SECONDS
+    def watch_limit(self) -> float | None:
+        """Seconds for which members are watched, at most; None without ``--watch``: see ``Watcher``."""
+        return _seconds(self.watch) if self.watch else None
 
     def check_watch(self) -> None:
         """A usage error where there are no members to watch."""

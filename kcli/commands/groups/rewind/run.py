@@ -164,7 +164,7 @@ class _Run:
         self.inv.out.flush()
 
 
-def check_rewind(inv: Invocation, names: Sequence[str], journal_id: str, bound: float) -> int:
+def check_rewind(inv: Invocation, names: Sequence[str], journal_id: str, bound: float | None) -> int:
     """``--check ID``: a live rewind of the journal is judged again, and the journal updated. The exit status is as that
     of the rewind: 0, 6 where partitions are still unknown, 7 for overwritten ones.
     """

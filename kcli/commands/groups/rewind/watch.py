@@ -31,7 +31,7 @@ class WatchProgress(Progress):
         self.update(len(partitions))
 
     def line(self, seconds: float, *, bar: bool = False) -> str:  # noqa: ARG002 - the duration is not known
-        return awaited_text(self._open)
+        return awaited_text(self._open, self._seconds_left)
 
     def _document(self, seconds: float) -> str:
         found: dict[str, Any] = {
@@ -54,8 +54,8 @@ class WatchProgress(Progress):
         return json.dumps(found)
 
 
-def new_watcher(inv: Invocation, admin: Admin, bound: float) -> Watcher:
-    """A watcher that shows what it waits for, for ``bound`` seconds at most."""
+def new_watcher(inv: Invocation, admin: Admin, bound: float | None) -> Watcher:
+    """A watcher that shows what it waits for; ``bound`` as in ``Watcher``."""
     choice = inv.values.progress or environment("progress")
     style = progress_style(choice, inv.talk, dumb=os.environ.get("TERM") == "dumb")
     shown: list[WatchProgress] = []

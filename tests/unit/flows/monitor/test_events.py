@@ -115,14 +115,14 @@ def test_groups_that_cannot_be_read_are_neither_gone_nor_new_nor_different_when_
     for second in range(0, 20, 2):
         board.add(reading(second, one, other, ends={P0: 5}))
     for second in range(20, 60, 2):
-        shown = board.add(
-            lacking(second, other, failed=["g"]) if second < 40 else lacking(second, other, partial=True)
-        )
+        shown = board.add(lacking(second, other, failed=["g"], partial=second >= 40))
         assert [line.group for line in shown.groups] == ["h"]
         [line] = shown.unread
         assert (line.group, line.summary.lag, line.summary.note, line.verdict, line.members) == (
             "g", None, "node 2 does not answer", "unread", None,
         )  # fmt: skip
+        assert line.last is not None
+        assert (line.last.lag, line.age) == (0, second - 18)
         assert line.recent[-1] is None
     for second in range(60, 80, 2):
         shown = board.add(reading(second, one, other, ends={P0: 5}))

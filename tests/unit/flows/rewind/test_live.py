@@ -354,7 +354,12 @@ def holding(hold_group: Callable[[GroupPlan], HeldGroup]) -> Barriers:
 
 
 def carried_out(
-    root: Path, barrier: Barrier, admin: Watching, *items: RewindItem, bound: float = 90.0
+    root: Path,
+    barrier: Barrier,
+    admin: Watching,
+    *items: RewindItem,
+    bound: float | None = 90.0,
+    session: int = 45_000,
 ) -> tuple[GroupReport, Journals, Watcher]:
     journals = Journals("c", root)
     watcher = Watcher(
@@ -363,7 +368,9 @@ def carried_out(
         sleep=admin.sleep,
         on_open=lambda left, _seconds: admin.left.append(left),
     )
-    held = HeldGroup(cast("Any", barrier), replace(KNOWN, paces={A: Pace(1.0, 9), B: Pace(1.0, 9)}))
+    sessions = {**KNOWN.sessions, "two-id": session}
+    before = replace(KNOWN, paces={A: Pace(1.0, 9), B: Pace(1.0, 9)}, sessions=sessions)
+    held = HeldGroup(cast("Any", barrier), before)
     live = LiveRewind(holding(lambda _plan: held), watcher)
     whole = RewindPlan("c", (plan(*items),))
     with pytest.MonkeyPatch.context() as patch:
@@ -400,6 +407,22 @@ def test_only_the_partitions_of_a_member_that_was_killed_stay_open(tmp_path: Pat
     barrier = Barrier({A: 100, B: 100}, back=1)
     report, _, _ = carried_out(tmp_path, barrier, Watching([{A: 60, B: 60}], group_of("one")), *items)
     assert statuses(report) == ["held", "held"]
+
+
+@pytest.mark.parametrize(
+    ("session", "bound", "status", "longer"),
+    [(120_000, None, "held", True), (120_000, 90.0, "unknown", False), (900_000, None, "unknown", False)],
+)
+def test_a_session_that_is_known_to_last_longer_is_waited_for_unless_a_limit_was_given(
+    tmp_path: Path, session: int, bound: float | None, status: str, *, longer: bool
+) -> None:
+    admin = Watching([{A: 60, B: 60}], group_of("one"))
+    items = (item(100, 40), item(100, 40, B))
+    report, _, _ = carried_out(
+        tmp_path, Barrier({A: 100, B: 100}, back=1), admin, *items, bound=bound, session=session
+    )
+    assert statuses(report) == ["held", status]
+    assert (90.5 < admin.time < 121) == longer
 
 
 def test_without_commits_it_watches_to_its_limit_and_exits_with_6(tmp_path: Path) -> None:

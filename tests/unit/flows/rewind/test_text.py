@@ -8,15 +8,18 @@ import pytest
 from kcli.commands.shared.context import ClusterName
 from kcli.commands.shared.offset_spec import instant_text
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.rewind.judge import OPEN, Awaited, PartitionVerdict
 from kcli.flows.rewind.outcomes import FAILED, VERIFIED, GroupReport, PartitionOutcome
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem, RewindPlan
 from kcli.flows.rewind.targets import TargetError
 from kcli.flows.rewind.text import (
+    awaited_text,
     done_text,
     number_text,
     plan_text,
     undo_command,
 )
+from kcli.flows.rewind.watching import OpenPartition
 from kcli.output.progress import time_span_text
 
 BERLIN = timezone(timedelta(hours=1))
@@ -167,3 +170,12 @@ def test_a_partition_without_a_commit_that_gets_none_is_not_said_to_be_set() -> 
     outcomes = tuple(PartitionOutcome(one, VERIFIED) for one in made.items)
     said = done_text(GroupReport(made, outcomes, kept=True))
     assert "1 partition set, 1 partition left without a commit, all read back" in said
+
+
+@pytest.mark.parametrize(("ends", "added"), [(120.0, ""), (90.0, " (the watch ends in 90 s)")])
+def test_a_watch_that_ends_before_what_it_waits_for_says_so(ends: float, added: str) -> None:
+    awaited = Awaited(until=95.0)
+    one = OpenPartition("g", TopicPartition("t", 0), PartitionVerdict(OPEN, (), awaited), 95.0)
+    assert (
+        awaited_text([one], ends) == f"waiting for late commits of batches read before, 95 s left{added}: t-0"
+    )

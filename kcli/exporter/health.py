@@ -15,7 +15,7 @@ from kcli.core.version import __version__
 from kcli.exporter import metrics
 from kcli.exporter.exposition import OPENMETRICS, Packed, packed
 from kcli.exporter.last_sample import LastSample
-from kcli.exporter.metrics import COUNTER, Metric
+from kcli.exporter.metric import COUNTER, Metric
 
 
 class ClusterSite:

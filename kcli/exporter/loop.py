@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from threading import Condition, Event, Thread
 from time import thread_time
+from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import monotonic, wall
 from kcli.core.errors import KcliError
 from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
+from kcli.exporter.collectors import choice
+from kcli.exporter.collectors.reading import FactReader
 from kcli.exporter.last_sample import LastSample
 from kcli.exporter.page import Pages
 from kcli.flows.lag.sample import Wanted
@@ -26,24 +29,52 @@ _LAST_SAMPLE = 2.0  # seconds for a sample under way when it ends
 Warn = Callable[[str], object]
 
 
-class Loop:
-    """``open_monitor`` is called in the thread. ``most``: see ``Pages``. ``warn`` is called when something changes.
+class Readers(NamedTuple):
+    """Of one cluster: groups and topics, and what the other collectors show."""
 
-    A sample that takes long delays the next: at most half of a core is used. ``time`` is how lag in time is found, for
-    all groups.
+    monitor: Monitor
+    facts: FactReader
+
+
+class Collecting(NamedTuple):
+    """What is read with each sample: the collectors ``chosen``, and how lag in ``time`` is found, for all groups."""
+
+    time: str
+    chosen: Collection[str] = choice.USUAL
+    accepts_topic: Callable[[str], bool] | None = None
+
+    @property
+    def view(self) -> View:
+        """For the monitor."""
+        topics, groups = choice.TOPICS in self.chosen, choice.GROUPS in self.chosen
+        return View(time=self.time, topics=topics, all_timed=True, groups=groups, apart=True)
+
+
+class Loop:
+    """``open_readers`` is called in the thread. ``most`` and ``label``: see ``Pages``. ``warn`` is called when something
+    changes.
+
+    A sample that takes long delays the next: at most half of a core is used.
     """
 
     def __init__(
         self,
-        open_monitor: Callable[[], AbstractContextManager[Monitor]],
+        open_readers: Callable[[], AbstractContextManager[Readers]],
+        collecting: Collecting,
         *,
         interval: float,
-        time: str,
         most: int,
         warn: Warn,
+        label: str = "",
     ) -> None:
-        self._open_monitor, self._interval, self._time, self._warn = open_monitor, interval, time, warn
-        self._board, self._pages = Board(), Pages(most)
+        self._open_readers, self._collecting, self._interval, self._warn = (
+            open_readers,
+            collecting,
+            interval,
+            warn,
+        )
+        self._board = Board()
+        self._pages = Pages(most, collecting.chosen, collecting.accepts_topic, label)
         self._warned: dict[str, str] = {}
         self._changed, self._closed = Condition(), False
         self.state = LastSample(interval)
@@ -65,10 +96,10 @@ class Loop:
 
     def _run(self) -> None:
         try:
-            with self._open_monitor() as monitor:
+            with self._open_readers() as readers:
                 while not self._closed:
                     began, used = monotonic(), thread_time()
-                    self._sample(monitor)
+                    self.sample(readers)
                     self.first.set()
                     self._wait(began + max(self._interval, 2 * (thread_time() - used)))
         except BaseException as error:  # noqa: BLE001 - the thread that started it reports it
@@ -77,11 +108,13 @@ class Loop:
             self.first.set()
             self.ended.set()
 
-    def _sample(self, monitor: Monitor) -> None:
+    def sample(self, readers: Readers) -> None:
         """Publishes the page of a reading, or that there is none."""
         before, began = self.state, monotonic()
         try:
-            reading = monitor.read(View(time=self._time, topics=True, all_timed=True))
+            reading = readers.monitor.read(self._collecting.view)
+            facts = readers.facts.read([one.name for one in reading.cluster.topics or ()])
+            reading = replace(reading, problems=(*reading.problems, *facts.problems))
         except KcliError as error:
             self._say("cluster", f"no sample: {error}")
             self.state = replace(
@@ -94,7 +127,7 @@ class Loop:
                 failures=before.failures + 1,
             )
             return
-        page = self._pages.of(self._board.add(reading))
+        page = self._pages.of(self._board.add(reading), facts)
         now = monotonic()
         self.state = replace(
             before,
@@ -130,9 +163,14 @@ class Loop:
 
 
 @contextmanager
-def open_monitor(
-    options: ClientOptions, wanted: Wanted, lookups: Lookups, hooks: Hooks, timeout: float
-) -> Iterator[Monitor]:
+def open_readers(
+    options: ClientOptions,
+    wanted: Wanted,
+    lookups: Lookups,
+    hooks: Hooks,
+    timeout: float,
+    chosen: Collection[str],
+) -> Iterator[Readers]:
     """Warnings of the clients are shown with -v: what is missing is reported once, by the loop."""
     log = hooks.log
     quiet = Hooks(
@@ -140,4 +178,4 @@ def open_monitor(
     )
     latencies = Latencies(quiet)
     with Admin(options, latencies.hooks, timeout=timeout) as admin:
-        yield Monitor(admin, latencies, wanted, lookups=lookups)
+        yield Readers(Monitor(admin, latencies, wanted, lookups=lookups), FactReader(admin, chosen))

@@ -12,7 +12,7 @@ from threading import Lock
 from kcli.core.clock import monotonic
 from kcli.core.version import __version__
 from kcli.exporter.exposition import Family, Packed, Text, labels_of
-from kcli.exporter.metrics import COUNTER, Metric
+from kcli.exporter.metric import COUNTER, Metric
 from kcli.exporter.mirror_metrics import (
     AGE,
     GROUP_AGE,

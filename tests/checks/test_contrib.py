@@ -20,7 +20,8 @@ from kcli.exporter import mirror_metrics, mirror_site
 from kcli.exporter.exposition import CLASSIC, Family, Text, document, heading
 from kcli.exporter.health import Health
 from kcli.exporter.last_sample import LastSample
-from kcli.exporter.metrics import COUNTER, INFO, METRICS, STATES, SUMMARY, Metric
+from kcli.exporter.metric import COUNTER, INFO, SUMMARY, Metric
+from kcli.exporter.metrics import METRICS, STATES
 from kcli.exporter.mirror_site import families
 from kcli.flows.lag.verdicts import WORDS
 from kcli.flows.mirror.copy.partition_state import State

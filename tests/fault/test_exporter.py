@@ -239,7 +239,7 @@ def test_too_many_connections_are_closed_and_later_ones_served(cluster: FakeClus
 
 
 def test_a_warning_names_what_the_limit_leaves_out_once(cluster: FakeCluster, groups: ManyGroups) -> None:
-    of_group = len(OF_GROUPS) + len(STATES) + len(WORDS)
+    of_group = len(OF_GROUPS) + len(STATES) + len(WORDS) + 1
     with exporting(cluster.bootstrap, most=3 * of_group) as running:
         running.sampled(3)
         found = parsed(get(running.url).text)

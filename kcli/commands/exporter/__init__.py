@@ -20,6 +20,7 @@ from kcli.commands.shared.serving import Serving, access_options
         ("kcli exporter", "http://127.0.0.1:9308/metrics, a sample every 15 s"),
         ("kcli exporter --listen '[::1]:0'", "on a free port, which is printed"),
         ("kcli exporter --groups 'billing-.*' --topics '(orders|payments)'", "only these"),
+        ("kcli exporter --collect default,log-dirs", "with the brokers' log directories"),
         ("kcli exporter --time off --interval 1m", "with as few requests as possible"),
         (
             "kcli exporter --listen :9308 --tls-certificate cert.pem --tls-key key.pem --users users.txt",
@@ -29,6 +30,13 @@ from kcli.commands.shared.serving import Serving, access_options
 )
 @options(
     "What to measure",
+    click.option(
+        "--collect",
+        metavar="LIST",
+        default="default",
+        help="groups, owners, topics, brokers, quorum, transactions, quotas, commits, log-dirs, configs, default (all "
+        "but owners, log-dirs and configs) or all (default: default)",
+    ),
     click.option(
         "--groups", metavar="REGEX", help="only groups whose whole names match this regular expression"
     ),

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from kcli.commands.shared.serving import Serving
-from kcli.commands.shared.usage import usage
+from kcli.commands.shared.usage import nearest, usage
+from kcli.exporter.collectors.choice import WORDS, chosen
 
 SHORTEST, LONGEST = 1.0, 3_600.0
 """Seconds between two samples."""
@@ -13,6 +14,7 @@ SHORTEST, LONGEST = 1.0, 3_600.0
 class ExporterOptions:
     """The command line. ``groups`` and ``topics`` are regular expressions, ``interval`` is in seconds."""
 
+    collect: str
     groups: str | None
     topics: str | None
     time: str
@@ -20,9 +22,23 @@ class ExporterOptions:
     max_series: int
     serving: Serving
 
+    @property
+    def collectors(self) -> frozenset[str]:
+        """Those of ``collect``, which was checked."""
+        return chosen(self.collect)
+
 
 def check(asked: ExporterOptions) -> None:
     """Usage errors."""
+    try:
+        chosen(asked.collect)
+    except ValueError as error:
+        near = nearest(str(error), WORDS)
+        raise usage(
+            f"exporter: --collect has {str(error)!r}, which is no collector",
+            why=f"there are {', '.join(WORDS)}",
+            do=f"did you mean {near}?" if near else "--collect default,log-dirs",
+        ) from None
     if not SHORTEST <= asked.interval <= LONGEST:
         raise usage(
             "exporter: --interval must be from 1s to 1h",

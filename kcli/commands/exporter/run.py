@@ -12,7 +12,7 @@ from kcli.commands.shared.exit import orderly_end
 from kcli.core.errors import ConfigError, ConnectError, NotKafkaError, TimedOutError
 from kcli.core.extras import installation
 from kcli.exporter.address import parse_address
-from kcli.exporter.loop import Loop, open_monitor
+from kcli.exporter.loop import Collecting, Loop, open_readers
 from kcli.exporter.server import READY, STOPPING, notify
 from kcli.flows.lag.measure import EXACT
 from kcli.flows.lag.sample import Wanted
@@ -41,9 +41,9 @@ def run(inv: Invocation, asked: ExporterOptions) -> int:
     options = admin_options(inv)
     lookups = USUAL if asked.time == EXACT else _ESTIMATES
     loop = Loop(
-        lambda: open_monitor(options, wanted, lookups, inv.hooks, inv.timeout),
+        lambda: open_readers(options, wanted, lookups, inv.hooks, inv.timeout, asked.collectors),
+        Collecting(asked.time, asked.collectors, wanted.accepts_topic),
         interval=asked.interval,
-        time=asked.time,
         most=asked.max_series,
         warn=lambda text: inv.talk.write(visible_line(f"warning: {text}")),
     )

@@ -7,7 +7,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from kcli.core.admin.admin import Admin
-from kcli.core.errors import KcliError
+from kcli.core.clock import wall_ms
+from kcli.core.errors import ConnectError, KcliError, NoLeaderError, TimedOutError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import LogEnds, log_ends
 from kcli.flows.lag.sample import LagSample, Wanted, take_sample
@@ -40,14 +41,14 @@ class Monitor:
         self._wanted = wanted._replace(members=True)
         self._ages = Ages(admin, lookups)
         self._topics: tuple[float, Sequence[TopicInfo]] | None = None
-        self._sizes: tuple[float, Mapping[str, TopicSize]] | None = None
+        self._sizes: tuple[float, Mapping[str, TopicSize], Sequence[KcliError]] | None = None
         self._controller: int | None = None
 
     def read(self, view: View) -> Reading:
         """One reading. Raises a KcliError only if nothing could be read."""
         began = self._clock()
         problems: list[KcliError] = []
-        sample = take_sample(self._admin, self._wanted)
+        sample = self._groups(view)
         facts = self._cluster(view, problems)
         ages = self._ages.of(sample, view)
         latencies = self._latencies.take()
@@ -64,6 +65,17 @@ class Monitor:
             seconds=self._clock() - began,
             problems=(*sample.partial, *sample.failed.values(), *problems, *ages.problems),
         )
+
+    def _groups(self, view: View) -> LagSample:
+        if not view.groups:
+            return LagSample(wall_ms(), [], {})
+        try:
+            return take_sample(self._admin, self._wanted)
+        except KcliError as error:
+            away = isinstance(error, ConnectError | TimedOutError) and not isinstance(error, NoLeaderError)
+            if away or not view.apart:
+                raise  # where the cluster is away, nothing else would be read either
+            return LagSample(wall_ms(), [], {}, partial=(error,))
 
     def _cluster(self, view: View, problems: list[KcliError]) -> ClusterFacts:
         described = self._admin.describe_cluster()
@@ -101,8 +113,8 @@ class Monitor:
         now = self._clock()
         if self._sizes is None or now - self._sizes[0] >= _SIZES_AGAIN:
             found = topic_sizes(self._admin, topics)
-            problems += (part.error for part in found.missing)
-            self._sizes = now, found.items
+            self._sizes = now, found.items, [part.error for part in found.missing]
+        problems += self._sizes[2]
         return self._sizes[1]
 
     def _ends(self, sample: LagSample, facts: ClusterFacts) -> Mapping[TopicPartition, LogEnds]:

@@ -94,7 +94,7 @@ def exporting(
             yield Readers(monitor, FactReader(admin, collect))
 
     loop = Loop(readers, Collecting(time, collect), interval=INTERVAL, most=most, warn=said.append)
-    server = Server(Address("127.0.0.1", 0), ClusterSite(lambda: loop.state), **how)
+    server = Server(Address("127.0.0.1", 0), ClusterSite({"": lambda: loop.state}), **how)
     server.start()
     loop.start()
     try:

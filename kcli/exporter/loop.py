@@ -66,6 +66,7 @@ class Loop:
         most: int,
         warn: Warn,
         label: str = "",
+        ended: Event | None = None,
     ) -> None:
         self._open_readers, self._collecting, self._interval, self._warn = (
             open_readers,
@@ -78,8 +79,8 @@ class Loop:
         self._warned: dict[str, str] = {}
         self._changed, self._closed = Condition(), False
         self.state = LastSample(interval)
-        self.first, self.ended = Event(), Event()
-        """Set after the first sample, whatever its result; and when the thread has ended."""
+        self.first, self.ended = Event(), ended or Event()
+        """Set after the first sample, whatever its result; and when the thread has ended, or another of them."""
         self.error: BaseException | None = None
         self._thread = Thread(target=self._run, name="kcli-exporter", daemon=True)
 

@@ -283,7 +283,7 @@ def test_promtool_accepts_the_expressions_of_the_dashboard(watched: Watched, tmp
 def test_promtool_accepts_a_page() -> None:
     tp = TopicPartition("t", 0)
     page = page_of(*(reading(at, group("g", {tp: 3}, "a"), ends={tp: 10}) for at in (0, 30)))
-    health = Health().part(CLASSIC, LastSample(15, page, read_at=0.0, wall=1.7e9, seconds=0.1), 1.0, 3)
+    health = Health().part(CLASSIC, {"": LastSample(15, page, read_at=0.0, wall=1.7e9, seconds=0.1)}, 1.0, 3)
     assert promtool("check", "metrics", text=health.plain.decode() + text_of(page)) == ""
 
 

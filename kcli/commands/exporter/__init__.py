@@ -1,5 +1,6 @@
 """``kcli exporter``: its options. What the command does is in ``run.py``."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -7,7 +8,7 @@ import click
 from kcli.commands.exporter.options import ExporterOptions, check
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import DURATION, CountType
+from kcli.commands.shared.options import DURATION, PROFILE, CountType
 from kcli.commands.shared.serving import Serving, access_options
 
 
@@ -20,6 +21,7 @@ from kcli.commands.shared.serving import Serving, access_options
         ("kcli exporter", "http://127.0.0.1:9308/metrics, a sample every 15 s"),
         ("kcli exporter --listen '[::1]:0'", "on a free port, which is printed"),
         ("kcli exporter --groups 'billing-.*' --topics '(orders|payments)'", "only these"),
+        ("kcli exporter --profile prod --profile test", "two clusters; /probe?target=prod has one of them"),
         ("kcli exporter --collect default,log-dirs", "with the brokers' log directories"),
         ("kcli exporter --time off --interval 1m", "with as few requests as possible"),
         (
@@ -30,6 +32,15 @@ from kcli.commands.shared.serving import Serving, access_options
 )
 @options(
     "What to measure",
+    click.option(
+        "--profile",
+        "profiles",
+        metavar="NAME",
+        type=PROFILE,
+        multiple=True,
+        help="a cluster's options by name; with several, each series has the label cluster",
+    ),
+    click.option("--context", "--cluster", "named", type=PROFILE, multiple=True, hidden=True),
     click.option(
         "--collect",
         metavar="LIST",
@@ -85,6 +96,8 @@ def exporter(
     tls_key: str | None,
     tls_client_ca: str | None,
     users: str | None,
+    profiles: Sequence[str],
+    named: Sequence[str],
     **given: Any,
 ) -> int:
     """Export the lag of groups for Prometheus.
@@ -92,6 +105,8 @@ def exporter(
     Serves the figures of `kcli groups lag` and `kcli top` at /metrics, as OpenMetrics or in Prometheus's text format:
     lag in records and seconds, verdicts, states and members of groups, offsets of topics, how long brokers take to
     respond, and its own state.
+
+    Several clusters are read side by side, each by a profile: /metrics has all, /probe?target=NAME one of them.
 
     One sample serves all scrapes, which never wait for Kafka. /healthz is 200 while samples succeed, else 503. While
     the cluster is away there are no figures, and kcli_exporter_up is 0.
@@ -105,7 +120,7 @@ def exporter(
         tls_client_ca=tls_client_ca,
         users=users,
     )
-    asked = ExporterOptions(serving=serving, **given)
+    asked = ExporterOptions(serving=serving, profiles=(*profiles, *named), **given)
     check(asked)
     from kcli.commands.exporter.run import run  # loads prometheus_client
 

@@ -1,5 +1,6 @@
 """What ``kcli exporter`` was asked for, and what contradicts in it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kcli.commands.shared.serving import Serving
@@ -12,8 +13,11 @@ SHORTEST, LONGEST = 1.0, 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class ExporterOptions:
-    """The command line. ``groups`` and ``topics`` are regular expressions, ``interval`` is in seconds."""
+    """The command line. ``profiles`` are those after the name of the command. ``groups`` and ``topics`` are regular
+    expressions, ``interval`` is in seconds.
+    """
 
+    profiles: Sequence[str]
     collect: str
     groups: str | None
     topics: str | None

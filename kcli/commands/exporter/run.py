@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
+from threading import Event
 
+from kcli.commands.exporter.clusters import Cluster, clusters
 from kcli.commands.exporter.options import ExporterOptions
-from kcli.commands.shared.cluster import admin_options, connect, open_admin
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import orderly_end
+from kcli.core.admin.admin import Admin
 from kcli.core.errors import ConfigError, ConnectError, NotKafkaError, TimedOutError
 from kcli.core.extras import installation
 from kcli.exporter.address import parse_address
+from kcli.exporter.exposition import labels_of
 from kcli.exporter.loop import Collecting, Loop, open_readers
 from kcli.exporter.server import READY, STOPPING, notify
 from kcli.flows.lag.measure import EXACT
@@ -38,33 +42,47 @@ def run(inv: Invocation, asked: ExporterOptions) -> int:
         raise ConfigError(
             "kcli exporter needs prometheus-client", why="it is not installed", do=installation("exporter")
         ) from None
-    options = admin_options(inv)
-    lookups = USUAL if asked.time == EXACT else _ESTIMATES
-    loop = Loop(
-        lambda: open_readers(options, wanted, lookups, inv.hooks, inv.timeout, asked.collectors),
-        Collecting(asked.time, asked.collectors, wanted.accepts_topic),
-        interval=asked.interval,
-        most=asked.max_series,
-        warn=lambda text: inv.talk.write(visible_line(f"warning: {text}")),
-    )
+    found = clusters(inv, asked.profiles)
+    several, ended = len(found) > 1, Event()
+    loops = {one.name: _loop(inv, asked, one, wanted, ended, several=several) for one in found}
+    samples = {name: partial(getattr, loop, "state") for name, loop in loops.items()}
     with orderly_end():
-        server = asked.serving.server(ClusterSite(lambda: loop.state), inv.talk.warn)
+        server = asked.serving.server(ClusterSite(samples, labelled=several), inv.talk.warn)
         try:
-            _first_contact(inv)
+            for one in found:
+                _first_contact(inv, one, _where(one, several=several))
             asked.serving.warn_of_strangers(server.address, inv.talk.warn)
             server.start()
             inv.out.text(f"{server.url}\n")
             inv.out.flush()
-            loop.start()
-            loop.first.wait()
+            for loop in loops.values():
+                loop.start()
+            for loop in loops.values():
+                loop.first.wait()
             notify(READY)
-            loop.ended.wait()
+            ended.wait()
         finally:
             notify(STOPPING)
             server.close()
-            loop.close()
-    assert loop.error is not None  # nothing else ends it
-    raise loop.error
+            for loop in loops.values():
+                loop.close()
+    raise next(loop.error for loop in loops.values() if loop.error is not None)  # nothing else ends it
+
+
+def _loop(
+    inv: Invocation, asked: ExporterOptions, one: Cluster, wanted: Wanted, ended: Event, *, several: bool
+) -> Loop:
+    lookups = USUAL if asked.time == EXACT else _ESTIMATES
+    where = _where(one, several=several)
+    return Loop(
+        lambda: open_readers(one.options, wanted, lookups, inv.hooks, one.timeout, asked.collectors),
+        Collecting(asked.time, asked.collectors, wanted.accepts_topic),
+        interval=asked.interval,
+        most=asked.max_series,
+        warn=lambda text: inv.talk.write(visible_line(f"warning: {where}{text}")),
+        label=labels_of(("cluster",), (one.name,))[1:-2] if several else "",
+        ended=ended,
+    )
 
 
 def _pattern(flag: str, text: str | None) -> Callable[[str], bool] | None:
@@ -82,12 +100,17 @@ def _pattern(flag: str, text: str | None) -> Callable[[str], bool] | None:
     return lambda name: pattern.fullmatch(name) is not None
 
 
-def _first_contact(inv: Invocation) -> None:
+def _where(one: Cluster, *, several: bool) -> str:
+    """What warnings begin with."""
+    return f"{one.name}: " if several else ""
+
+
+def _first_contact(inv: Invocation, one: Cluster, where: str) -> None:
     """A cluster that is away may come back; everything else that is wrong ends the command."""
     try:
-        with open_admin(inv) as admin:
-            connect(inv, admin)
+        with Admin(one.options, inv.hooks, timeout=one.timeout) as admin, inv.first_contact(one.servers):
+            inv.cluster_id = admin.cluster_id()
     except NotKafkaError:
         raise
     except (ConnectError, TimedOutError) as error:
-        inv.talk.warn(f"no cluster yet, trying again: {error}")
+        inv.talk.warn(f"{where}no cluster yet, trying again: {error}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from threading import Condition, Event, Thread
 from time import thread_time
 from typing import NamedTuple
 
+from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import monotonic, wall
 from kcli.core.errors import KcliError
@@ -109,8 +110,8 @@ class Loop:
             self.first.set()
             self.ended.set()
 
-    def sample(self, readers: Readers) -> None:
-        """Publishes the page of a reading, or that there is none."""
+    def sample(self, readers: Readers) -> Sequence[Missing]:
+        """Publishes the page of a reading, or that there is none; returns what is missing in it."""
         before, began = self.state, monotonic()
         try:
             reading = readers.monitor.read(self._collecting.view)
@@ -127,7 +128,7 @@ class Loop:
                 samples=before.samples + 1,
                 failures=before.failures + 1,
             )
-            return
+            return [Missing.of(error)]
         page = self._pages.of(self._board.add(reading), facts)
         now = monotonic()
         self.state = replace(
@@ -143,8 +144,8 @@ class Loop:
         )
         self._say("cluster", "the cluster is read again" if before.error else "")
         self._say_problems(reading)
-        dropped = f"{page.dropped:,} series are left out: there are more than --max-series allows"
-        self._say("series", dropped if page.dropped else "")
+        self._say("series", page.left_out)
+        return reading.missing
 
     def _say_problems(self, reading: Reading) -> None:
         texts = [str(one) for one in reading.problems]

@@ -50,6 +50,13 @@ class Page(NamedTuple):
     text: Text
     dropped: int
 
+    @property
+    def left_out(self) -> str:
+        """A sentence on what is left out; empty where nothing is."""
+        if not self.dropped:
+            return ""
+        return f"{self.dropped:,} series are left out: there are more than --max-series allows"
+
 
 class Answered(NamedTuple):
     """All requests to a broker that were answered so far."""

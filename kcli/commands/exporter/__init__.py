@@ -14,7 +14,7 @@ from kcli.commands.shared.serving import Serving, access_options
 
 @command(
     "exporter",
-    exits={7: "the address is taken"},
+    exits={6: "--textfile: something is missing on the page, which was written", 7: "the address is taken"},
     reads=("NOTIFY_SOCKET",),
     outputs=(),
     examples=(
@@ -23,6 +23,7 @@ from kcli.commands.shared.serving import Serving, access_options
         ("kcli exporter --groups 'billing-.*' --topics '(orders|payments)'", "only these"),
         ("kcli exporter --profile prod --profile test", "two clusters; /probe?target=prod has one of them"),
         ("kcli exporter --collect default,log-dirs", "with the brokers' log directories"),
+        ("kcli exporter --textfile /var/lib/node_exporter/kafka.prom", "once, by cron"),
         ("kcli exporter --time off --interval 1m", "with as few requests as possible"),
         (
             "kcli exporter --listen :9308 --tls-certificate cert.pem --tls-key key.pem --users users.txt",
@@ -81,17 +82,21 @@ from kcli.commands.shared.serving import Serving, access_options
     "Where to serve it",
     click.option(
         "--listen",
-        default="127.0.0.1:9308",
         metavar="HOST:PORT",
         help="address to serve; :PORT is all addresses, port 0 a free port (default: 127.0.0.1:9308)",
     ),
     *access_options(),
+    click.option(
+        "--textfile",
+        metavar="FILE",
+        help="write the page once to FILE, for the textfile collector of node_exporter, and exit",
+    ),
 )
 @pass_invocation
 def exporter(
     inv: Invocation,
     /,
-    listen: str,
+    listen: str | None,
     tls_certificate: str | None,
     tls_key: str | None,
     tls_client_ca: str | None,
@@ -111,10 +116,12 @@ def exporter(
     One sample serves all scrapes, which never wait for Kafka. /healthz is 200 while samples succeed, else 503. While
     the cluster is away there are no figures, and kcli_exporter_up is 0.
 
+    With --textfile it takes one sample, replaces FILE as a whole, and exits: with 0 only if nothing is missing.
+
     The first line on stdout is the URL. Hashes for --users are made by `openssl passwd -6`.
     """
     serving = Serving(
-        listen=listen,
+        listen=listen or "",
         tls_certificate=tls_certificate,
         tls_key=tls_key,
         tls_client_ca=tls_client_ca,
@@ -122,6 +129,10 @@ def exporter(
     )
     asked = ExporterOptions(serving=serving, profiles=(*profiles, *named), **given)
     check(asked)
-    from kcli.commands.exporter.run import run  # loads prometheus_client
+    if asked.textfile is not None:
+        from kcli.commands.exporter.textfile import write  # loads prometheus_client
+
+        return write(inv, asked, asked.textfile)
+    from kcli.commands.exporter.run import run  # as above
 
     return run(inv, asked)

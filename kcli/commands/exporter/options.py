@@ -24,6 +24,7 @@ class ExporterOptions:
     time: str
     interval: float
     max_series: int
+    textfile: str | None
     serving: Serving
 
     @property
@@ -50,5 +51,11 @@ def check(asked: ExporterOptions) -> None:
             if asked.interval < SHORTEST
             else "older figures are of no use to an alert",
             do="--interval 15s",
+        )
+    if asked.textfile is not None and (flag := asked.serving.given):
+        raise usage(
+            f"exporter: {flag} beside --textfile",
+            why="a page that is written once is not served",
+            do=f"leave out {flag}, or --textfile",
         )
     asked.serving.check("exporter")

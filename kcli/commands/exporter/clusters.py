@@ -39,7 +39,7 @@ def _of_profile(inv: Invocation, name: str) -> Cluster:
         raise usage(
             "exporter: -b names a cluster beside those of several --profile",
             why="a profile has the brokers of its cluster",
-            do="leave out -b; `kcli profile add NAME -b HOST:PORT` makes a profile of these brokers",
+            do="leave out -b, or make a profile of these brokers too",
         )
     values = copy.copy(inv.values)
     values.profile = name

@@ -63,8 +63,10 @@ def samplers(inv: Invocation, asked: ExporterOptions) -> list[Sampler]:
         accepts_topic=_pattern("--topics", asked.topics),
     )
     try:
-        import prometheus_client  # noqa: F401 - an optional extra
-    except ImportError:
+        import kcli.exporter.health  # noqa: F401 - an optional extra
+    except ImportError as error:
+        if not (error.name or "").startswith("prometheus_client"):
+            raise
         raise ConfigError(
             "kcli exporter needs prometheus-client", why="it is not installed", do=installation("exporter")
         ) from None

@@ -131,7 +131,11 @@ class FactReader:
         errors: Sequence[KcliError] = ()
         try:
             if not self._admin.timeout:
-                raise TimedOutError(f"{name} were not read: the sample has taken too long")
+                raise TimedOutError(
+                    f"collector {name} was not read",
+                    why="the others have taken as long as --timeout allows",
+                    do="a longer --timeout gives a sample more time",
+                )
             value, errors = read()
         except UnsupportedError:
             pass

@@ -13,8 +13,10 @@ from kcli.core.admin.admin import Admin
 from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
 from kcli.exporter.address import Address
+from kcli.exporter.collectors.choice import USUAL
+from kcli.exporter.collectors.reading import FactReader
 from kcli.exporter.health import ClusterSite
-from kcli.exporter.loop import Loop
+from kcli.exporter.loop import Collecting, Loop, Readers
 from kcli.exporter.server import Server
 from kcli.flows.lag.sample import Wanted
 from kcli.flows.monitor.ages import Lookups
@@ -72,20 +74,27 @@ class Running(NamedTuple):
 
 @contextmanager
 def exporting(
-    bootstrap: str, *, time: str = "estimate", most: int = 1_000_000, timeout: float = 2.0, **how: Any
+    bootstrap: str,
+    *,
+    time: str = "estimate",
+    most: int = 1_000_000,
+    timeout: float = 2.0,
+    collect: frozenset[str] = USUAL,
+    **how: Any,
 ) -> Iterator[Running]:
     """Ten samples a second."""
     options = ClientOptions(bootstrap_servers=bootstrap)
     said: list[str] = []
 
     @contextmanager
-    def monitor() -> Iterator[Monitor]:
+    def readers() -> Iterator[Readers]:
         latencies = Latencies(Hooks())
         with Admin(options, latencies.hooks, timeout=timeout) as admin:
-            yield Monitor(admin, latencies, Wanted(), lookups=Lookups(100_000, 0))
+            monitor = Monitor(admin, latencies, Wanted(), lookups=Lookups(100_000, 0))
+            yield Readers(monitor, FactReader(admin, collect))
 
-    loop = Loop(monitor, interval=INTERVAL, time=time, most=most, warn=said.append)
-    server = Server(Address("127.0.0.1", 0), ClusterSite(lambda: loop.state), **how)
+    loop = Loop(readers, Collecting(time, collect), interval=INTERVAL, most=most, warn=said.append)
+    server = Server(Address("127.0.0.1", 0), ClusterSite({"": lambda: loop.state}), **how)
     server.start()
     loop.start()
     try:

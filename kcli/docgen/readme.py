@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kcli.docgen.describe import CommandDoc
 from kcli.exporter import mirror_metrics
-from kcli.exporter.metrics import METRICS, Metric
+from kcli.exporter.metric import Metric
+from kcli.exporter.metrics import METRICS
 
 PAGES = ("README.md", "docs/exporter.md", "docs/mirror.md")
 _BLOCK = re.compile(r"(<!-- docgen:(\w+) -->\n).*?(<!-- docgen:end -->)", re.DOTALL)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import NamedTuple
 
-from kcli.exporter.metrics import COUNTER, INFO, STATESET, Metric
+from kcli.exporter.metric import COUNTER, INFO, STATESET, Metric
 
 OPENMETRICS, CLASSIC = "application/openmetrics-text; version=1.0.0", "text/plain; version=0.0.4"
 FORMATS = (OPENMETRICS, CLASSIC)
@@ -35,21 +36,46 @@ class Packed(NamedTuple):
 
 
 class Text:
-    """Families in both formats; ``parts`` returns the pieces of one, which are to be written one after the other."""
+    """Families in both formats; ``parts`` returns the pieces of one, which are to be written one after the other.
 
-    def __init__(self, families: Iterable[Family] = ()) -> None:
-        self._parts: dict[str, list[Packed]] = {form: [] for form in FORMATS}
+    ``label`` is one that all samples have besides their own, as ``cluster="prod"``; empty for none.
+    """
+
+    def __init__(self, families: Iterable[Family] = (), label: str = "") -> None:
+        self.blocks: dict[Metric, Packed] = {}
+        """The sample lines of each family that has some."""
         self.samples = 0
         for metric, lines in families:
-            if not lines:
-                continue
-            self.samples += len(lines)
-            block = packed("".join(lines).encode())
-            for form, parts in self._parts.items():
-                parts += [packed(heading(metric, form).encode()), block]
+            if lines:
+                self.samples += len(lines)
+                shown = [labelled(line, label) for line in lines] if label else lines
+                self.blocks[metric] = packed("".join(shown).encode())
 
-    def parts(self, form: str) -> Sequence[Packed]:
-        return self._parts[form]
+    def parts(self, form: str) -> list[Packed]:
+        return joined([self], form)
+
+
+def joined(texts: Sequence[Text], form: str) -> list[Packed]:
+    """The pieces of several texts: the samples of a family are together, as both formats have it."""
+    parts = []
+    for metric in dict.fromkeys(metric for text in texts for metric in text.blocks):
+        parts.append(_packed_heading(metric, form))
+        parts += [text.blocks[metric] for text in texts if metric in text.blocks]
+    return parts
+
+
+def labelled(line: str, label: str) -> str:
+    """A sample line with a label before its own."""
+    name, brace, rest = line.partition("{")
+    if brace:
+        return f"{name}{{{label},{rest}"
+    name, _, value = line.partition(" ")
+    return f"{name}{{{label}}} {value}"
+
+
+@cache
+def _packed_heading(metric: Metric, form: str) -> Packed:
+    return packed(heading(metric, form).encode())
 
 
 def packed(data: bytes) -> Packed:

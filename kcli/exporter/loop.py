@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from threading import Condition, Event, Thread
 from time import thread_time
+from typing import NamedTuple
 
+from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import monotonic, wall
 from kcli.core.errors import KcliError
 from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
+from kcli.exporter.collectors import choice
+from kcli.exporter.collectors.reading import FactReader
 from kcli.exporter.last_sample import LastSample
 from kcli.exporter.page import Pages
 from kcli.flows.lag.sample import Wanted
@@ -29,30 +33,59 @@ _LAST_SAMPLE = 2.0  # seconds for a sample under way when it ends
 Warn = Callable[[str], object]
 
 
-class Loop:
-    """``open_monitor`` is called in the thread. ``most``: see ``Pages``. ``warn`` is called when something changes.
+class Readers(NamedTuple):
+    """Of one cluster: groups and topics, and what the other collectors show."""
 
-    A sample that takes long delays the next: at most half of a core is used. ``time`` is how lag in time is found, for
-    all groups.
+    monitor: Monitor
+    facts: FactReader
+
+
+class Collecting(NamedTuple):
+    """What is read with each sample: the collectors ``chosen``, and how lag in ``time`` is found, for all groups."""
+
+    time: str
+    chosen: Collection[str] = choice.USUAL
+    accepts_topic: Callable[[str], bool] | None = None
+
+    @property
+    def view(self) -> View:
+        """For the monitor."""
+        topics, groups = choice.TOPICS in self.chosen, choice.GROUPS in self.chosen
+        return View(time=self.time, topics=topics, all_timed=True, groups=groups, apart=True)
+
+
+class Loop:
+    """``open_readers`` is called in the thread. ``most`` and ``label``: see ``Pages``. ``warn`` is called when something
+    changes.
+
+    A sample that takes long delays the next: at most half of a core is used.
     """
 
     def __init__(
         self,
-        open_monitor: Callable[[], AbstractContextManager[Monitor]],
+        open_readers: Callable[[], AbstractContextManager[Readers]],
+        collecting: Collecting,
         *,
         interval: float,
-        time: str,
         most: int,
         warn: Warn,
+        label: str = "",
+        ended: Event | None = None,
     ) -> None:
-        self._open_monitor, self._interval, self._time, self._warn = open_monitor, interval, time, warn
-        self._board, self._pages = Board(), Pages(most)
+        self._open_readers, self._collecting, self._interval, self._warn = (
+            open_readers,
+            collecting,
+            interval,
+            warn,
+        )
+        self._board = Board()
+        self._pages = Pages(most, collecting.chosen, collecting.accepts_topic, label)
         self._warned: dict[str, str] = {}
         self._lacking: dict[str, int] = {}  # what was reported, and the sample that lacked it last
         self._changed, self._closed = Condition(), False
         self.state = LastSample(interval)
-        self.first, self.ended = Event(), Event()
-        """Set after the first sample, whatever its result; and when the thread has ended."""
+        self.first, self.ended = Event(), ended or Event()
+        """Set after the first sample, whatever its result; and when the thread has ended, or another of them."""
         self.error: BaseException | None = None
         self._thread = Thread(target=self._run, name="kcli-exporter", daemon=True)
 
@@ -69,10 +102,10 @@ class Loop:
 
     def _run(self) -> None:
         try:
-            with self._open_monitor() as monitor:
+            with self._open_readers() as readers:
                 while not self._closed:
                     began, used = monotonic(), thread_time()
-                    self._sample(monitor)
+                    self.sample(readers)
                     self.first.set()
                     self._wait(began + max(self._interval, 2 * (thread_time() - used)))
         except BaseException as error:  # noqa: BLE001 - the thread that started it reports it
@@ -81,11 +114,13 @@ class Loop:
             self.first.set()
             self.ended.set()
 
-    def _sample(self, monitor: Monitor) -> None:
-        """Publishes the page of a reading, or that there is none."""
+    def sample(self, readers: Readers) -> Sequence[Missing]:
+        """Publishes the page of a reading, or that there is none; returns what is missing in it."""
         before, began = self.state, monotonic()
         try:
-            reading = monitor.read(View(time=self._time, topics=True, all_timed=True))
+            reading = readers.monitor.read(self._collecting.view)
+            facts = readers.facts.read([one.name for one in reading.cluster.topics or ()])
+            reading = replace(reading, problems=(*reading.problems, *facts.problems))
         except KcliError as error:
             self._say("cluster", f"no sample: {error}")
             self.state = replace(
@@ -97,8 +132,8 @@ class Loop:
                 samples=before.samples + 1,
                 failures=before.failures + 1,
             )
-            return
-        page = self._pages.of(self._board.add(reading))
+            return [Missing.of(error)]
+        page = self._pages.of(self._board.add(reading), facts)
         now = monotonic()
         self.state = replace(
             before,
@@ -113,8 +148,8 @@ class Loop:
         )
         self._say("cluster", "the cluster is read again" if before.error else "")
         self._say_problems(reading)
-        dropped = f"{page.dropped:,} series are left out: there are more than --max-series allows"
-        self._say("series", dropped if page.dropped else "")
+        self._say("series", page.left_out)
+        return reading.missing
 
     def _say_problems(self, reading: Reading) -> None:
         """What is missing is reported once: again only after some samples that had it. The times in texts vary."""
@@ -144,9 +179,14 @@ class Loop:
 
 
 @contextmanager
-def open_monitor(
-    options: ClientOptions, wanted: Wanted, lookups: Lookups, hooks: Hooks, timeout: float
-) -> Iterator[Monitor]:
+def open_readers(
+    options: ClientOptions,
+    wanted: Wanted,
+    lookups: Lookups,
+    hooks: Hooks,
+    timeout: float,
+    chosen: Collection[str],
+) -> Iterator[Readers]:
     """Warnings of the clients are shown with -v: what is missing is reported once, by the loop."""
     log = hooks.log
     quiet = Hooks(
@@ -154,4 +194,4 @@ def open_monitor(
     )
     latencies = Latencies(quiet)
     with Admin(options, latencies.hooks, timeout=timeout) as admin:
-        yield Monitor(admin, latencies, wanted, lookups=lookups)
+        yield Readers(Monitor(admin, latencies, wanted, lookups=lookups), FactReader(admin, chosen))

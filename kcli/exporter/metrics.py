@@ -3,15 +3,13 @@
 ``make docs`` writes the table in docs/exporter.md.
 """
 
-from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
-from typing import Any, NamedTuple
 
+from kcli.exporter.collectors import brokers, commits, configs, log_dirs, quorum, quotas, topics, transactions
+from kcli.exporter.metric import COUNTER, GAUGE, INFO, STATESET, SUMMARY, Metric
 from kcli.flows.lag.lag_columns import by_partition
 from kcli.flows.lag.partition_lag import LAG_SECONDS, MARGIN, MEASURED
-
-GAUGE, COUNTER, SUMMARY, STATESET, INFO = "gauge", "counter", "summary", "stateset", "info"
 
 STATES = (
     "Stable",
@@ -25,25 +23,6 @@ STATES = (
     "Unknown",
 )
 """Of a group, as brokers report them. A state that is not among them is added to its group's."""
-
-
-class Metric(NamedTuple):
-    """``name`` without the suffixes that a type adds (``_total``, ``_info``); ``labels`` in the order of the page.
-
-    ``of`` takes the value, or those by partition, from what a page shows; the others are filled in where they are known.
-    """
-
-    name: str
-    kind: str
-    labels: tuple[str, ...]
-    text: str
-    of: Callable[[Any], Any] = lambda _shown: None
-
-    @property
-    def unit(self) -> str:
-        """The unit that OpenMetrics is given; empty where the name does not end with a base unit."""
-        last = self.name.rpartition("_")[2]
-        return last if last in ("seconds", "bytes") else ""
 
 
 OF_PARTITIONS = tuple(
@@ -73,6 +52,7 @@ OF_GROUPS = tuple(
             attrgetter("summary.partitions"),
         ),
         ("members", "Members of the group.", attrgetter("members")),
+        ("idle_members", "Members without a partition.", attrgetter("idle")),
     )
 )
 STATE = Metric(
@@ -83,6 +63,25 @@ VERDICT = Metric(
     STATESET,
     ("group", "kcli_group_verdict"),
     "The verdict of kcli groups lag; absent while it is not known.",
+)
+
+PARTITION_VERDICT = Metric(
+    "kcli_group_partition_verdict",
+    GAUGE,
+    ("group", "topic", "partition", "verdict"),
+    "1 for the verdict that the partition has; absent while it is not known.",
+)
+OWNER = Metric(
+    "kcli_group_partition_owner",
+    INFO,
+    ("group", "topic", "partition", "client_id", "host"),
+    "The member that reads the partition.",
+)
+GROUP = Metric(
+    "kcli_group",
+    INFO,
+    ("group", "type", "protocol", "coordinator"),
+    "Type and protocol of a group with members, and the node id of its coordinator.",
 )
 
 OF_TOPICS = tuple(
@@ -137,11 +136,22 @@ SAMPLE_SECONDS = Metric("kcli_exporter_sample_seconds", GAUGE, (), "How long the
 SERIES = Metric("kcli_exporter_series", GAUGE, (), "Series of the cluster on this page.")
 DROPPED = Metric("kcli_exporter_dropped_series", GAUGE, (), "Series left out because of --max-series.")
 PROBLEMS = Metric("kcli_exporter_problems", GAUGE, (), "What the last sample could not read.")
+COLLECTED = Metric(
+    "kcli_exporter_collector_complete",
+    GAUGE,
+    ("collector",),
+    "1 if all that the collector shows was read, 0 if something is missing.",
+)
+SERIES_DROPPED = Metric(
+    "kcli_series_dropped", GAUGE, ("collector",), "Series of the collector left out because of --max-series."
+)
 SAMPLES = Metric("kcli_exporter_samples", COUNTER, (), "Samples that were begun and have ended.")
 FAILURES = Metric("kcli_exporter_failed_samples", COUNTER, (), "Samples that failed.")
 SENT = Metric("kcli_exporter_requests", COUNTER, (), "Requests to brokers that were answered.")
 SCRAPES = Metric("kcli_exporter_scrapes", COUNTER, (), "Pages of metrics that were sent.")
 VERSION = Metric("kcli_exporter", INFO, ("version",), "The version of kcli.")
+OF_LONG_RUN = (AGE, SAMPLES, FAILURES)
+"""Those that say nothing of a single sample."""
 OF_HEALTH = (
     UP,
     COMPLETE,
@@ -160,16 +170,29 @@ OF_HEALTH = (
 
 METRICS = (
     *OF_PARTITIONS,
+    PARTITION_VERDICT,
+    OWNER,
     *OF_GROUPS,
     STATE,
     VERDICT,
+    GROUP,
     *OF_TOPICS,
     TOPIC_START,
     TOPIC_END,
     MISSING,
+    *topics.METRICS,
+    *configs.METRICS,
     CLUSTER,
     BROKERS,
+    *brokers.METRICS,
     REQUESTS,
     SLOWEST,
+    *log_dirs.METRICS,
+    *quorum.METRICS,
+    *transactions.METRICS,
+    *commits.METRICS,
+    *quotas.METRICS,
+    COLLECTED,
+    SERIES_DROPPED,
     *OF_HEALTH,
 )

@@ -5,7 +5,7 @@
 
 from operator import attrgetter
 
-from kcli.exporter.metrics import COUNTER, GAUGE, INFO, STATESET, Metric
+from kcli.exporter.metric import COUNTER, GAUGE, INFO, STATESET, Metric
 from kcli.flows.mirror.copy.partition_state import State
 
 STATES = tuple(state.value for state in State if state is not State.NOT_SELECTED)

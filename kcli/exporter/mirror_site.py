@@ -12,7 +12,7 @@ from threading import Lock
 from kcli.core.clock import monotonic
 from kcli.core.version import __version__
 from kcli.exporter.exposition import Family, Packed, Text, labels_of
-from kcli.exporter.metrics import COUNTER, Metric
+from kcli.exporter.metric import COUNTER, Metric
 from kcli.exporter.mirror_metrics import (
     AGE,
     GROUP_AGE,
@@ -38,6 +38,7 @@ class MirrorSite:
     """A ``server.Site``."""
 
     title = "kcli mirror"
+    targets = ()
 
     def __init__(self, handover: Handover) -> None:
         self._handover = handover
@@ -46,8 +47,8 @@ class MirrorSite:
         self._made: tuple[Figures, list[Family]] | None = None
         self.checks: Mapping[str, Callable[[], str]] = {"/healthz": self.stuck, "/readyz": self.not_ready}
 
-    def parts(self, form: str, scrapes: int) -> Sequence[Packed]:  # noqa: ARG002 - the number of scrapes is of no interest
-        """See Site."""
+    def parts(self, form: str, scrapes: int, target: str = "") -> Sequence[Packed]:  # noqa: ARG002
+        """See Site; the number of scrapes is of no interest, and there are no targets."""
         figures = self._figures()
         own = [Family(TURN, [_sample(TURN, " ", round(self._handover.idle(), 3))])]
         if figures is not None:

@@ -11,11 +11,12 @@ import html
 import os
 import socket
 import socketserver
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from threading import BoundedSemaphore, Lock, Thread
 from typing import Any, Protocol
+from urllib.parse import parse_qs
 
 from kcli.core.clock import monotonic
 from kcli.core.errors import ConfigError, KcliError
@@ -30,6 +31,7 @@ READY, STOPPING = "READY=1", "STOPPING=1"
 _CONNECTIONS = 64
 _PATIENCE = 10.0  # seconds for a handshake, a line of the request, or a piece of the page
 _PIECE = 1 << 18
+_FIELDS = 16  # of a query
 _LAST_SCRAPES = 2.0  # seconds for the responses under way when it ends
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
@@ -49,8 +51,15 @@ class Site(Protocol):
     def checks(self) -> Mapping[str, Callable[[], str]]:
         """By path: what is wrong at the moment, which is status 503; empty where nothing is, 200."""
 
-    def parts(self, form: str, scrapes: int) -> Sequence[Packed]:
-        """The page of metrics in one of the ``exposition.FORMATS``; ``scrapes``: how many were sent, with this one."""
+    @property
+    def targets(self) -> Collection[str]:
+        """What ``/probe?target=`` accepts, and nothing else: a target is never an address to connect to."""
+
+    def parts(self, form: str, scrapes: int, target: str = "") -> Sequence[Packed]:
+        """The page of metrics in one of the ``exposition.FORMATS``, of one of the ``targets`` or of all.
+
+        ``scrapes``: how many were sent, with this one.
+        """
 
     @property
     def state(self) -> str:
@@ -105,12 +114,12 @@ class Server:
             if not self.slots.acquire(timeout=max(0.0, until - monotonic())):
                 return
 
-    def metrics(self, form: str, *, compressed: bool) -> list[bytes]:
-        """The page now."""
+    def metrics(self, form: str, target: str = "", *, compressed: bool) -> list[bytes]:
+        """The page now; see ``Site.parts``."""
         with self._lock:
             self._scrapes += 1
             scrapes = self._scrapes
-        parts = self.site.parts(form, scrapes)
+        parts = self.site.parts(form, scrapes, target)
         return gzipped(form, parts) if compressed else document(form, parts)
 
 
@@ -162,9 +171,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
         site = self.server.exporter.site
-        serve = {"/metrics": self._metrics, "/": self._root, **dict.fromkeys(site.checks, self._check)}.get(
-            path
-        )
+        pages = {"/metrics": self._metrics, "/": self._root, **dict.fromkeys(site.checks, self._check)}
+        if site.targets:
+            pages["/probe"] = self._probe
+        serve = pages.get(path)
         users = self.server.exporter.users
         if users is not None and not users.admit(self.headers.get("Authorization", "")):
             self._send(
@@ -180,13 +190,26 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET  # noqa: N815 - http.server's name
 
-    def _metrics(self) -> None:
+    def _probe(self) -> None:
+        """The page of one target, as exporters for several have it."""
+        site = self.server.exporter.site
+        try:
+            named = parse_qs(self.path.partition("?")[2], max_num_fields=_FIELDS).get("target", [])
+        except ValueError:
+            named = []
+        if len(named) == 1 and named[0] in site.targets:
+            self._metrics(named[0])
+        else:
+            text = f"400 Bad Request: target must be one of {', '.join(site.targets)}\n"
+            self._send(HTTPStatus.BAD_REQUEST, [text.encode("utf-8", "replace")])
+
+    def _metrics(self, target: str = "") -> None:
         form = chosen_format(", ".join(self.headers.get_all("Accept", ())))
         compressed = accepts_gzip(", ".join(self.headers.get_all("Accept-Encoding", ())))
         headers = [("Vary", "Accept, Accept-Encoding"), ("Content-Encoding", "gzip")]
         self._send(
             HTTPStatus.OK,
-            self.server.exporter.metrics(form, compressed=compressed),
+            self.server.exporter.metrics(form, target, compressed=compressed),
             *headers[: 2 if compressed else 1],
             kind=form,
         )

@@ -20,7 +20,8 @@ from kcli.exporter import mirror_metrics, mirror_site
 from kcli.exporter.exposition import CLASSIC, Family, Text, document, heading
 from kcli.exporter.health import Health
 from kcli.exporter.last_sample import LastSample
-from kcli.exporter.metrics import COUNTER, INFO, METRICS, STATES, SUMMARY, TOPIC_END, Metric
+from kcli.exporter.metric import COUNTER, INFO, SUMMARY, Metric
+from kcli.exporter.metrics import METRICS, STATES, TOPIC_END
 from kcli.exporter.mirror_site import families
 from kcli.flows.lag.verdicts import WORDS
 from kcli.flows.mirror.copy.partition_state import State
@@ -292,7 +293,7 @@ def test_promtool_accepts_the_expressions_of_the_dashboard(watched: Watched, tmp
 def test_promtool_accepts_a_page() -> None:
     tp = TopicPartition("t", 0)
     page = page_of(*(reading(at, group("g", {tp: 3}, "a"), ends={tp: 10}) for at in (0, 30)))
-    health = Health().part(CLASSIC, LastSample(15, page, read_at=0.0, wall=1.7e9, seconds=0.1), 1.0, 3)
+    health = Health().part(CLASSIC, {"": LastSample(15, page, read_at=0.0, wall=1.7e9, seconds=0.1)}, 1.0, 3)
     assert promtool("check", "metrics", text=health.plain.decode() + text_of(page)) == ""
 
 

@@ -211,7 +211,7 @@ def test_a_scraper_that_reads_slowly_gets_its_page_whole_and_delays_no_other() -
         for number in (1, 2)
     )
     now = [old]
-    server = Server(Address("127.0.0.1", 0), ClusterSite(lambda: now[0]))
+    server = Server(Address("127.0.0.1", 0), ClusterSite({"": lambda: now[0]}))
     server.start()
     with socket.create_connection(server.address, 10) as slow:
         slow.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
@@ -239,7 +239,7 @@ def test_too_many_connections_are_closed_and_later_ones_served(cluster: FakeClus
 
 
 def test_a_warning_names_what_the_limit_leaves_out_once(cluster: FakeCluster, groups: ManyGroups) -> None:
-    of_group = len(OF_GROUPS) + len(STATES) + len(WORDS)
+    of_group = len(OF_GROUPS) + len(STATES) + len(WORDS) + 1
     with exporting(cluster.bootstrap, most=3 * of_group) as running:
         running.sampled(3)
         found = parsed(get(running.url).text)
@@ -403,7 +403,7 @@ def test_a_signal_during_the_first_contact_ends_it_too(cluster: FakeCluster) -> 
 
 
 def test_what_was_not_started_can_be_closed() -> None:
-    server = Server(Address("127.0.0.1", 0), ClusterSite(lambda: LastSample(15)))
+    server = Server(Address("127.0.0.1", 0), ClusterSite({"": lambda: LastSample(15)}))
     server.close()
     with pytest.raises(ConnectionError):
         get(server.url)
@@ -542,7 +542,7 @@ def test_an_ipv6_address_is_served(cluster: FakeCluster) -> None:
     except OSError:
         pytest.skip("this machine has no IPv6")
 
-    server = Server(Address("::1", 0), ClusterSite(lambda: LastSample(15)))
+    server = Server(Address("::1", 0), ClusterSite({"": lambda: LastSample(15)}))
     server.start()
     assert server.url.startswith("http://[::1]:")
     assert get(server.url).status == 200
@@ -551,7 +551,7 @@ def test_an_ipv6_address_is_served(cluster: FakeCluster) -> None:
 
 @pytest.mark.parametrize("host", ["", "0.0.0.0"])
 def test_a_server_for_all_addresses_names_this_machine(host: str) -> None:
-    server = Server(Address(host, 0), ClusterSite(lambda: LastSample(15)))
+    server = Server(Address(host, 0), ClusterSite({"": lambda: LastSample(15)}))
     server.start()
     assert server.url == f"http://{socket.gethostname()}:{server.address.port}/metrics"
     assert get(f"http://127.0.0.1:{server.address.port}").status == 200

@@ -1,5 +1,6 @@
 """``kcli exporter``: its options. What the command does is in ``run.py``."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -7,19 +8,22 @@ import click
 from kcli.commands.exporter.options import ExporterOptions, check
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import DURATION, CountType
+from kcli.commands.shared.options import DURATION, PROFILE, CountType
 from kcli.commands.shared.serving import Serving, access_options
 
 
 @command(
     "exporter",
-    exits={7: "the address is taken"},
+    exits={6: "--textfile: something is missing on the page, which was written", 7: "the address is taken"},
     reads=("NOTIFY_SOCKET",),
     outputs=(),
     examples=(
         ("kcli exporter", "http://127.0.0.1:9308/metrics, a sample every 15 s"),
         ("kcli exporter --listen '[::1]:0'", "on a free port, which is printed"),
         ("kcli exporter --groups 'billing-.*' --topics '(orders|payments)'", "only these"),
+        ("kcli exporter --profile prod --profile test", "two clusters; /probe?target=prod has one of them"),
+        ("kcli exporter --collect default,log-dirs", "with the brokers' log directories"),
+        ("kcli exporter --textfile /var/lib/node_exporter/kafka.prom", "once, by cron"),
         ("kcli exporter --time off --interval 1m", "with as few requests as possible"),
         (
             "kcli exporter --listen :9308 --tls-certificate cert.pem --tls-key key.pem --users users.txt",
@@ -29,6 +33,22 @@ from kcli.commands.shared.serving import Serving, access_options
 )
 @options(
     "What to measure",
+    click.option(
+        "--profile",
+        "profiles",
+        metavar="NAME",
+        type=PROFILE,
+        multiple=True,
+        help="a cluster's options by name; with several, each series has the label cluster",
+    ),
+    click.option("--context", "--cluster", "named", type=PROFILE, multiple=True, hidden=True),
+    click.option(
+        "--collect",
+        metavar="LIST",
+        default="default",
+        help="groups, owners, topics, brokers, quorum, transactions, quotas, commits, log-dirs, configs, default (all "
+        "but owners, log-dirs and configs) or all (default: default)",
+    ),
     click.option(
         "--groups", metavar="REGEX", help="only groups whose whole names match this regular expression"
     ),
@@ -62,21 +82,27 @@ from kcli.commands.shared.serving import Serving, access_options
     "Where to serve it",
     click.option(
         "--listen",
-        default="127.0.0.1:9308",
         metavar="HOST:PORT",
         help="address to serve; :PORT is all addresses, port 0 a free port (default: 127.0.0.1:9308)",
     ),
     *access_options(),
+    click.option(
+        "--textfile",
+        metavar="FILE",
+        help="write the page once to FILE, for the textfile collector of node_exporter, and exit",
+    ),
 )
 @pass_invocation
 def exporter(
     inv: Invocation,
     /,
-    listen: str,
+    listen: str | None,
     tls_certificate: str | None,
     tls_key: str | None,
     tls_client_ca: str | None,
     users: str | None,
+    profiles: Sequence[str],
+    named: Sequence[str],
     **given: Any,
 ) -> int:
     """Export the lag of groups for Prometheus.
@@ -85,20 +111,28 @@ def exporter(
     lag in records and seconds, verdicts, states and members of groups, offsets of topics, how long brokers take to
     respond, and its own state.
 
+    Several clusters are read side by side, each by a profile: /metrics has all, /probe?target=NAME one of them.
+
     One sample serves all scrapes, which never wait for Kafka. /healthz is 200 while samples succeed, else 503. While
     the cluster is away there are no figures, and kcli_exporter_up is 0.
+
+    With --textfile it takes one sample, replaces FILE as a whole, and exits: with 0 only if nothing is missing.
 
     The first line on stdout is the URL. Hashes for --users are made by `openssl passwd -6`.
     """
     serving = Serving(
-        listen=listen,
+        listen=listen or "",
         tls_certificate=tls_certificate,
         tls_key=tls_key,
         tls_client_ca=tls_client_ca,
         users=users,
     )
-    asked = ExporterOptions(serving=serving, **given)
+    asked = ExporterOptions(serving=serving, profiles=(*profiles, *named), **given)
     check(asked)
-    from kcli.commands.exporter.run import run  # loads prometheus_client
+    if asked.textfile is not None:
+        from kcli.commands.exporter.textfile import write  # loads prometheus_client
+
+        return write(inv, asked, asked.textfile)
+    from kcli.commands.exporter.run import run  # as above
 
     return run(inv, asked)

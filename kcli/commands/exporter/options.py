@@ -1,9 +1,11 @@
 """What ``kcli exporter`` was asked for, and what contradicts in it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kcli.commands.shared.serving import Serving
-from kcli.commands.shared.usage import usage
+from kcli.commands.shared.usage import nearest, usage
+from kcli.exporter.collectors.choice import WORDS, chosen
 
 SHORTEST, LONGEST = 1.0, 3_600.0
 """Seconds between two samples."""
@@ -11,18 +13,37 @@ SHORTEST, LONGEST = 1.0, 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class ExporterOptions:
-    """The command line. ``groups`` and ``topics`` are regular expressions, ``interval`` is in seconds."""
+    """The command line. ``profiles`` are those after the name of the command. ``groups`` and ``topics`` are regular
+    expressions, ``interval`` is in seconds.
+    """
 
+    profiles: Sequence[str]
+    collect: str
     groups: str | None
     topics: str | None
     time: str
     interval: float
     max_series: int
+    textfile: str | None
     serving: Serving
+
+    @property
+    def collectors(self) -> frozenset[str]:
+        """Those of ``collect``, which was checked."""
+        return chosen(self.collect)
 
 
 def check(asked: ExporterOptions) -> None:
     """Usage errors."""
+    try:
+        chosen(asked.collect)
+    except ValueError as error:
+        near = nearest(str(error), WORDS)
+        raise usage(
+            f"exporter: --collect has {str(error)!r}, which is no collector",
+            why=f"there are {', '.join(WORDS)}",
+            do=f"did you mean {near}?" if near else "--collect default,log-dirs",
+        ) from None
     if not SHORTEST <= asked.interval <= LONGEST:
         raise usage(
             "exporter: --interval must be from 1s to 1h",
@@ -30,5 +51,11 @@ def check(asked: ExporterOptions) -> None:
             if asked.interval < SHORTEST
             else "older figures are of no use to an alert",
             do="--interval 15s",
+        )
+    if asked.textfile is not None and (flag := asked.serving.given):
+        raise usage(
+            f"exporter: {flag} beside --textfile",
+            why="a page that is written once is not served",
+            do=f"leave out {flag}, or --textfile",
         )
     asked.serving.check("exporter")

@@ -2,92 +2,64 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from threading import Event
 
 from kcli.commands.exporter.options import ExporterOptions
-from kcli.commands.shared.cluster import admin_options, connect, open_admin
+from kcli.commands.exporter.sampling import Sampler, samplers
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import orderly_end
-from kcli.core.errors import ConfigError, ConnectError, NotKafkaError, TimedOutError
-from kcli.core.extras import installation
+from kcli.core.admin.admin import Admin
+from kcli.core.errors import ConnectError, NotKafkaError, TimedOutError
 from kcli.exporter.address import parse_address
-from kcli.exporter.loop import Loop, open_monitor
 from kcli.exporter.server import READY, STOPPING, notify
-from kcli.flows.lag.measure import EXACT
-from kcli.flows.lag.sample import Wanted
-from kcli.flows.monitor.ages import USUAL, Lookups
-from kcli.output.sanitise import visible_line
 
-_ESTIMATES = Lookups(most=100_000, again_ms=0)
-"""With every sample, and for more than are in 2,000 groups with 20 partitions each: that is 0.5 s of CPU time."""
+_LISTEN = "127.0.0.1:9308"
 
 
 def run(inv: Invocation, asked: ExporterOptions) -> int:
     """Ends by a signal only: SystemExit or KeyboardInterrupt."""
-    parse_address(asked.serving.listen)
-    wanted = Wanted(
-        accepts_group=_pattern("--groups", asked.groups),
-        accepts_topic=_pattern("--topics", asked.topics),
-    )
-    try:
-        from kcli.exporter.health import ClusterSite  # an optional extra
-    except ImportError as error:
-        if not (error.name or "").startswith("prometheus_client"):
-            raise
-        raise ConfigError(
-            "kcli exporter needs prometheus-client", why="it is not installed", do=installation("exporter")
-        ) from None
-    options = admin_options(inv)
-    lookups = USUAL if asked.time == EXACT else _ESTIMATES
-    loop = Loop(
-        lambda: open_monitor(options, wanted, lookups, inv.hooks, inv.timeout),
-        interval=asked.interval,
-        time=asked.time,
-        most=asked.max_series,
-        warn=lambda text: inv.talk.write(visible_line(f"warning: {text}")),
-    )
+    serving = replace(asked.serving, listen=asked.serving.listen or _LISTEN)
+    parse_address(serving.listen)
+    some, ended = samplers(inv, asked), Event()
+    from kcli.exporter.health import ClusterSite  # an optional extra
+
+    loops = {one.cluster.name: one.loop(ended) for one in some}
+    samples = {name: partial(getattr, loop, "state") for name, loop in loops.items()}
     with orderly_end():
-        server = asked.serving.server(ClusterSite(lambda: loop.state), inv.talk.warn)
+        server = serving.server(ClusterSite(samples, labelled=len(some) > 1), inv.talk.warn)
         try:
-            _first_contact(inv)
-            asked.serving.warn_of_strangers(server.address, inv.talk.warn)
+            for one in some:
+                _first_contact(inv, one)
+            serving.warn_of_strangers(server.address, inv.talk.warn)
             server.start()
             inv.out.text(f"{server.url}\n")
             inv.out.flush()
-            loop.start()
-            loop.first.wait()
+            for loop in loops.values():
+                loop.start()
+            for loop in loops.values():
+                loop.first.wait()
             notify(READY)
-            loop.ended.wait()
+            ended.wait()
         finally:
             notify(STOPPING)
             server.close()
-            loop.close()
-    assert loop.error is not None  # nothing else ends it
-    raise loop.error
+            for loop in loops.values():
+                loop.close()
+    raise next(loop.error for loop in loops.values() if loop.error is not None)  # nothing else ends it
 
 
-def _pattern(flag: str, text: str | None) -> Callable[[str], bool] | None:
-    """Whether a whole name matches."""
-    if text is None:
-        return None
-    try:
-        pattern = re.compile(text)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ConfigError(
-            f"{flag} {text} is not a regular expression",
-            why=str(error),
-            do=f"for example: {flag} 'billing-.*'",
-        ) from None
-    return lambda name: pattern.fullmatch(name) is not None
-
-
-def _first_contact(inv: Invocation) -> None:
+def _first_contact(inv: Invocation, one: Sampler) -> None:
     """A cluster that is away may come back; everything else that is wrong ends the command."""
     try:
-        with open_admin(inv) as admin:
-            connect(inv, admin)
+        cluster = one.cluster
+        with (
+            Admin(cluster.options, inv.hooks, timeout=cluster.timeout) as admin,
+            inv.first_contact(cluster.servers),
+        ):
+            inv.cluster_id = admin.cluster_id()
     except NotKafkaError:
         raise
     except (ConnectError, TimedOutError) as error:
-        inv.talk.warn(f"no cluster yet, trying again: {error}")
+        inv.talk.warn(f"{one.where}no cluster yet, trying again: {error}")

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from kcli.core.admin.group_description import GroupDescription
     from kcli.core.admin.groups import ListedGroup
 
-_CREATES = (
-    "this command never creates a topic by requesting its metadata",
-    "leave it out; `kcli topics create TOPIC` creates one",
-)
+CREATES_NONE = {
+    "allow_auto_create_topics": (
+        "this command never creates a topic by requesting its metadata",
+        "leave it out; `kcli topics create TOPIC` creates one",
+    )
+}
+"""The option of a client that has no effect in an administrative one, and why."""
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -36,7 +39,7 @@ def open_admin(inv: Invocation) -> Admin:
 
 def admin_options(inv: Invocation) -> ClientOptions:
     """The options of an administrative client; ConfigError for what it does not use."""
-    options = inv.client_options(ClientOptions, unused={"allow_auto_create_topics": _CREATES})
+    options = inv.client_options(ClientOptions, unused=CREATES_NONE)
     inv.configuration.check_no_registry()
     return options
 

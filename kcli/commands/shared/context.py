@@ -167,7 +167,11 @@ class Invocation:
     @property
     def timeout(self) -> float:
         """``--timeout``, else the ``default.api.timeout.ms`` of the run's clients, else KCLI_TIMEOUT, else 10 s."""
-        configured = self._configuration.resolved.values if self._configuration is not None else {}
+        return self.timeout_with(self._configuration)
+
+    def timeout_with(self, configuration: Configuration | None) -> float:
+        """``timeout`` for a cluster with a configuration of its own."""
+        configured = configuration.resolved.values if configuration is not None else {}
         if self.values.timeout is None and "default_api_timeout_ms" in configured:
             return float(configured["default_api_timeout_ms"]) / 1000
         return TIMEOUT if self.given_timeout is None else self.given_timeout

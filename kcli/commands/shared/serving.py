@@ -27,6 +27,18 @@ class Serving:
     tls_client_ca: str | None = None
     users: str | None = None
 
+    @property
+    def given(self) -> str:
+        """The first option that is given; empty without one."""
+        values = {
+            "--listen": self.listen,
+            "--tls-certificate": self.tls_certificate,
+            "--tls-key": self.tls_key,
+            "--tls-client-ca": self.tls_client_ca,
+            "--users": self.users,
+        }
+        return next((flag for flag, value in values.items() if value), "")
+
     def check(self, command: str) -> None:
         """Usage errors."""
         for option, file in (("--tls-key", self.tls_key), ("--tls-client-ca", self.tls_client_ca)):

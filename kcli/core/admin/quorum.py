@@ -1,5 +1,7 @@
 """Describes the controllers of a KRaft cluster (KIP-595). Brokers forward the request to the active controller."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from kcli.core.cluster.cluster import Cluster
@@ -8,6 +10,7 @@ from kcli.core.errors import BrokerError, ProtocolError
 from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.describe_quorum import (
     DescribeQuorumPartitionData,
+    DescribeQuorumReplicaState,
     DescribeQuorumRequest,
     DescribeQuorumResponse,
     PartitionData,
@@ -18,12 +21,31 @@ _TOPIC = "__cluster_metadata"
 
 
 @dataclass(frozen=True, slots=True)
+class QuorumReplica:
+    """A replica of the metadata log, as the leader knows it. −1 is unknown.
+
+    ``log_end`` is its log end offset; ``caught_up_ms`` is when it had all that the leader had, since the epoch (KIP-836,
+    Kafka 3.4).
+    """
+
+    node: int
+    is_voter: bool
+    log_end: int
+    caught_up_ms: int = -1
+
+
+@dataclass(frozen=True, slots=True)
 class QuorumDescription:
-    """The controllers by node id: ``leader`` is the active one, −1 during an election; ``voters`` includes it."""
+    """The controllers by node id: ``leader`` is the active one, −1 during an election; ``voters`` includes it.
+
+    ``replicas`` are the voters, then the observers, which are the brokers; ``high_watermark`` is −1 where it is unknown.
+    """
 
     leader: int
     leader_epoch: int
     voters: tuple[int, ...]
+    high_watermark: int = -1
+    replicas: tuple[QuorumReplica, ...] = ()
 
 
 def describe_quorum(cluster: Cluster, deadline: float) -> QuorumDescription:
@@ -49,6 +71,14 @@ def describe_quorum(cluster: Cluster, deadline: float) -> QuorumDescription:
             )
         part = parts[0]
         voters = tuple(sorted(voter.replica_id for voter in part.current_voters))
-        return QuorumDescription(part.leader_id, part.leader_epoch, voters)
+        replicas = [_replica(row, is_voter=True) for row in part.current_voters]
+        replicas += [_replica(row, is_voter=False) for row in part.observers]
+        return QuorumDescription(
+            part.leader_id, part.leader_epoch, voters, part.high_watermark, tuple(replicas)
+        )
 
     return cluster.call(lambda: cluster.send(request), check, deadline, "describing the controllers")
+
+
+def _replica(row: DescribeQuorumReplicaState, *, is_voter: bool) -> QuorumReplica:
+    return QuorumReplica(row.replica_id, is_voter, row.log_end_offset, row.last_caught_up_timestamp)

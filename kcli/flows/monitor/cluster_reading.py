@@ -26,6 +26,7 @@ class View(NamedTuple):
     ``time`` is how lag in time is found (``exact``, ``estimate``, ``off``), for the groups ``timed`` in this order, or
     for ``all_timed``.
     ``topics``: all topics with their ends and sizes. ``brokers``: the replicas of every broker, and the controller.
+    Without ``groups`` these are not read; ``apart``: what else there is, is read also if they cannot be.
     """
 
     timed: Sequence[str] = ()
@@ -33,6 +34,8 @@ class View(NamedTuple):
     topics: bool = False
     brokers: bool = False
     all_timed: bool = False
+    groups: bool = True
+    apart: bool = False
 
 
 class Latency(NamedTuple):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import COORDINATORS
-from kcli.core.errors import KcliError
+from kcli.core.clock import wall_ms
+from kcli.core.errors import ConnectError, KcliError, NoLeaderError, TimedOutError
 from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import described
 from kcli.flows.groups.offsets import LogEnds, log_ends
@@ -43,7 +44,7 @@ class Monitor:
         self._wanted = wanted._replace(members=True)
         self._ages = Ages(admin, lookups)
         self._topics: tuple[float, Sequence[TopicInfo]] | None = None
-        self._sizes: tuple[float, Mapping[str, TopicSize]] | None = None
+        self._sizes: tuple[float, Mapping[str, TopicSize], Sequence[KcliError]] | None = None
         self._controller: int | None = None
         self._names: frozenset[str] = frozenset()
         self._description: ClusterDescription | None = None
@@ -52,7 +53,7 @@ class Monitor:
         """One reading. Raises a KcliError only if nothing could be read."""
         began = self._clock()
         problems: list[KcliError] = []
-        sample = take_sample(self._admin, self._wanted).naming(self._names)
+        sample = self._groups(view).naming(self._names)
         self._names = sample.names
         facts = self._cluster(sample, view, problems)
         ages = self._ages.of(sample, view)
@@ -70,6 +71,17 @@ class Monitor:
             seconds=self._clock() - began,
             problems=(*sample.partial, *sample.failed.values(), *problems, *ages.problems),
         )
+
+    def _groups(self, view: View) -> LagSample:
+        if not view.groups:
+            return LagSample(wall_ms(), [], {})
+        try:
+            return take_sample(self._admin, self._wanted)
+        except KcliError as error:
+            away = isinstance(error, ConnectError | TimedOutError) and not isinstance(error, NoLeaderError)
+            if away or not view.apart:
+                raise  # where the cluster is away, nothing else would be read either
+            return LagSample(wall_ms(), [], {}, partial=(error,))
 
     def _cluster(self, sample: LagSample, view: View, problems: list[KcliError]) -> ClusterFacts:
         topics: Sequence[TopicInfo] | None = None
@@ -120,8 +132,8 @@ class Monitor:
         now = self._clock()
         if self._sizes is None or now - self._sizes[0] >= _SIZES_AGAIN:
             found = topic_sizes(self._admin, topics)
-            problems += (part.error for part in found.missing)
-            self._sizes = now, found.items
+            self._sizes = now, found.items, [part.error for part in found.missing]
+        problems += self._sizes[2]
         return self._sizes[1]
 
     def _ends(self, sample: LagSample, facts: ClusterFacts) -> Mapping[TopicPartition, LogEnds]:

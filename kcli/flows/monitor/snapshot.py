@@ -43,6 +43,11 @@ class GroupLine(NamedTuple):
         """The word."""
         return self.judged.word
 
+    @property
+    def idle(self) -> int | None:
+        """Members without partitions."""
+        return None if self.members is None or self.reading is None else self.members - self.reading
+
 
 class TopicLine(NamedTuple):
     """A topic. ``records`` is the number of offsets that are kept, ``size`` the bytes of the leaders' logs.

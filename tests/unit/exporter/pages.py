@@ -6,6 +6,8 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as of_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as of_classic
 
+from kcli.exporter.collectors.choice import ALL
+from kcli.exporter.collectors.reading import NO_FACTS, Facts
 from kcli.exporter.exposition import CLASSIC, OPENMETRICS, document
 from kcli.exporter.page import Page, Pages
 from kcli.flows.monitor.board import Board
@@ -15,10 +17,16 @@ Labels = frozenset[tuple[str, str]]
 Found = Mapping[str, Mapping[Labels, float]]
 
 
-def page_of(*readings: Reading, most: int = 1_000_000) -> Page:
-    """The page after the last of them."""
-    board, pages = Board(), Pages(most)
-    return [pages.of(board.add(one)) for one in readings][-1]
+def page_of(
+    *readings: Reading,
+    most: int = 1_000_000,
+    facts: Facts = NO_FACTS,
+    chosen: frozenset[str] = ALL,
+    label: str = "",
+) -> Page:
+    """The page after the last of them, all with the same facts."""
+    board, pages = Board(), Pages(most, chosen, label=label)
+    return [pages.of(board.add(one), facts) for one in readings][-1]
 
 
 def text_of(page: Page, form: str = CLASSIC) -> str:

@@ -3,9 +3,12 @@
 import re
 from pathlib import Path
 
+from kcli.exporter.metric import COUNTER, INFO
 from kcli.exporter.metrics import METRICS
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "exporter.md"
+DOCS = Path(__file__).parents[3] / "docs"
+DOCUMENT = DOCS / "exporter.md"
+OTHERS = DOCS / "from" / "exporters.md"
 
 
 def test_the_table_of_metrics_is_the_one_of_the_exporter() -> None:
@@ -21,3 +24,19 @@ def test_names_are_unique_and_in_the_form_of_prometheus() -> None:
     for name in names:
         assert re.fullmatch(r"kcli_[a-z]+(_[a-z]+)*", name)
         assert not name.endswith(("_total", "_sum", "_count", "_bucket", "_info", "_created"))
+
+
+def test_each_metric_of_other_exporters_is_one_of_kcli_or_has_a_reason() -> None:
+    text = OTHERS.read_text()
+    rows = re.findall(r"^\| `((?:kafka|kminion|burrow)_\w+)` \| (.*?) \| (.*?) ?\|$", text, re.M)
+    assert len({name for name, _, _ in rows}) == len(rows) >= 50
+    for name, own, remark in rows:
+        assert own.startswith("`") or (own == "–" and remark), name
+
+
+def test_names_of_the_page_on_other_exporters_exist() -> None:
+    suffixes = {COUNTER: "_total", INFO: "_info"}
+    known = {one.name + suffixes.get(one.kind, "") for one in METRICS}
+    named = set(re.findall(r"\bkcli_\w+", OTHERS.read_text()))
+    assert len(named) > 40
+    assert named <= known

@@ -14,6 +14,7 @@ from kcli.core.cluster.everywhere import Unlisted
 from kcli.core.cluster.metadata import PartitionView, no_coordinator
 from kcli.core.errors import ConnectError
 from kcli.core.types import TopicPartition
+from kcli.exporter.collectors.choice import USUAL
 from kcli.exporter.exposition import CLASSIC, FORMATS, OPENMETRICS, document, gzipped, labels_of
 from kcli.exporter.metrics import METRICS, OF_GROUPS, OF_HEALTH, OF_PARTITIONS, STATES
 from kcli.exporter.page import Pages
@@ -25,6 +26,7 @@ from kcli.flows.lag.verdicts import WORDS
 from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
 from kcli.flows.topics.sizes import TopicSize
+from tests.unit.exporter.facts import ALL_FACTS
 from tests.unit.exporter.pages import labels, page_of, parsed, text_of
 from tests.unit.flows.monitor.readings import BROKERS, NOW, P0, P1, group, reading
 
@@ -136,7 +138,7 @@ def test_each_metric_of_the_table_is_on_a_page_where_all_is_known_and_no_other()
     ]
     names = {
         line.split()[2]
-        for line in text_of(page_of(*readings), OPENMETRICS).splitlines()
+        for line in text_of(page_of(*readings, facts=ALL_FACTS), OPENMETRICS).splitlines()
         if line.startswith("# TYPE")
     }
     assert names == {metric.name for metric in METRICS} - {metric.name for metric in OF_HEALTH}
@@ -221,28 +223,35 @@ def test_hostile_names_are_read_as_they_are(name: str, form: str) -> None:
 def test_the_limit_leaves_out_partitions_first_and_whole_groups_by_name() -> None:
     groups = [group(name, {P0: 3, P1: 5}) for name in ("c", "a", "b")]
     read = reading(0, *groups, ends={P0: 10, P1: 5})
-    whole = page_of(read)
+    whole = page_of(read, chosen=USUAL)
     assert whole.dropped == 0
-    of_group = len(OF_GROUPS) + len(STATES) + len(WORDS)
-    of_partitions = 2 * len(OF_PARTITIONS)
-    page = page_of(read, most=3 * of_group + 2 * of_partitions)
+    of_group = len(OF_GROUPS) + len(STATES) + len(WORDS) + 1
+    of_partitions = 2 * (len(OF_PARTITIONS) + 1)
+    page = page_of(read, most=3 * of_group + 2 * of_partitions, chosen=USUAL)
     assert page.dropped == of_partitions
     found = parsed(text_of(page))
     assert {dict(one)["group"] for one in found["kcli_group_sum_lag_records"]} == {"a", "b", "c"}
     assert {dict(one)["group"] for one in found["kcli_group_lag_records"]} == {"a", "b"}
-    least = page_of(read, most=2 * of_group)
+    dropped = {dict(one)["collector"]: value for one, value in found["kcli_series_dropped"].items()}
+    assert dropped == dict.fromkeys(USUAL, 0) | {"groups": of_partitions}
+    least = page_of(read, most=2 * of_group, chosen=USUAL)
     assert {dict(one)["group"] for one in parsed(text_of(least))["kcli_group_sum_lag_records"]} == {"a", "b"}
     assert least.dropped == of_group + 3 * of_partitions
-    assert parsed(text_of(page_of(read, most=1))).keys() == {"kcli_cluster_info", "kcli_cluster_brokers"}
+    kept = {
+        name
+        for name in parsed(text_of(page_of(read, most=1)))
+        if name.startswith(("kcli_group", "kcli_topic"))
+    }
+    assert not kept
 
 
 def test_a_page_never_has_more_series_than_its_limit() -> None:
     readings = [
         reading(at, group("g", {P0: 3, P1: 5}, "a"), ends={P0: 10, P1: 5}, **everything()) for at in (0, 30)
     ]
-    own = page_of(*readings, most=1).text.samples
-    for most in range(1, 60):
-        assert page_of(*readings, most=most).text.samples - own <= most
+    own = page_of(*readings, most=1, facts=ALL_FACTS).text.samples
+    for most in range(1, 100):
+        assert page_of(*readings, most=most, facts=ALL_FACTS).text.samples - own <= most - 1
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -107,7 +107,7 @@ def test_the_health_of_a_state_in_both_formats(form: str) -> None:
     state = LastSample(
         15, page, read_at=100.0, wall=1.7e9, seconds=0.5, problems=2, samples=7, failures=3, requests=99
     )
-    part = Health().part(form, state, 104.0, 11).plain
+    part = Health().part(form, {"": state}, 104.0, 11).plain
     end = b"# EOF\n" if form == OPENMETRICS else b""
     found = parsed((part + end).decode(), form)
     values = {
@@ -136,7 +136,7 @@ def test_the_health_of_a_state_in_both_formats(form: str) -> None:
 
 def test_an_old_state_is_down_and_has_its_age() -> None:
     state = LastSample(15, page_of(reading(0, ends={})), read_at=100.0, wall=1.7e9, seconds=0.5)
-    found = parsed(Health().part(CLASSIC, state, 200.0, 0).plain.decode())
+    found = parsed(Health().part(CLASSIC, {"": state}, 200.0, 0).plain.decode())
     assert found["kcli_exporter_up"] == {labels(): 0}
     assert found["kcli_exporter_age_seconds"] == {labels(): 100}
     assert found["kcli_exporter_series"] == {labels(): 0}

@@ -236,7 +236,11 @@ def test_an_own_option_wins_over_a_quiet_name() -> None:
     assert CliRunner().invoke(up, arguments, obj=GlobalValues(), standalone_mode=False).return_value == 3
 
 
-OF_THE_CONTRACT = {("kcli", "quotas", "list"): {"--client-id"}, ("kcli", "quotas", "alter"): {"--client-id"}}
+OF_THE_CONTRACT = {
+    ("kcli", "quotas", "list"): {"--client-id"},
+    ("kcli", "quotas", "alter"): {"--client-id"},
+    ("kcli", "exporter"): {"--profile"},  # of several clusters
+}
 """Options whose name the command's own meaning takes; the global one is given before the command."""
 
 

@@ -1,0 +1,37 @@
+"""``kcli exporter --textfile``: the page of one sample, for node_exporter's textfile collector."""
+
+from threading import Event
+
+from kcli.commands.exporter.options import ExporterOptions
+from kcli.commands.exporter.sampling import samplers
+from kcli.commands.shared.context import Invocation
+from kcli.core.clock import monotonic
+from kcli.exporter.exposition import CLASSIC, document, joined
+from kcli.exporter.last_sample import LastSample
+from kcli.files.atomic import replace_file
+
+_MODE = 0o644
+"""node_exporter runs as another user."""
+
+
+def write(inv: Invocation, asked: ExporterOptions, path: str) -> int:
+    """A cluster that could not be read has no figures on the page, and its kcli_exporter_up is 0: what was in the file
+    before would pass for new.
+    """
+    some = samplers(inv, asked)
+    from kcli.exporter.health import Health  # an optional extra
+
+    states: dict[str, LastSample] = {}
+    for one in some:
+        loop = one.loop(Event(), warn=lambda _text: None)  # what is missing is reported below
+        with one.open_readers() as readers:
+            missing = loop.sample(readers)
+        states[one.cluster.name] = loop.state
+        for part in missing:
+            inv.lacks(part._replace(what=f"{one.where}{part.what}"))
+        if loop.state.page is not None and loop.state.page.dropped:
+            inv.talk.warn(f"{one.where}{loop.state.page.left_out}")
+    texts = [state.page.text for state in states.values() if state.page is not None]
+    health = Health(once=True).part(CLASSIC, states, monotonic(), 0, labelled=len(some) > 1)
+    replace_file(path, b"".join(document(CLASSIC, [health, *joined(texts, CLASSIC)])), mode=_MODE)
+    return inv.finish(done=bool(texts))

@@ -1,0 +1,196 @@
+"""Asks the brokers for what the collectors show. Runs in the thread that takes samples.
+
+What one collector cannot read does not stop the others: its errors are kept under its name. All of them together have the
+time of one call, so that a broker that is silent delays a sample by no more than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
+from kcli.core.cluster.offsets import LATEST
+from kcli.core.errors import KcliError, NotFoundError, TimedOutError, UnsupportedError
+from kcli.core.types import TopicPartition
+from kcli.exporter.collectors import choice
+from kcli.exporter.collectors.commits import TOPIC as COMMITS_TOPIC
+from kcli.flows.groups.offsets import list_offsets
+from kcli.flows.transactions.coordinated import Coordinated, open_transactions
+
+if TYPE_CHECKING:
+    from kcli.core.admin.brokers import LogDir
+    from kcli.core.admin.quorum import QuorumDescription
+    from kcli.core.admin.quotas import QuotaEntity
+    from kcli.core.admin.transactions import TransactionDescription
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+_SELDOM, _AGAIN = 300.0, 60.0
+"""Seconds for which configurations are kept; log directories and quotas, and whatever could not be read whole."""
+_EACH_TIME = 0.0
+_MIN_ISR = "min.insync.replicas"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What was read; None where it was not wanted, brokers do not have it, or it could not be read.
+
+    ``min_isr`` is by topic; ``commits`` are the log ends of ``__consumer_offsets``.
+    ``errors``: by collector, why something is missing.
+    """
+
+    quorum: QuorumDescription | None = None
+    transactions: Coordinated | None = None
+    quotas: Mapping[QuotaEntity, Mapping[str, float]] | None = None
+    commits: Mapping[int, int] | None = None
+    log_dirs: Mapping[int, Sequence[LogDir]] | None = None
+    min_isr: Mapping[str, int] | None = None
+    configs: Mapping[str, Sequence[ConfigEntry]] | None = None
+    errors: Mapping[str, Sequence[KcliError]] = field(default_factory=dict)
+
+    @property
+    def problems(self) -> list[KcliError]:
+        """All errors, each once: two collectors may need the same."""
+        return list({id(one): one for some in self.errors.values() for one in some}.values())
+
+
+NO_FACTS = Facts()
+
+
+class _Read(NamedTuple):
+    """``value`` is None where nothing was read; ``of`` is what it was asked about."""
+
+    at: float
+    of: object
+    value: Any
+    errors: Sequence[KcliError]
+
+
+class FactReader:
+    """``chosen``: collectors. ``read`` is called once for each sample."""
+
+    def __init__(self, admin: Admin, chosen: Collection[str], clock: Callable[[], float] = monotonic) -> None:
+        self._admin, self._chosen, self._clock = admin, chosen, clock
+        self._kept: dict[str, _Read] = {}
+
+    def read(self, topics: Collection[str]) -> Facts:
+        """``topics``: those whose configuration is wanted."""
+        admin, errors = self._admin, dict[str, list[KcliError]]()
+        seconds, until = admin.timeout, self._clock() + admin.timeout
+
+        def wanted(
+            kept: float,
+            read: Callable[[], tuple[T, Sequence[KcliError]]],
+            *collectors: str,
+            of: object = None,
+        ) -> T | None:
+            asking = [one for one in collectors if one in self._chosen]
+            if not asking:
+                return None
+            admin.timeout = max(0.0, until - self._clock())
+            found = self._within(collectors[0], kept, read, of)
+            for one in asking if found.errors else ():
+                errors.setdefault(one, []).extend(found.errors)
+            value: T | None = found.value
+            return value
+
+        names = tuple(sorted(topics))
+        try:
+            return Facts(
+                quorum=wanted(
+                    _EACH_TIME, lambda: (admin.describe_quorum(), ()), choice.QUORUM, choice.BROKERS
+                ),
+                transactions=wanted(_EACH_TIME, self._transactions, choice.TRANSACTIONS),
+                commits=wanted(_EACH_TIME, self._commits, choice.COMMITS),
+                min_isr=wanted(_SELDOM, lambda: self._min_isr(names), choice.TOPICS, of=names),
+                quotas=wanted(_AGAIN, lambda: (admin.describe_quotas({}), ()), choice.QUOTAS),
+                log_dirs=wanted(_AGAIN, self._log_dirs, choice.LOG_DIRS),
+                configs=wanted(_SELDOM, lambda: self._configs(names), choice.CONFIGS, of=names),
+                errors=errors,
+            )
+        finally:
+            admin.timeout = seconds
+
+    def _within(
+        self, name: str, kept: float, read: Callable[[], tuple[object, Sequence[KcliError]]], of: object
+    ) -> _Read:
+        """From the sample before while that is recent enough; what brokers do not have is no error."""
+        now, known = self._clock(), self._kept.get(name)
+        if (
+            known is not None
+            and known.of == of
+            and now - known.at < min(kept, _AGAIN if known.errors else kept)
+        ):
+            return known
+        value: object = None
+        errors: Sequence[KcliError] = ()
+        try:
+            if not self._admin.timeout:
+                raise TimedOutError(
+                    f"collector {name} was not read",
+                    why="the others have taken as long as --timeout allows",
+                    do="a longer --timeout gives a sample more time",
+                )
+            value, errors = read()
+        except UnsupportedError:
+            pass
+        except KcliError as error:
+            errors = [error]
+        found = self._kept[name] = _Read(now, of, value, errors)
+        return found
+
+    def _transactions(self) -> tuple[Coordinated, Sequence[KcliError]]:
+        found = open_transactions(self._admin, _no_log)
+        return found, found.errors
+
+    def _commits(self) -> tuple[dict[int, int], Sequence[KcliError]]:
+        topic = self._admin.describe_topics([COMMITS_TOPIC])[COMMITS_TOPIC]
+        if isinstance(topic, NotFoundError):
+            return {}, ()  # nobody has committed yet
+        if isinstance(topic, KcliError):
+            raise topic
+        places = [TopicPartition(COMMITS_TOPIC, part.partition) for part in topic.partitions]
+        ends, errors = _sorted_out(list_offsets(self._admin, places, LATEST))
+        return {tp.partition: end.offset for tp, end in ends.items()}, errors
+
+    def _log_dirs(self) -> tuple[Mapping[int, Sequence[LogDir]], Sequence[KcliError]]:
+        return _sorted_out(self._admin.describe_log_dirs())
+
+    def _min_isr(self, topics: Sequence[str]) -> tuple[dict[str, int], Sequence[KcliError]]:
+        found, errors = self._described(topics, [_MIN_ISR])
+        values = {
+            name: entry.value
+            for name, entries in found.items()
+            for entry in entries
+            if entry.name == _MIN_ISR
+        }
+        return {name: int(value) for name, value in values.items() if value and value.isdecimal()}, errors
+
+    def _configs(self, topics: Sequence[str]) -> tuple[dict[str, list[ConfigEntry]], Sequence[KcliError]]:
+        return self._described(topics, None)
+
+    def _described(
+        self, topics: Sequence[str], keys: Sequence[str] | None
+    ) -> tuple[dict[str, list[ConfigEntry]], Sequence[KcliError]]:
+        """Of topics that exist: one that is deleted meanwhile is not missing."""
+        resources = [ConfigResource(ConfigKind.TOPIC, name) for name in topics]
+        answers = self._admin.describe_configs(resources, keys=keys) if resources else {}
+        found, errors = _sorted_out(answers)
+        return {one.name: entries for one, entries in found.items()}, errors
+
+
+def _sorted_out(answers: Mapping[K, T | KcliError]) -> tuple[dict[K, T], list[KcliError]]:
+    """What was read, and why the rest was not. What does not exist any more is in neither."""
+    found = {key: value for key, value in answers.items() if not isinstance(value, KcliError)}
+    errors = [value for value in answers.values() if isinstance(value, KcliError)]
+    return found, [error for error in errors if not isinstance(error, NotFoundError)]
+
+
+def _no_log(_admin: Admin) -> Sequence[TransactionDescription]:
+    """Brokers before Kafka 3.0 cannot list transactions; to read their log whole with each sample costs too much."""
+    raise UnsupportedError("transactions are not listed")

@@ -100,7 +100,7 @@ class Measuring:
         if self.asked.record is not None:
             from kcli.flows.lag.recording import append_sample  # only with --record
 
-            append_sample(self.asked.record, self.cluster, found.sample)
+            append_sample(self.asked.record, self.cluster, found)
         return found
 
     def _rows(self, found: Measurement, *, watched: bool) -> Iterable[Iterable[Mapping[str, Any]]]:

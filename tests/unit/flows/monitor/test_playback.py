@@ -8,7 +8,8 @@ import pytest
 
 from kcli.core.errors import ConfigError
 from kcli.core.types import TopicPartition
-from kcli.flows.lag.recording import append_sample
+from kcli.flows.lag.measure import Measurement
+from kcli.flows.lag.recording import append_sample, utc_offset
 from kcli.flows.monitor import playback
 from kcli.flows.monitor.playback import Player, Recording
 from kcli.flows.monitor.snapshot import Snapshot
@@ -166,11 +167,11 @@ def test_several_runs_in_one_file_are_played_in_the_order_of_time(tmp_path: Path
 def test_what_groups_lag_recorded_is_played(tmp_path: Path) -> None:
     path = tmp_path / "file"
     for reading in readings(3):
-        append_sample(str(path), "cluster", reading.sample)
+        append_sample(str(path), "cluster", Measurement(reading.sample, {}))
     snapshot = Player(Recording(str(path))).snapshot(2)
     assert snapshot is not None
     assert [line.group for line in snapshot.groups] == ["billing", "search-index", "audit", "clickstream"]
-    assert snapshot.reading.utc_offset == 0
+    assert snapshot.reading.utc_offset == utc_offset(snapshot.reading.sample.at_ms)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 """What ``kcli groups lag`` shows: lag, measured once or repeatedly, what is missing, and limits that are exceeded."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from time import monotonic, sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing
 from kcli.commands.groups._lag_rows import GroupVerdict, exceeded_limits, lag_rows
@@ -12,12 +13,16 @@ from kcli.commands.groups.lag_output import LagOutput
 from kcli.commands.shared.cluster import no_groups, warn_of_hidden
 from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.core.names import means_own_groups, own_group_note
+from kcli.core.names import own_group_note
 from kcli.flows.groups.nearest import name_nearest, topics_without_groups
 from kcli.flows.lag.measure import Measurement, measure_lag
-from kcli.flows.lag.sample import Wanted, without_rows
+from kcli.flows.lag.sample import without_rows
 from kcli.flows.lag.verdicts import History
+
+if TYPE_CHECKING:
+    from kcli.flows.lag.notification import Notifications
 
 
 class Measuring:
@@ -25,17 +30,11 @@ class Measuring:
 
     def __init__(self, inv: Invocation, admin: Admin, cluster: str, asked: LagOptions) -> None:
         self.inv, self.admin, self.cluster, self.asked = inv, admin, cluster, asked
-        members, match = asked.rows in ("partition", "member"), asked.match
         self.topics = frozenset(asked.topics)
-        self.wanted = Wanted(
-            asked.groups,
-            members,
-            None if match is None else lambda name: fnmatchcase(name, match),
-            self.topics.__contains__ if self.topics else None,
-            asked.internal or means_own_groups(match),
-        )
+        self.wanted = asked.wanted
         self.history = History()
         self.limits = (asked.max_lag, asked.max_lag_time)
+        self.notifications: Notifications | None = None
 
     def once(self) -> int:
         """Measures once; returns the exit status."""
@@ -62,6 +61,15 @@ class Measuring:
 
         Warnings are printed once, and again when they change. Returns the exit status.
         """
+        if self.asked.on_verdict is None and self.asked.webhook is None:
+            return self._watch(interval)
+        # Threads, processes and HTTP: only where changes are reported.
+        from kcli.commands.groups._notifying import notifying
+
+        with notifying(self.inv, self.asked, self.cluster) as self.notifications:
+            return self._watch(interval)
+
+    def _watch(self, interval: float) -> int:
         found, warned = self._measure(), list[str]()  # an error of the first measurement ends the command
         self._explain_own(found)
         self._warn_of_hidden(found)
@@ -82,6 +90,8 @@ class Measuring:
                     found = self._measure()
                 except KcliError as error:
                     warned = self._warn([error], warned)
+                    if self.notifications is not None:
+                        self.notifications.lost(wall_ms(), error)
         for failure in exceeded:
             self.inv.failed(failure)
         self.inv.missing.clear()
@@ -110,6 +120,8 @@ class Measuring:
             self.history.add_rows(found.sample.at_ms, one.group, rows, one.state)
             trend = self.history.trend(one.group) if watched else None
             verdicts[one.group] = GroupVerdict(self.history.verdict(one.group, one.state, rows), trend)
+        if self.notifications is not None:
+            self.notifications.add(found, {name: one.verdict for name, one in verdicts.items()}, self.history)
         return lag_rows(found, verdicts, self.asked.rows, only_lagging=self.asked.only_lagging)
 
     def _warn(self, errors: Sequence[KcliError], warned: list[str]) -> list[str]:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from threading import Condition, Thread
 from typing import Protocol
 
 from kcli.core.clock import monotonic
-from kcli.core.errors import KcliError
+from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.net.command import CommandError, feed_command
-from kcli.flows.lag.verdict_changes import VerdictChange
+from kcli.flows.lag.measure import Measurement
+from kcli.flows.lag.verdict_changes import VerdictChange, VerdictChanges, in_order
+from kcli.flows.lag.verdicts import History, Verdict
 from kcli.output.progress import counted
 
 WAITING = 1_000
@@ -67,7 +70,7 @@ class Channel:
         self._queue: deque[VerdictChange] = deque()
         self._changed = Condition()
         self._close_at: float | None = None
-        self._stopped = self._full = False
+        self._stopped = self._full = self._busy = False
         self._asked = self._delivered = self._dropped = 0
         self._last: KcliError | None = None
         self._thread = Thread(target=self._run, name=f"kcli {option}", daemon=True)
@@ -89,6 +92,11 @@ class Channel:
                 f"{self._option}: {counted(self._waiting, 'change')} of verdicts wait to be reported; "
                 "further ones are dropped"
             )
+
+    @property
+    def waiting(self) -> int:
+        """How many changes are not delivered yet, the one that is being delivered included."""
+        return len(self._queue) + self._busy
 
     def close(self) -> KcliError | None:
         """Delivers what is queued, as far as that is possible in the time of one delivery; returns the error for what was
@@ -131,7 +139,38 @@ class Channel:
     def _next(self) -> VerdictChange | None:
         """Waits for a change; None when it is closed and nothing is left, or no time."""
         with self._changed:
+            self._busy = False
             while not self._queue and self._close_at is None:
                 self._changed.wait()
             out_of_time = self._close_at is not None and monotonic() >= self._close_at
-            return None if not self._queue or out_of_time or self._stopped else self._queue.popleft()
+            self._busy = bool(self._queue) and not out_of_time and not self._stopped
+            return self._queue.popleft() if self._busy else None
+
+
+class Notifications:
+    """The changes from sample to sample, for all channels."""
+
+    def __init__(self, channels: Sequence[Channel]) -> None:
+        self._channels = channels
+        self._changes = VerdictChanges()
+
+    def add(self, found: Measurement, verdicts: Mapping[str, Verdict], history: History) -> None:
+        """A sample, with the verdict on each of its groups."""
+        sample, changes = found.sample, list[VerdictChange]()
+        for name, verdict in verdicts.items():
+            why_of = partial(history.reason, name)
+            changes += self._changes.of(sample.at_ms, name, verdict, found.rows[name], why_of)
+        failed = {
+            name: str(error) for name, error in sample.failed.items() if not isinstance(error, NotFoundError)
+        }
+        others = str(sample.partial[0]) if sample.partial else ""
+        self._put([*changes, *self._changes.absent(sample.at_ms, verdicts, failed, others)])
+
+    def lost(self, at_ms: int, error: KcliError) -> None:
+        """There is no sample: nothing could be read."""
+        self._put(self._changes.absent(at_ms, (), {}, str(error)))
+
+    def _put(self, changes: Sequence[VerdictChange]) -> None:
+        for change in in_order(changes):
+            for channel in self._channels:
+                channel.put(change)

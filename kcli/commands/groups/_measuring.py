@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
@@ -61,20 +62,22 @@ class Measuring:
 
         Warnings are printed once, and again when they change. Returns the exit status.
         """
-        if self.asked.on_verdict is None and self.asked.webhook is None:
-            return self._watch(interval)
-        # Threads, processes and HTTP: only where changes are reported.
-        from kcli.commands.groups._notifying import notifying
+        with ExitStack() as stack:
+            if self.asked.on_verdict is not None or self.asked.webhook is not None:
+                # Threads, processes and HTTP: only where changes are reported.
+                from kcli.commands.groups._notifying import notifying
 
-        with notifying(self.inv, self.asked, self.cluster) as self.notifications:
-            return self._watch(interval)
+                self.notifications = stack.enter_context(notifying(self.inv, self.asked, self.cluster))
+            exceeded = self._watch(interval)
+        return self.inv.finish(done=exceeded)
 
-    def _watch(self, interval: float) -> int:
+    def _watch(self, interval: float) -> bool:
+        """Until the end; whether a limit was exceeded."""
         found, warned = self._measure(), list[str]()  # an error of the first measurement ends the command
         self._explain_own(found)
         self._warn_of_hidden(found)
         if not self._names_exist(found):
-            return self.inv.finish(done=False)
+            return False
         exceeded: list[KcliError] = []
         with LagOutput(self.inv, self.asked.rows, self.cluster, watched=True) as output:
             while found.sample.groups or not self.wanted.groups:
@@ -97,7 +100,7 @@ class Measuring:
         self.inv.missing.clear()
         for part in self._missing(found):
             self.inv.lacks(part, told=bool(exceeded))
-        return self.inv.finish(done=bool(exceeded))
+        return bool(exceeded)
 
     def _explain_own(self, found: Measurement) -> None:
         """Groups of kcli's own that are named are shown; their lag is that of no consumer."""

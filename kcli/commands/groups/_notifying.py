@@ -11,7 +11,6 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import orderly_end
 from kcli.flows.lag.notification import Channel, Deliver, Notifications, command_delivery
 from kcli.flows.lag.webhook import Webhook, parse_webhook
-from kcli.output.progress import counted
 
 
 @contextmanager
@@ -35,10 +34,6 @@ def notifying(inv: Invocation, asked: LagOptions, cluster: str) -> Iterator[Noti
         try:
             yield Notifications(channels)
         finally:
-            if left := max(channel.waiting for channel in channels):
-                inv.talk.note(
-                    f"{counted(left, 'change')} of verdicts not reported yet, for {inv.timeout:g} s at most …"
-                )
             for channel in channels:
                 if (error := channel.close()) is not None:
                     inv.failed(error, partly=True)

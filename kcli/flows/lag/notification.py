@@ -24,6 +24,8 @@ from kcli.output.progress import counted
 
 WAITING = 1_000
 """Changes that wait for a channel, at most."""
+_AT_ONCE = 1.0
+"""Seconds for what is left in the end, without a word."""
 
 
 class NotReportedError(KcliError):
@@ -106,7 +108,13 @@ class Channel:
             self._close_at = monotonic() + self._seconds
             self._changed.notify()
         try:
-            self._thread.join(self._seconds + 1)  # its last delivery ends before that
+            self._thread.join(_AT_ONCE)
+            if self._thread.is_alive():
+                left = counted(self.waiting, "change")
+                self._warn(
+                    f"{self._option}: {left} of verdicts not reported yet; for {self._seconds:g} s at most …"
+                )
+            self._thread.join(self._seconds)  # its last delivery ends before that
         except BaseException:
             self._stopped = True
             self._thread.join(1)  # ends a command that runs

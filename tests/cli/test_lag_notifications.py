@@ -159,7 +159,10 @@ def test_a_partition_that_stalls_and_recovers_is_reported_once_each(
     ]
     found = documents(told)
     assert changes(found)[:4] == expected
-    assert changes(found)[4:] in ([], [(None, None, "ok", "empty")])  # the member leaves, and the group is deleted
+    assert changes(found)[4:] in (
+        [],
+        [(None, None, "ok", "empty")],
+    )  # the member leaves, and the group is deleted
     assert found[0]["why"].startswith("1 of 2: t-0 no commit for ")
     assert found[1]["why"].startswith("no commit for ")
     assert found[1]["group"] == "live"

@@ -23,14 +23,14 @@ _AT_ONCE = 40
 class ReplayFeed:
     """Plays ``recording``, whose readings are parsed by a thread; ``close`` closes it too.
 
-    ``position`` is the reading that is wanted: ``busy`` until its snapshot has been posted. With ``paused`` it begins at
-    the first reading and stays there.
+    ``position`` is the reading that is wanted: ``busy`` until its snapshot has been posted. It begins at
+    ``position``, and stays there with ``paused``.
     """
 
-    def __init__(self, recording: Recording, *, paused: bool = False) -> None:
+    def __init__(self, recording: Recording, position: int = 0, *, paused: bool = False) -> None:
         self.recording, self.paused = recording, paused
         self.speed = 1.0
-        self.position, self._shown = 0, -1
+        self.position, self._shown = position, -1
         times = recording.times
         steps = [after - before for before, after in pairwise(times[:1000])]
         self.interval = median(steps) / 1000 if steps else 1.0

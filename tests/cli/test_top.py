@@ -18,10 +18,11 @@ import pytest
 
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.monitor.recording import read_line
+from kcli.output.tables import time_text
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
 from tests.run import environment, kcli_process
-from tests.tui.made_up import line_of, readings
+from tests.tui.made_up import BEGIN, line_of, readings
 from tests.tui.screens import recording_in
 from tests.warm_kcli import KCLI, WarmPopen
 
@@ -108,6 +109,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
         (("--replay", "f", "--profile", "p"), "top: --replay with --profile"),
         (("--replay", "f", "--client-id", "p"), "top: --replay with --client-id"),
         (("--replay", "f", "--timeout", "3s"), "top: --replay with --timeout"),
+        (("--at", "02:13"), "top: --at without --replay"),
+        (("--replay", "f", "--at", "soon"), "--at is not valid"),
         (("-o", "json"), "top: there is no output format 'json'"),
     ],
 )
@@ -164,6 +167,19 @@ def test_color_is_obeyed(path: str, choice: str, variables: dict[str, str]) -> N
     )
     assert done.code == 0
     assert bool(COLOUR.search(done.raw)) == (choice == "always")
+
+
+def test_a_recording_is_opened_at_a_time_and_stays_there(tmp_path: Path) -> None:
+    path = recording_in(tmp_path, 30)
+    done = on_a_terminal("--replay", str(path), "--at", time_text(BEGIN + 121_000), shown=b"09:07:00")
+    assert done.code == 0
+    assert b"09:07:10" not in done.raw
+
+
+def test_a_time_without_a_sample_is_1_before_the_screen_opens(path: str) -> None:
+    done = on_a_terminal("--replay", path, "--at", "2020-01-01T00:00Z", keys=b"")
+    assert (done.code, OPENED in done.raw) == (1, False)
+    assert f"do: --at {time_text(BEGIN)}" in done.raw.decode()
 
 
 def test_lines_that_were_skipped_are_counted_in_the_end(tmp_path: Path) -> None:

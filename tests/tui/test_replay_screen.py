@@ -197,11 +197,12 @@ def test_skipped_lines_are_noted(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_groups_lag_has_no_topics(tmp_path: Path) -> None:
+    from kcli.flows.lag.measure import Measurement
     from kcli.flows.lag.recording import append_sample
 
     path = tmp_path / "lag.ndjson"
     for reading in readings(3):
-        append_sample(str(path), "c", reading.sample)
+        append_sample(str(path), "c", Measurement(reading.sample, {}))
 
     async def script() -> None:
         async with playing(path, at=2) as (app, pilot):

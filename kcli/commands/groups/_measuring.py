@@ -1,9 +1,11 @@
 """What ``kcli groups lag`` shows: lag, measured once or repeatedly, what is missing, and limits that are exceeded."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
+from contextlib import ExitStack
 from time import monotonic, sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing
 from kcli.commands.groups._lag_rows import GroupVerdict, exceeded_limits, lag_rows
@@ -14,11 +16,14 @@ from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError, NotFoundError
-from kcli.core.names import means_own_groups, own_group_note
+from kcli.core.names import own_group_note
 from kcli.flows.groups.nearest import name_nearest, topics_without_groups
 from kcli.flows.lag.measure import Measurement, measure_lag
-from kcli.flows.lag.sample import LagSample, Wanted, without_rows
+from kcli.flows.lag.sample import LagSample, without_rows
 from kcli.flows.lag.verdicts import History
+
+if TYPE_CHECKING:
+    from kcli.flows.lag.notification import Notifications
 
 _NAMED = 3  # groups in a warning
 
@@ -28,17 +33,11 @@ class Measuring:
 
     def __init__(self, inv: Invocation, admin: Admin, cluster: str, asked: LagOptions) -> None:
         self.inv, self.admin, self.cluster, self.asked = inv, admin, cluster, asked
-        members, match = asked.rows in ("partition", "member"), asked.match
         self.topics = frozenset(asked.topics)
-        self.wanted = Wanted(
-            asked.groups,
-            members,
-            None if match is None else lambda name: fnmatchcase(name, match),
-            self.topics.__contains__ if self.topics else None,
-            asked.internal or means_own_groups(match),
-        )
+        self.wanted = asked.wanted
         self.history = History()
         self.limits = (asked.max_lag, asked.max_lag_time)
+        self.notifications: Notifications | None = None
 
     def once(self) -> int:
         """Measures once; returns the exit status."""
@@ -65,11 +64,22 @@ class Measuring:
 
         Warnings are printed once, and again when they change. Returns the exit status.
         """
+        with ExitStack() as stack:
+            if self.asked.on_verdict is not None or self.asked.webhook is not None:
+                # Threads, processes and HTTP: only where changes are reported.
+                from kcli.commands.groups._notifying import notifying
+
+                self.notifications = stack.enter_context(notifying(self.inv, self.asked, self.cluster))
+            exceeded = self._watch(interval)
+        return self.inv.finish(done=exceeded)
+
+    def _watch(self, interval: float) -> bool:
+        """Until the end; whether a limit was exceeded."""
         found, warned = self._measure(), list[str]()  # an error of the first measurement ends the command
         self._explain_own(found)
         self._warn_of_hidden(found)
         if not self._names_exist(found):
-            return self.inv.finish(done=False)
+            return False
         exceeded: list[KcliError] = []
         with LagOutput(self.inv, self.asked.rows, self.cluster, watched=True) as output:
             while self._goes_on(found.sample):
@@ -87,7 +97,7 @@ class Measuring:
         self.inv.missing.clear()
         for part in self._missing(found):
             self.inv.lacks(part, told=bool(exceeded))
-        return self.inv.finish(done=bool(exceeded))
+        return bool(exceeded)
 
     def _explain_own(self, found: Measurement) -> None:
         """Groups of kcli's own that are named are shown; their lag is that of no consumer."""
@@ -100,7 +110,7 @@ class Measuring:
         if self.asked.record is not None:
             from kcli.flows.lag.recording import append_sample  # only with --record
 
-            append_sample(self.asked.record, self.cluster, found.sample)
+            append_sample(self.asked.record, self.cluster, found)
         return found
 
     def _measure_again(self, before: LagSample) -> Measurement:
@@ -128,6 +138,8 @@ class Measuring:
             self.history.add_rows(found.sample.at_ms, one.group, rows, one.state)
             trend = self.history.trend(one.group) if watched else None
             verdicts[one.group] = GroupVerdict(self.history.verdict(one.group, one.state, rows), trend)
+        if self.notifications is not None:
+            self.notifications.add(found, {name: one.verdict for name, one in verdicts.items()}, self.history)
         return lag_rows(found, verdicts, self.asked.rows, only_lagging=self.asked.only_lagging)
 
     def _warn(self, missing: Sequence[Missing], warned: list[str]) -> list[str]:

@@ -21,6 +21,7 @@ from kcli.commands.shared.options import (
     AttachedOption,
     CountType,
 )
+from kcli.commands.shared.params import RECORDED_TIME
 
 
 @command(
@@ -37,6 +38,11 @@ from kcli.commands.shared.options import (
         ),
         ("kcli groups lag --match 'bill*' --only-lagging", "the groups of a pattern that are behind"),
         ("kcli groups lag --by partition -o tsv", "everything, for cut and awk"),
+        (
+            "kcli groups lag --watch=10s --on-verdict 'sh -c \"jq .why | mail ops\"'",
+            "report changes of verdicts",
+        ),
+        ("kcli groups lag --from-record incident.ndjson --at 02:13", "what the lag was then"),
     ),
 )
 @click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
@@ -74,6 +80,30 @@ from kcli.commands.shared.options import (
         help="repeat every 2 s, or every DUR",
     ),
     click.option("--record", metavar="FILE", help="append each sample to FILE, as JSON lines"),
+    click.option(
+        "--on-verdict",
+        metavar="COMMAND",
+        help="with --watch: run COMMAND for each change of a verdict, with a VerdictChange on its stdin",
+    ),
+    click.option(
+        "--webhook",
+        metavar="URL",
+        help="with --watch: post each change of a verdict, as a VerdictChange, to URL",
+    ),
+)
+@options(
+    "Of a recording",
+    click.option(
+        "--from-record",
+        metavar="FILE",
+        help="show a sample of what --record wrote, or kcli top --record, without a cluster",
+    ),
+    click.option(
+        "--at",
+        type=RECORDED_TIME,
+        metavar="TIME",
+        help="the last sample at or before TIME, as in 02:13 (default: the last of all)",
+    ),
 )
 @options(
     "Checks",
@@ -98,13 +128,18 @@ def lag(inv: Invocation, /, **given: Any) -> int:
     record: `read` from that record, or `interpolated` with --time estimate. A partition that cannot be read has a
     line with a note.
 
-    VERDICT: ok, slow, stalled, stopped, empty, rebalancing, rewound or loss risk; verdicts that need several samples
-    appear only with --watch, which runs until it is interrupted or a limit is exceeded.
+    VERDICT: ok, slow, stalled, stopped, empty, rebalancing, rewound, held, unread or loss risk; of a group the worst of
+    its partitions. Verdicts that need several samples appear only with --watch, which runs until it is interrupted or a
+    limit is exceeded, and with --from-record, which has the samples before.
     """
     asked = LagOptions(**given)
-    asked.check()
+    asked.check(inv.values)
     if asked.watch is None:
         inv.page()
+    if asked.from_record is not None:
+        from kcli.commands.groups._recorded import show_recorded  # only for a recording
+
+        return show_recorded(inv, asked, asked.from_record)
     with (
         _uncollected(wanted=asked.watch is None and asked.method == "off"),
         open_admin(inv) as admin,

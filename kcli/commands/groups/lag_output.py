@@ -20,12 +20,15 @@ _MORE = "--only-lagging, --topic or -o tsv show fewer or all"
 
 
 class LagOutput(ExitStack):
-    """A context manager: an open document is completed whatever ends the watch."""
+    """A context manager: an open document is completed whatever ends the watch. ``at_ms``: of a recorded sample."""
 
-    def __init__(self, inv: Invocation, by: str, cluster: str, *, watched: bool) -> None:
+    def __init__(
+        self, inv: Invocation, by: str, cluster: str | None, *, watched: bool, at_ms: int | None = None
+    ) -> None:
         super().__init__()
         self._inv, self._out, self._cluster, self._watched = inv, inv.out, cluster, watched
         self._kind = KINDS[by]
+        self._head = {} if at_ms is None else {"at": time_text(at_ms)}
         self._columns = columns(by, watched=watched)
         self._open: Rows | None = None
 
@@ -76,6 +79,7 @@ class LagOutput(ExitStack):
             warnings=self._inv.talk.warnings,
             missing=self._inv.missing,
             screen=screen,
+            head=self._head,
         )
         printed.endless = self._watched
         return printed

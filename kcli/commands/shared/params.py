@@ -268,6 +268,12 @@ def instant(text: str) -> int:
     return found.ms
 
 
+def recorded_time(text: str) -> str:
+    """An instant as it is written: what it means depends on a recording."""
+    read_instant(text, wall_ms())
+    return text
+
+
 def offset(text: str) -> OffsetSpec:
     """A position; as above."""
     found = parse_offset(text, wall_ms())
@@ -314,6 +320,7 @@ DELIMITER = Word("delimiter", parse_delimiter)
 OFFSET = Word("offset", offset, OFFSET_WORDS[:2], concept="offsets")
 OFFSET_RANGE = Word("range", offset_range, OFFSET_WORDS, concept="offsets")
 INSTANT = Word("time", instant, concept="times")
+RECORDED_TIME = Word("time", recorded_time, concept="times")
 
 
 def serde_option(text: str) -> Callable[[Any], Any]:

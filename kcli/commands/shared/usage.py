@@ -1,8 +1,12 @@
 """Usage errors (exit 2): what, why, and what to do."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from kcli.commands.shared.global_values import GlobalValues
 
 
 class Refused(click.UsageError):
@@ -17,6 +21,25 @@ class Refused(click.UsageError):
 def usage(what: str, *, why: str, do: str, ctx: click.Context | None = None) -> Refused:
     """A usage error (exit 2), for a command to raise."""
     return Refused(what, why=why, do=do, ctx=ctx)
+
+
+_OF_CLUSTERS = (
+    "bootstrap_server", "command_config", "command_property", "profile", "client_id", "timeout",
+    "allow_plaintext_secrets",
+)  # fmt: skip
+
+
+def refuse_cluster_options(values: "GlobalValues", what: str, instead: str) -> None:
+    """A usage error for options of a cluster, where none is contacted. ``what``: the command and its option."""
+    own = what.rpartition(" ")[2]
+    for name in _OF_CLUSTERS:
+        if getattr(values, name):
+            option = f"--{name.replace('_', '-')}"
+            raise usage(
+                f"{what} with {option}",
+                why=f"{instead} and contacts no cluster, so {option} has no effect",
+                do=f"leave out {own} or {option}",
+            )
 
 
 def unknown_command(ctx: click.Context, name: str, known: Iterable[str]) -> Refused:

@@ -7,6 +7,7 @@ import click
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import DURATION, GROUP
+from kcli.commands.shared.params import RECORDED_TIME
 from kcli.commands.top.options import TopOptions, check
 
 
@@ -21,6 +22,7 @@ from kcli.commands.top.options import TopOptions, check
         ("kcli top --read-only", "nothing can be changed"),
         ("kcli top --record incident.ndjson", "keep what is seen"),
         ("kcli top --replay incident.ndjson", "play it again, without a cluster"),
+        ("kcli top --replay incident.ndjson --at 02:13", "what it was like then"),
     ),
 )
 @click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
@@ -38,6 +40,12 @@ from kcli.commands.top.options import TopOptions, check
 )
 @click.option("--record", metavar="FILE", help="append each reading to FILE, as JSON lines")
 @click.option("--replay", metavar="FILE", help="play what --record wrote, without a cluster")
+@click.option(
+    "--at",
+    type=RECORDED_TIME,
+    metavar="TIME",
+    help="with --replay: open it at this time, paused, as in 02:13",
+)
 @click.option("--read-only", is_flag=True, help="refuse everything that changes the cluster")
 @pass_invocation
 def top(inv: Invocation, /, **given: Any) -> int:

@@ -41,12 +41,16 @@ def new_app(inv: Invocation, asked: TopOptions, live: Live) -> TopApp:
     return TopApp(live.feed, facts, asked.screen, colour=_colour(inv), actions=actions)
 
 
-def replay(inv: Invocation, path: str, screen: str) -> int:
+def replay(inv: Invocation, path: str, asked: TopOptions) -> int:
     """The recording, until the screen is left; the exit status."""
     with inv.progress("indexed", unit="bytes") as bar:
         recording = Recording(path, bar.update)
+    moment = None if asked.at is None else recording.at_time(asked.at)
+    if moment is not None and moment.note:
+        inv.talk.note(moment.note)
+    feed = ReplayFeed(recording, 0 if moment is None else moment.number, paused=moment is not None)
     facts = Facts(os.path.basename(path), "", read_only="a recording is played", replay=path)
-    ended = _show(inv, TopApp(ReplayFeed(recording), facts, screen, colour=_colour(inv)))
+    ended = _show(inv, TopApp(feed, facts, asked.screen, colour=_colour(inv)))
     if recording.broken:
         inv.talk.warn(f"{counted(recording.broken, 'line')} of {path} skipped: no recorded samples")
     return ended or inv.finish(done=True)

@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass
 
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.usage import usage
+from kcli.commands.shared.usage import refuse_cluster_options, usage
 from kcli.output.terminal import is_terminal
 
 SHORTEST_INTERVAL = 0.5
@@ -14,13 +14,16 @@ SHORTEST_INTERVAL = 0.5
 
 @dataclass(frozen=True, slots=True)
 class TopOptions:
-    """The command line. ``interval`` is in seconds, None without ``--interval``; ``record`` and ``replay`` are paths."""
+    """The command line. ``interval`` is in seconds, None without ``--interval``; ``record`` and ``replay`` are paths,
+    ``at`` is a moment of the recording.
+    """
 
     names: tuple[str, ...]
     interval: float | None
     screen: str
     record: str | None
     replay: str | None
+    at: str | None
     read_only: bool
 
 
@@ -31,6 +34,12 @@ def check(inv: Invocation, asked: TopOptions) -> None:
             "top: --interval is too short",
             why=f"each reading sends requests to the brokers; the shortest interval is {SHORTEST_INTERVAL:g} s",
             do="--interval 1s",
+        )
+    if asked.at is not None and asked.replay is None:
+        raise usage(
+            "top: --at without --replay",
+            why="a cluster is shown as it is now",
+            do="name a recording: --replay FILE",
         )
     if asked.replay is not None:
         _check_replay(inv, asked)
@@ -51,18 +60,7 @@ def _check_replay(inv: Invocation, asked: TopOptions) -> None:
     ):
         if given:
             raise usage(f"top: --replay with {why}", why=do.partition(";")[0], do=do.partition("; ")[2])
-    for name in _OF_CLUSTERS:
-        if getattr(inv.values, name):
-            option = f"--{name.replace('_', '-')}"
-            raise usage(
-                f"top: --replay with {option}",
-                why=f"--replay plays a file and contacts no cluster, so {option} has no effect",
-                do=f"leave out --replay or {option}",
-            )
+    refuse_cluster_options(inv.values, "top: --replay", "--replay plays a file")
 
 
 _INSTEAD = "`kcli groups lag --watch` needs none"
-_OF_CLUSTERS = (
-    "bootstrap_server", "command_config", "command_property", "profile", "client_id", "timeout",
-    "allow_plaintext_secrets",
-)  # fmt: skip

@@ -23,7 +23,7 @@ def run(inv: Invocation, asked: TopOptions) -> int:
     if asked.replay is not None:
         from kcli.commands.top.app import replay  # loads Textual
 
-        return replay(inv, asked.replay, asked.screen)
+        return replay(inv, asked.replay, asked)
     live = first_contact(inv, asked)
     if live is None:
         return inv.finish(done=False)

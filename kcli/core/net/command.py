@@ -1,15 +1,18 @@
-"""Runs a program for what it prints: without a shell, without secrets in its environment, bounded in time and size.
+"""Runs a program for what it prints, or for what it does with a document on its stdin: without a shell, without secrets
+in its environment, bounded in time and size.
 
-Used for secrets and tokens; what was printed is never in an error. Blocks its caller, so that a client's loop leaves it
-to the worker thread.
+Used for secrets, tokens and notifications; what was printed is never in an error. Blocks its caller, so that a client's
+loop leaves it to the worker thread.
 """
 
+import contextlib
 import os
 import selectors
 import shlex
 import signal
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Mapping
 
 from kcli.core.clock import monotonic
 from kcli.core.secret import child_environment
@@ -75,6 +78,77 @@ def command_output(
             f"run it by hand; it has to print {wanted} and nothing else",
         )
     return out
+
+
+def feed_command(
+    text: str,
+    environ: Mapping[str, str],
+    document: bytes,
+    *,
+    seconds: float,
+    longer: str,
+    stopped: Callable[[], bool] = lambda: False,
+) -> None:
+    """Runs the program with ``document`` on its stdin; CommandError if it cannot be started, fails or hangs. What it
+    prints is discarded.
+
+    It has a session of its own: Ctrl-C is for kcli, and all that it has started is killed when its time is over, or when
+    ``stopped`` says so. The document is a file without a name: a program that does not read it all blocks nothing.
+    """
+    words = command_words(text)
+    with tempfile.TemporaryFile() as stdin:
+        stdin.write(document)
+        stdin.seek(0)
+        try:
+            process = subprocess.Popen(  # noqa: S603 - no shell; the user names it
+                words,
+                stdin=stdin,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=child_environment(environ),
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise CommandError(why, f"check that {words[0]} is installed") from None
+    err = _errors_of(process, monotonic() + seconds, stopped)
+    if err is None:
+        raise CommandError(
+            "kcli was stopped meanwhile" if stopped() else f"it ran for more than {seconds:g} s",
+            f"run it by hand, perhaps it waits for something; or give it longer with {longer}",
+        )
+    if process.returncode:
+        raise CommandError(
+            f"it ended {_ending(process.returncode)}{_shown(err)}",
+            "run it by hand, with the document on its stdin",
+        )
+
+
+_LOOK = 0.1  # seconds between two looks at whether the program has ended: others may hold its stderr
+
+
+def _errors_of(process: subprocess.Popen[bytes], until: float, stopped: Callable[[], bool]) -> bytes | None:
+    """The end of its stderr; None if it did not end in time, or was stopped."""
+    assert process.stderr is not None
+    err = b""
+    try:
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stderr, selectors.EVENT_READ)
+            while process.poll() is None and monotonic() < until and not stopped():
+                for _ready in selector.select(_LOOK):
+                    part = os.read(process.stderr.fileno(), 1 << 16)
+                    err = (err + part)[-_STDERR_KEPT:]
+                    if not part:
+                        selector.unregister(process.stderr)
+            if process.poll() is not None and selector.get_map() and selector.select(0):
+                err = (err + os.read(process.stderr.fileno(), 1 << 16))[-_STDERR_KEPT:]
+        return None if process.poll() is None else err
+    finally:
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.stderr.close()
+        process.wait()
 
 
 def _output(process: subprocess.Popen[bytes], seconds: float, limit: int, longer: str) -> tuple[bytes, bytes]:

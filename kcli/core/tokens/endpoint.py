@@ -5,20 +5,19 @@ to another address (CVE-2025-27817 is of this class). The body is limited. Runs 
 the loop's; connections, clock and sleep are injected, so that tests need neither.
 """
 
-import base64
 import http.client
 import json
 import ssl
 import time
-import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
-from urllib.parse import quote, unquote, urlencode, urlsplit
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
 
 from kcli.core.clock import monotonic, wall
 from kcli.core.connection.sasl.token import Token
 from kcli.core.errors import AuthError, ConfigError, ConnectError
+from kcli.core.net.http import HttpConnection, basic, failure, https_connection, read_body
 from kcli.core.net.tls.context import make_context
 from kcli.core.net.tls.stores import Stores
 from kcli.core.secret import Secret
@@ -26,20 +25,9 @@ from kcli.core.tokens.bearer import expiry_of, token_of
 
 URL_KEY = "sasl.oauthbearer.token.endpoint.url"
 MAX_BODY = 1 << 20
-_CHUNK = 1 << 16
 _TRIES = 3
 _FIRST_PAUSE = 0.2
 _TEMPORARY = (408, 429)
-
-
-class HttpConnection(Protocol):
-    """The methods used of ``http.client.HTTPSConnection``."""
-
-    def request(self, method: str, url: str, body: Any = None, headers: Mapping[str, str] = ...) -> None: ...
-
-    def getresponse(self) -> Any: ...
-
-    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +138,7 @@ class TokenEndpoint:
             try:
                 connection.request("POST", self._endpoint.target, body=self._body(), headers=self._headers())
                 response = connection.getresponse()
-                body = self._read(response, deadline)
+                body = read_body(response, MAX_BODY, deadline, self._monotonic)
             finally:
                 connection.close()
         except ssl.SSLCertVerificationError as error:
@@ -160,19 +148,10 @@ class TokenEndpoint:
                 do="name its authority with sasl.oauthbearer.ca.location, and check that it names this host",
             ) from None
         except (OSError, http.client.HTTPException) as error:
-            raise _TemporaryError(_reason(error)) from None
+            raise _TemporaryError(failure(error)) from None
         if response.status >= 500 or response.status in _TEMPORARY:
             raise _TemporaryError(f"HTTP {response.status}")
         return self._token(response.status, body)
-
-    def _read(self, response: Any, deadline: float) -> bytes:
-        """The body, at most a little more than the limit: TimeoutError for one that comes byte by byte."""
-        body = b""
-        while len(body) <= MAX_BODY and (part := response.read1(_CHUNK)):
-            body += part
-            if self._monotonic() > deadline:
-                raise TimeoutError
-        return body
 
     def _token(self, status: int, body: bytes) -> Token:
         origin = f"the token endpoint {self._endpoint}"
@@ -213,41 +192,20 @@ class TokenEndpoint:
             name, secret = quote(name, safe=""), quote(secret, safe="")
         return {
             "Accept": "application/json",
-            "Authorization": _basic(name, secret),
+            "Authorization": basic(name, secret),
             "Content-Type": "application/x-www-form-urlencoded",
             "User-Agent": "kcli",
         }
 
 
 class _Connector:
-    """Opens connections, through the proxy of HTTPS_PROXY where NO_PROXY does not exempt the host.
-
-    A proxy sees the host and the port only: TLS is with the endpoint.
-    """
+    """Opens connections, with one TLS context for all of them."""
 
     def __init__(self, authorities: str) -> None:
         self._context = make_context(Stores(prefix="sasl.oauthbearer", ca_location=authorities))
 
     def connect(self, endpoint: Endpoint, timeout: float) -> HttpConnection:
-        proxy = (
-            None if urllib.request.proxy_bypass(endpoint.host) else urllib.request.getproxies().get("https")
-        )
-        if not proxy:
-            return self._to(endpoint.host, endpoint.port, timeout)
-        parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-        tunnel = self._to(parts.hostname or "", parts.port or 8080, timeout)
-        headers = {}
-        if parts.username is not None:
-            headers["Proxy-Authorization"] = _basic(unquote(parts.username), unquote(parts.password or ""))
-        tunnel.set_tunnel(endpoint.host, endpoint.port, headers)
-        return tunnel
-
-    def _to(self, host: str, port: int, timeout: float) -> http.client.HTTPSConnection:
-        return http.client.HTTPSConnection(host, port, timeout=timeout, context=self._context)
-
-
-def _basic(name: str, secret: str) -> str:
-    return "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode()
+        return https_connection(endpoint.host, endpoint.port, timeout, self._context)
 
 
 def _json(body: bytes) -> dict[str, Any] | None:
@@ -263,11 +221,3 @@ def _refusal(status: int, answer: Mapping[str, Any]) -> str:
     said = [str(answer[key]) for key in ("error", "error_description") if isinstance(answer.get(key), str)]
     plain = " ".join("".join(c if c.isprintable() else " " for c in ": ".join(said)).split())[:300]
     return f"{plain} (HTTP {status})" if plain else f"HTTP {status}"
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return "no response in time"
-    if isinstance(error, OSError):
-        return error.strerror or str(error) or type(error).__name__
-    return f"the response is not HTTP ({type(error).__name__})"

@@ -17,11 +17,20 @@ _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 EXACT, ESTIMATE, OFF = "exact", "estimate", "off"
 
 
+class Times(NamedTuple):
+    """What lag in time is made of: times of records, ``retention.ms``, and notes on open transactions."""
+
+    records: RecordTimes
+    retention: Retention
+    notes: Mapping[TopicPartition, str]
+
+
 class Measurement(NamedTuple):
-    """The sample, and the rows of each of its groups."""
+    """The sample, and the rows of each of its groups. ``times`` None: lag in time was not measured."""
 
     sample: LagSample
     rows: dict[str, Collection[PartitionLag]]
+    times: Times | None = None
 
 
 def measure_lag(admin: Admin, wanted: Wanted, time: str) -> Measurement:
@@ -38,11 +47,10 @@ def measure_lag(admin: Admin, wanted: Wanted, time: str) -> Measurement:
     )
 
     find = read_record_times if time == EXACT else estimate_record_times
-    times = find(admin, unread_offsets(sample.groups, sample), sample)
-    topics = dict.fromkeys(tp.topic for tp, _ in times)
-    return Measurement(
-        sample, lags_of(sample, times, retention(admin, topics), open_transactions(admin, sample))
-    )
+    records = find(admin, unread_offsets(sample.groups, sample), sample)
+    topics = dict.fromkeys(tp.topic for tp, _ in records)
+    times = Times(records, retention(admin, topics), open_transactions(admin, sample))
+    return Measurement(sample, lags_of(sample, *times), times)
 
 
 def lags_of(

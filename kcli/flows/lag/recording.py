@@ -1,20 +1,33 @@
-"""Samples recorded in a file, one line of JSON each, for later analysis by programs."""
+"""Samples recorded in a file, one line of JSON each: all that their rows and verdicts are made of, and what is missing.
+
+``flows/monitor/recording.py`` reads them, and records the samples of ``kcli top``, with the same parts.
+"""
+
+from __future__ import annotations
 
 import contextlib
 import json
 import os
-from typing import Any
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from kcli.core.errors import ConfigError
-from kcli.core.types import OffsetAndMetadata
+from kcli.core.errors import ConfigError, KcliError
+from kcli.core.exit_codes import ExitCode
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.lag.measure import Measurement, Times
+from kcli.flows.lag.partition_lag import RecordTime
 from kcli.flows.lag.sample import LagSample
+
+if TYPE_CHECKING:  # loaded where groups are described
+    from kcli.core.admin.group_description import GroupDescription
 
 _ELSEWHERE = "make room, or name another file with --record"
 
 
-def append_sample(path: str, cluster: str, sample: LagSample) -> None:
+def append_sample(path: str, cluster: str, found: Measurement) -> None:
     """Appends one line. Raises ConfigError when the file cannot be written."""
-    append_line(path, _document(cluster, sample))
+    append_line(path, _document(cluster, found))
 
 
 def check_appendable(path: str) -> None:
@@ -48,15 +61,100 @@ def append_line(path: str, document: dict[str, Any]) -> None:
         ) from None
 
 
-def _document(cluster: str, sample: LagSample) -> dict[str, Any]:
-    """Per partition: topic, number, committed offset, log start, end, last stable offset; null is unknown."""
+def _document(cluster: str, found: Measurement) -> dict[str, Any]:
+    """Per partition: topic, number, committed offset, log start, end, last stable offset; null is unknown, and a seventh
+    value why.
+    """
+    sample = found.sample
     groups = []
     for one in sample.groups:
         rows = []
         for tp, commit in one.committed.items():
             offset = commit.offset if isinstance(commit, OffsetAndMetadata) else None
             log = sample.bounds[tp]
-            rows.append([tp.topic, tp.partition, offset, log.start, log.end, log.stable])
-        groups.append({"group": one.group, "state": one.state or None, "partitions": rows})
+            note = (log.note,) if log.note else ()
+            rows.append([tp.topic, tp.partition, offset, log.start, log.end, log.stable, *note])
+        described = members_part(one.description)
+        groups.append({"group": one.group, "state": one.state or None, "partitions": rows, **described})
     head = {"kind": "LagSample", "api": "kcli/v1", "cluster": cluster, "at_ms": sample.at_ms}
-    return {**head, "groups": groups}
+    times = {} if found.times is None else times_part(found.times)
+    zone = {"utc_offset": utc_offset(sample.at_ms)}
+    return {**head, **zone, "groups": groups, **times, **missing_part(sample)}
+
+
+# --- parts of a line, here and in those of kcli top ------------------------------------------------------------------
+
+
+def utc_offset(at_ms: int) -> int:
+    """The zone of this machine at that time, in seconds."""
+    offset = datetime.fromtimestamp(at_ms / 1000).astimezone().utcoffset()
+    return 0 if offset is None else round(offset.total_seconds())
+
+
+def members_part(description: GroupDescription | None) -> dict[str, Any]:
+    """``type`` and ``members`` of a group; nothing if they were not requested."""
+    if description is None:
+        return {}
+    members = []
+    for one in description.members:
+        by_topic: dict[str, list[int]] | None = None if one.assignment is None else {}
+        for tp in one.assignment or ():
+            assert by_topic is not None
+            by_topic.setdefault(tp.topic, []).append(tp.partition)
+        members.append(
+            {
+                "member_id": one.member_id,
+                "instance_id": one.instance_id,
+                "client_id": one.client_id,
+                "host": one.client_host,
+                "assignment": by_topic,
+            }
+        )
+    return {"type": description.type, "members": members}
+
+
+def times_part(times: Times) -> dict[str, Any]:
+    """``times``, ``retention`` and ``notes``."""
+    return {
+        "times": [[*tp, at, *time] for (tp, at), time in times.records.items()],
+        "retention": dict(times.retention),
+        "notes": [[*tp, note] for tp, note in times.notes.items()],
+    }
+
+
+def times_of(document: Mapping[str, Any]) -> Times:
+    """From ``times_part``; nothing where it is not there."""
+    return Times(
+        {
+            (TopicPartition(topic, partition), at): RecordTime(time, how)
+            for topic, partition, at, time, how in document.get("times", ())
+        },
+        document.get("retention", {}),
+        {TopicPartition(topic, partition): note for topic, partition, note in document.get("notes", ())},
+    )
+
+
+def missing_part(sample: LagSample, problems: Iterable[KcliError] = ()) -> dict[str, Any]:
+    """``failed``: groups; ``partial``: why groups that were not named are missing; ``missing``: what else is."""
+    of_groups = [*sample.failed.values(), *sample.partial]
+    known = set(map(id, of_groups))
+    others = [part for part in sample.missing if id(part.error) not in known]
+    lines = [[part.error.what, part.why, part.what, part.where, part.code] for part in others]
+    known.update(id(part.error) for part in others)
+    return {
+        "failed": {name: _line(error) for name, error in sample.failed.items()},
+        "partial": [_line(error) for error in sample.partial],
+        "missing": [*lines, *(_line(error) for error in problems if id(error) not in known)],
+    }
+
+
+def _line(error: KcliError) -> list[Any]:
+    return [error.what, error.why, error.part, error.place, int(error.exit_code)]
+
+
+def error_of(line: list[Any]) -> KcliError:
+    """An error from ``missing_part``."""
+    what, why, part, place, code = line
+    error = KcliError(what, why=why)
+    error.part, error.place, error.exit_code = part, place, ExitCode(code)
+    return error

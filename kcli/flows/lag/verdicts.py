@@ -144,6 +144,11 @@ class History:
             known.word, known.since_ms = word, known.at_ms
         return Verdict(word, words, why, known.since_ms, dict(known.shares))
 
+    def reason(self, group: str, row: PartitionLag, word: str | None) -> str:
+        """Why a partition has its word, in the rows that were added last; empty where nothing is to be said."""
+        known, of = self._groups[group], _REASONS.get(word)
+        return "" if of is None else of(row, known.lives.get(row.tp), known.at_ms)
+
 
 def _live(
     lives: dict[TopicPartition, PartitionLife], at_ms: int, now: Offsets, steps: Sequence[int | None]

@@ -7,19 +7,24 @@ played up to there or the position jumped there.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta, timezone
 from itertools import pairwise
-from typing import BinaryIO
+from statistics import median
+from typing import BinaryIO, NamedTuple
 
-from kcli.core.errors import ConfigError
+from kcli.core.errors import ConfigError, KcliError
+from kcli.core.positions import read_instant
 from kcli.flows.monitor.board import RECENT_MS, Board
 from kcli.flows.monitor.cluster_reading import Reading
 from kcli.flows.monitor.recording import WHAT_TO_GIVE, read_line, time_in
 from kcli.flows.monitor.snapshot import Snapshot
+from kcli.output.tables import time_text
 
 _CHUNK = 1 << 20
 _HEAD = 512
@@ -29,6 +34,23 @@ _WARM_MS = 300_000  # until verdicts are what they would be with all that was be
 _BEFORE_MS = RECENT_MS + _WARM_MS
 _KEPT = 8
 """Snapshots that are kept for the way back, which is one reading at a time as a rule."""
+_NEAR_MS, _NEAR_STEPS = (
+    60_000,
+    3,
+)  # how old the reading of a moment may be; at least so many of their intervals
+_DAY_MS = 86_400_000
+
+
+class NoSampleError(KcliError):
+    """A recording has no reading of the time that was asked for."""
+
+
+class Moment(NamedTuple):
+    """A time, and the last reading at or before it. ``note``: see ``Instant``."""
+
+    number: int
+    at_ms: int
+    note: str
 
 
 class Recording:
@@ -84,6 +106,55 @@ class Recording:
     def before(self, at_ms: int) -> int:
         """The number of the last reading at or before a time; the first one if there is none."""
         return max(0, bisect_right(self.times, at_ms) - 1)
+
+    def needed(self, number: int) -> range:
+        """The readings that verdicts and trends at one are made of, it being the last."""
+        return range(self.before(self.times[number] - _BEFORE_MS), number + 1)
+
+    def at_time(self, text: str) -> Moment:
+        """The moment that a time means: without a zone in that of the machine that recorded, and without a date as seen
+        from the end of the recording, which ``now`` is, too.
+
+        NoSampleError if the last reading before it is older than a minute, and than three intervals.
+        """
+        last = self.times[-1]
+        zone = timezone(timedelta(seconds=self._utc_offset()))
+        try:
+            found = read_instant(text, last, zone)
+            if found.ms > last and re.match(r"@?\d+:", text.strip()):  # the clock of the day before
+                found = read_instant(text, last - _DAY_MS, zone)
+        except ValueError as error:
+            raise ConfigError(
+                f"{text!r} is not a time", why=str(error), do="as in 2026-11-21T02:13Z or 02:13"
+            ) from None
+        number = self.before(found.ms)
+        while number and self.at(number) is None:
+            number -= 1
+        age = found.ms - self.times[number]
+        if age < 0 or age > self._reach() or self.at(number) is None:
+            raise self._no_sample(found.ms)
+        return Moment(number, found.ms, found.note)
+
+    def _utc_offset(self) -> int:
+        readings = (self.at(number) for number in reversed(range(len(self))))
+        return next((one.utc_offset or 0 for one in readings if one is not None), 0)
+
+    def _reach(self) -> float:
+        steps = [after - before for before, after in pairwise(self.times[:1000])]
+        return max(_NEAR_MS, _NEAR_STEPS * median(steps)) if steps else _NEAR_MS
+
+    def _no_sample(self, at_ms: int) -> NoSampleError:
+        place = bisect_right(self.times, at_ms)
+        before, after = self.times[place - 1 : place] or (None,), self.times[place : place + 1] or (None,)
+        ends = [one for one in (before[0], after[0]) if one is not None]
+        words = [f"the last one before is of {time_text(before[0])}"] if before[0] is not None else []
+        words += [f"the first one after is of {time_text(after[0])}"] if after[0] is not None else []
+        nearest = min(ends, key=lambda one: abs(one - at_ms))
+        return NoSampleError(
+            f"{self.path} has no sample of {time_text(at_ms)}",
+            why=", ".join(words),
+            do=f"--at {time_text(nearest)}",
+        )
 
     def _keep(self, number: int, size: int, reading: Reading) -> None:
         self._cache[number] = size, reading
@@ -194,7 +265,7 @@ class Player:
                 return number, number + 1
             if self._goes_on(number):
                 return number, number
-        return number, self.recording.before(self.recording.times[number] - _BEFORE_MS)
+        return number, self.recording.needed(number).start
 
     def _goes_on(self, number: int) -> bool:
         """Whether the board has all that was before a reading."""

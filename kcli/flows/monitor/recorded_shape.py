@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kcli.core.exit_codes import ExitCode
+
 Check = Callable[[Any], bool]
 LATEST_MS = 253_402_214_400_000
 """Almost the end of the year 9999, in any zone."""
@@ -15,11 +17,13 @@ _LARGEST = (1 << 63) - 1
 def check_sample(document: Mapping[str, Any]) -> None:
     """Raises ValueError for a line of ``groups lag --record`` that has other values than ``recording`` writes."""
     _demand(document, _SAMPLE)
+    _demand(document, {key: check for key, check in {**_ADDED, **_TIMES}.items() if key in document})
 
 
 def check_reading(document: Mapping[str, Any]) -> None:
     """The same for a line of ``top --record``."""
     _demand(document, _READING)
+    _demand(document, {key: check for key, check in _ADDED.items() if key in document})
 
 
 def _demand(document: Mapping[str, Any], shape: Mapping[str, Check]) -> None:
@@ -59,6 +63,14 @@ def _digits(value: Any) -> bool:
 
 def _or_none(check: Check) -> Check:
     return lambda value: value is None or check(value)
+
+
+def _either(one: Check, other: Check) -> Check:
+    return lambda value: one(value) or other(value)
+
+
+def _exit_code(value: Any) -> bool:
+    return type(value) is int and value in set(ExitCode)
 
 
 def _list(check: Check) -> Check:
@@ -103,6 +115,19 @@ _TOPIC = _object(
     topic=_text, internal=_flag, partitions=_list(_row(_count, _count, _list(_count), _list(_count))),
     bytes=_or_none(_row(_MAYBE, _MAYBE)),
 )  # fmt: skip
+_ERROR = _row(_text, _text, _text, _text, _exit_code)
+_TIMES: Mapping[str, Check] = {
+    "times": _list(_row(_text, _count, _count, _or_none(_count), _text)),
+    "retention": _map(_text, _count),
+    "notes": _list(_row(_text, _count, _text)),
+}
+_ADDED: Mapping[str, Check] = {
+    "utc_offset": _zone,
+    "failed": _map(_text, _ERROR),
+    "partial": _list(_ERROR),
+    "missing": _list(_ERROR),
+}
+"""Older files have none of them."""
 _READING: Mapping[str, Check] = {
     "cluster": _or_none(_text),
     "at_ms": _moment,
@@ -116,18 +141,18 @@ _READING: Mapping[str, Check] = {
     "controller": _or_none(_count),
     "topics": _or_none(_list(_TOPIC)),
     "timed": _list(_text),
-    "times": _list(_row(_text, _count, _count, _or_none(_count), _text)),
-    "retention": _map(_text, _count),
-    "notes": _list(_row(_text, _count, _text)),
+    **_TIMES,
     "problems": _list(_text),
 }
+_OFFSETS = (_text, _count, _MAYBE, _MAYBE, _MAYBE, _MAYBE)
+_LOG = _row(*_OFFSETS)
 _SAMPLE: Mapping[str, Check] = {
     "cluster": _or_none(_text),
     "at_ms": _moment,
     "groups": _list(
         _object(
-            group=_text, state=_or_none(_text),
-            partitions=_list(_row(_text, _count, _MAYBE, _MAYBE, _MAYBE, _MAYBE)),
+            {"type": _text, "members": _list(_MEMBER)}, group=_text, state=_or_none(_text),
+            partitions=_list(_either(_LOG, _row(*_OFFSETS, _text))),
         )
     ),
 }  # fmt: skip

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -22,8 +21,16 @@ from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
-from kcli.flows.lag.partition_lag import RecordTime
-from kcli.flows.lag.recording import append_line
+from kcli.flows.lag.measure import Times
+from kcli.flows.lag.recording import (
+    append_line,
+    error_of,
+    members_part,
+    missing_part,
+    times_of,
+    times_part,
+    utc_offset,
+)
 from kcli.flows.lag.sample import GroupSample, LagSample
 from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
 from kcli.flows.monitor.recorded_shape import LATEST_MS, check_reading, check_sample
@@ -80,14 +87,14 @@ def _why(error: Exception) -> str:
 
 
 def document_of(reading: Reading) -> Document:
-    """What ``reading_of`` reads again; errors of commits and problems are kept as text."""
+    """What ``reading_of`` reads again; of errors it keeps the texts and the exit code."""
     facts, sample = reading.cluster, reading.sample
     return {
         "kind": KIND,
         "api": "kcli/v1",
         "cluster": facts.description.cluster_id,
         "at_ms": sample.at_ms,
-        "utc_offset": reading.utc_offset if reading.utc_offset is not None else _utc_offset(sample.at_ms),
+        "utc_offset": utc_offset(sample.at_ms) if reading.utc_offset is None else reading.utc_offset,
         "seconds": round(reading.seconds, 3),
         "requests": reading.requests,
         "groups": [_group(one) for one in sample.groups],
@@ -99,36 +106,15 @@ def document_of(reading: Reading) -> Document:
         "controller": facts.controller,
         "topics": None if facts.topics is None else [_topic(topic, facts.sizes) for topic in facts.topics],
         "timed": sorted(reading.timed),
-        "times": [[*tp, at, *time] for (tp, at), time in reading.times.items()],
-        "retention": dict(reading.retention),
-        "notes": [[*tp, note] for tp, note in reading.notes.items()],
+        **times_part(Times(reading.times, reading.retention, reading.notes)),
         "problems": [str(problem) for problem in reading.problems],
+        **missing_part(sample, reading.problems),
     }
-
-
-def _utc_offset(at_ms: int) -> int:
-    offset = datetime.fromtimestamp(at_ms / 1000).astimezone().utcoffset()
-    return 0 if offset is None else round(offset.total_seconds())
 
 
 def _group(one: GroupSample) -> Document:
     commits = _nested(one.committed, lambda at: at.offset if isinstance(at, OffsetAndMetadata) else None)
-    found: Document = {"group": one.group, "state": one.state, "commits": commits}
-    if (description := one.description) is not None:
-        found["type"] = description.type
-        found["members"] = [_member(member) for member in description.members]
-    return found
-
-
-def _member(member: MemberDescription) -> Document:
-    assignment = None if member.assignment is None else _by_topic(member.assignment)
-    return {
-        "member_id": member.member_id,
-        "instance_id": member.instance_id,
-        "client_id": member.client_id,
-        "host": member.client_host,
-        "assignment": assignment,
-    }
+    return {"group": one.group, "state": one.state, "commits": commits, **members_part(one.description)}
 
 
 def _topic(topic: TopicInfo, sizes: Mapping[str, TopicSize]) -> Document:
@@ -139,13 +125,6 @@ def _topic(topic: TopicInfo, sizes: Mapping[str, TopicSize]) -> Document:
         "partitions": [[one.partition, one.leader, one.replicas, one.isr] for one in topic.partitions],
         "bytes": None if size is None else list(size),
     }
-
-
-def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for tp in partitions:
-        found.setdefault(tp.topic, []).append(tp.partition)
-    return found
 
 
 def _nested(values: Mapping[TopicPartition, T], value_of: Callable[[T], Any]) -> dict[str, Any]:
@@ -168,10 +147,10 @@ def reading_of(document: Document) -> Reading:
     ends = {tp: LogEnds(*log) for tp, log in _flat(document["logs"])}
     shared: SharedPartitions = {}
     groups = [_group_of(one, shared) for one in document["groups"]]
-    sample = LagSample(document["at_ms"], groups, ends)
+    sample = _with_missing(LagSample(document["at_ms"], groups, ends), document)
     if any(not one.committed.keys() <= ends.keys() for one in sample.groups):
         raise ValueError("a group has a partition without a log")
-    topics = document["topics"]
+    topics, times = document["topics"], times_of(document)
     facts = ClusterFacts(
         ClusterDescription(
             document["cluster"],
@@ -189,19 +168,28 @@ def reading_of(document: Document) -> Reading:
         sample,
         facts,
         timed=frozenset(document["timed"]),
-        times={
-            (TopicPartition(topic, partition), at): RecordTime(time, how)
-            for topic, partition, at, time, how in document["times"]
-        },
-        retention=document["retention"],
-        notes={TopicPartition(topic, partition): note for topic, partition, note in document["notes"]},
+        times=times.records,
+        retention=times.retention,
+        notes=times.notes,
         ends=ends,
         latencies={int(number): Latency(*one) for number, one in document["latencies"].items()},
         requests=document["requests"],
         seconds=document["seconds"],
-        problems=[KcliError(text) for text in document["problems"]],
+        problems=_problems(sample, document),
         utc_offset=document["utc_offset"],
     )
+
+
+def _with_missing(sample: LagSample, document: Document) -> LagSample:
+    failed = {name: error_of(line) for name, line in document.get("failed", {}).items()}
+    return sample._replace(failed=failed, partial=[error_of(line) for line in document.get("partial", ())])
+
+
+def _problems(sample: LagSample, document: Document) -> list[KcliError]:
+    """Older files have texts only."""
+    if "missing" in document:
+        return [*sample.partial, *sample.failed.values(), *map(error_of, document["missing"])]
+    return [KcliError(text) for text in document.get("problems", ())]
 
 
 def _reading_of_sample(document: Document) -> Reading:
@@ -209,21 +197,35 @@ def _reading_of_sample(document: Document) -> Reading:
     groups = []
     for one in document["groups"]:
         committed: dict[TopicPartition, OffsetAndMetadata | KcliError | None] = {}
-        for topic, partition, offset, start, end, stable in one["partitions"]:
+        for topic, partition, offset, start, end, stable, *note in one["partitions"]:
             tp = TopicPartition(topic, partition)
-            ends[tp] = LogEnds(start, end, stable)
+            ends[tp] = LogEnds(start, end, stable, note[0] if note else None)
             committed[tp] = _commit_of(offset)
-        groups.append(GroupSample(one["group"], one["state"] or "", committed))
-    facts = ClusterFacts(ClusterDescription(document["cluster"], -1, ()))
-    return Reading(LagSample(document["at_ms"], groups, ends), facts, ends=ends, utc_offset=0)
+        groups.append(GroupSample(one["group"], one["state"] or "", committed, _description_of(one)))
+    sample = _with_missing(LagSample(document["at_ms"], groups, ends), document)
+    times = times_of(document)
+    return Reading(
+        sample,
+        ClusterFacts(ClusterDescription(document["cluster"], -1, ())),
+        timed=frozenset(one.group for one in groups) if "times" in document else frozenset(),
+        times=times.records,
+        retention=times.retention,
+        notes=times.notes,
+        ends=ends,
+        problems=_problems(sample, document),
+        utc_offset=document.get("utc_offset", 0),
+    )
 
 
 def _group_of(one: Document, shared: SharedPartitions) -> GroupSample:
-    description = None
-    if "members" in one:
-        members = tuple(_member_of(member) for member in one["members"])
-        description = GroupDescription(one["group"], one["type"], one["state"], "consumer", "", -1, members)
-    return GroupSample(one["group"], one["state"], _commits_of(one["commits"], shared), description)
+    return GroupSample(one["group"], one["state"], _commits_of(one["commits"], shared), _description_of(one))
+
+
+def _description_of(one: Document) -> GroupDescription | None:
+    if "members" not in one:
+        return None
+    members = tuple(_member_of(member) for member in one["members"])
+    return GroupDescription(one["group"], one["type"], one["state"] or "", "consumer", "", -1, members)
 
 
 def _commits_of(by_topic: Document, shared: SharedPartitions) -> Mapping[TopicPartition, Any]:

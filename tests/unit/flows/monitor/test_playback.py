@@ -2,16 +2,19 @@
 
 import json
 import os
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 from kcli.core.errors import ConfigError
 from kcli.core.types import TopicPartition
-from kcli.flows.lag.recording import append_sample
+from kcli.flows.lag.measure import Measurement
+from kcli.flows.lag.recording import append_sample, utc_offset
 from kcli.flows.monitor import playback
-from kcli.flows.monitor.playback import Player, Recording
+from kcli.flows.monitor.playback import NoSampleError, Player, Recording
 from kcli.flows.monitor.snapshot import Snapshot
+from kcli.output.tables import time_text
 from tests.tui.made_up import BEGIN, STEP, line_of, readings, write
 
 P0 = TopicPartition("orders", 0)
@@ -166,11 +169,11 @@ def test_several_runs_in_one_file_are_played_in_the_order_of_time(tmp_path: Path
 def test_what_groups_lag_recorded_is_played(tmp_path: Path) -> None:
     path = tmp_path / "file"
     for reading in readings(3):
-        append_sample(str(path), "cluster", reading.sample)
+        append_sample(str(path), "cluster", Measurement(reading.sample, {}))
     snapshot = Player(Recording(str(path))).snapshot(2)
     assert snapshot is not None
     assert [line.group for line in snapshot.groups] == ["billing", "search-index", "audit", "clickstream"]
-    assert snapshot.reading.utc_offset == 0
+    assert snapshot.reading.utc_offset == utc_offset(snapshot.reading.sample.at_ms)
 
 
 @pytest.mark.parametrize(
@@ -211,3 +214,89 @@ def test_few_readings_are_kept_in_memory(recorded: Path, monkeypatch: pytest.Mon
     for number in range(60):
         recording.at(number)
     assert len(recording._cache) <= 3
+
+
+# --- moments ---------------------------------------------------------------------------------------------------------
+
+
+def text_of(seconds: float) -> str:
+    return time_text(BEGIN + round(seconds * 1_000))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        (text_of(0), 0),
+        (text_of(9.999), 0),
+        (text_of(10), 10),
+        (text_of(345), 340),
+        (text_of(590 + 60), 590),
+        ("@-5m", 290),
+        ("5m", 290),
+        ("now", 590),
+        (str(BEGIN + 20_000), 20),
+    ],
+)
+def test_a_time_means_the_last_reading_at_or_before_it(recording: Recording, text: str, seconds: int) -> None:
+    assert recording.times[recording.at_time(text).number] == BEGIN + seconds * 1_000
+
+
+@pytest.mark.parametrize(
+    ("seconds", "nearest", "why"),
+    [
+        (-0.001, 0, f"the first one after is of {text_of(0)}"),
+        (-86_400, 0, f"the first one after is of {text_of(0)}"),
+        (590 + 60.001, 590, f"the last one before is of {text_of(590)}"),
+        (86_400, 590, f"the last one before is of {text_of(590)}"),
+    ],
+)
+def test_a_time_outside_of_the_recording_has_no_sample(
+    recording: Recording, seconds: float, nearest: int, why: str
+) -> None:
+    with pytest.raises(NoSampleError) as caught:
+        recording.at_time(text_of(seconds))
+    assert f"has no sample of {text_of(seconds)}" in caught.value.what
+    assert (caught.value.why, caught.value.do) == (why, f"--at {text_of(nearest)}")
+    assert recording.at_time(text_of(nearest)).number in (0, 59)  # the remedy works
+
+
+def test_a_gap_has_no_sample_and_both_its_ends_are_named(tmp_path: Path) -> None:
+    some = list(readings(30))
+    path = tmp_path / "file"
+    path.write_text("".join(map(line_of, (*some[:5], *some[20:]))))
+    with pytest.raises(NoSampleError) as caught:
+        Recording(str(path)).at_time(text_of(110))
+    assert (
+        caught.value.why
+        == f"the last one before is of {text_of(40)}, the first one after is of {text_of(200)}"
+    )
+    assert caught.value.do == f"--at {text_of(40)}"
+
+
+def test_three_intervals_may_pass_where_they_are_long(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("".join(line_of(one) for number, one in enumerate(readings(60)) if number % 15 == 0))
+    assert Recording(str(path)).at_time(text_of(450 + 440)).number == 3
+
+
+def test_a_time_without_a_zone_is_in_that_of_the_recording_and_without_a_date_of_its_last_day(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "file"
+    path.write_text("".join(map(line_of, readings(60, 3_600))))
+    recording = Recording(str(path))
+    local = datetime.fromtimestamp(BEGIN / 1000 + 120, timezone(timedelta(hours=1)))
+    assert recording.at_time(f"{local:%H:%M:%S}").number == 12
+    assert recording.at_time(f"@{local:%H:%M:%S}").number == 12
+    assert recording.at_time(f"{local:%Y-%m-%dT%H:%M:%S}").number == 12
+    later = datetime.fromtimestamp(BEGIN / 1000 + 3_600, timezone(timedelta(hours=1)))
+    with pytest.raises(NoSampleError, match=f"{later - timedelta(days=1):%Y-%m-%d}"):
+        recording.at_time(f"{later:%H:%M}")  # it is not in the future, seen from the recording
+
+
+def test_a_broken_line_is_not_the_one_that_is_meant(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    lines = list(map(line_of, readings(5)))
+    lines[3] = lines[3][:200] + "\n"
+    path.write_text("".join(lines))
+    assert Recording(str(path)).at_time(text_of(35)).number == 2

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kcli.core.errors import ConfigError
+from kcli.flows.lag.measure import Measurement, Times
 from kcli.flows.lag.recording import _document
 from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.recording import document_of, read_line, time_in
@@ -60,9 +61,9 @@ def show(line: bytes) -> None:
 @pytest.mark.parametrize("kind", ["MonitorReading", "LagSample"])
 def test_any_value_is_refused_or_shown(kind: str) -> None:
     one = whole(2)
-    document = json.loads(
-        json.dumps(document_of(one) if kind == "MonitorReading" else _document("c", one.sample))
-    )
+    measured = Measurement(one.sample, {}, Times(one.times, one.retention, one.notes))
+    made = document_of(one) if kind == "MonitorReading" else _document("c", measured)
+    document = json.loads(json.dumps(made))
     show(json.dumps(document).encode())
     refused = seen = 0
     for path in paths(document):

@@ -1,6 +1,7 @@
 """Readings in a file, and back."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,13 @@ import pytest
 from kcli.core.admin.brokers import ClusterDescription
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
-from kcli.core.errors import ConfigError, KcliError
-from kcli.core.types import TopicPartition
+from kcli.core.errors import AuthError, ConfigError, ConnectError, KcliError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.offsets import LogEnds
+from kcli.flows.lag.measure import Measurement, Times, lags_of
 from kcli.flows.lag.partition_lag import READ, RecordTime
 from kcli.flows.lag.recording import append_sample
+from kcli.flows.lag.sample import GroupSample, LagSample
 from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
 from kcli.flows.monitor.recording import append_reading, document_of, read_line
@@ -47,6 +51,10 @@ def whole(second: int = 0) -> Reading:
     )
 
 
+def measured(one: Reading) -> Measurement:
+    return Measurement(one.sample, {}, Times(one.times, one.retention, one.notes))
+
+
 def test_what_is_read_back_shows_the_same() -> None:
     first, second = Board(), Board()
     for n in range(0, 20, 2):
@@ -74,11 +82,47 @@ def test_lines_are_appended(tmp_path: Path) -> None:
 
 def test_what_groups_lag_records_is_read_as_well(tmp_path: Path) -> None:
     path = tmp_path / "samples"
-    append_sample(str(path), "c", whole().sample)
+    append_sample(str(path), "c", measured(whole()))
     found = read_line(path.read_bytes(), "it")
     shown, expected = Board().add(found), Board().add(whole())
     assert found.cluster.description.cluster_id == "c"
     assert [line.summary.lag for line in shown.groups] == [line.summary.lag for line in expected.groups]
+    assert list(shown.rows["g"]) == list(expected.rows["g"])
+
+
+@pytest.mark.parametrize("kind", ["MonitorReading", "LagSample"])
+def test_what_could_not_be_read_is_still_missing_when_it_is_played(tmp_path: Path, kind: str) -> None:
+    one = whole()
+    gone = replace(
+        one,
+        sample=one.sample._replace(
+            failed={"lost": AuthError("group lost cannot be read", why="no DESCRIBE")},
+            partial=[ConnectError("groups of broker 3 are missing", why="it is silent")],
+        ),
+        problems=[],
+    )
+    gone = replace(gone, problems=[*gone.sample.partial, *gone.sample.failed.values(), KcliError("no sizes")])
+    path = tmp_path / "samples"
+    if kind == "LagSample":
+        gone = replace(gone, problems=gone.problems[:2])
+        append_sample(str(path), "c", measured(gone))
+    else:
+        append_reading(str(path), gone)
+    found = read_line(path.read_bytes(), "it")
+    assert [part.entry() for part in found.missing] == [part.entry() for part in gone.missing]
+    assert found.sample.failed.keys() == {"lost"}
+    assert [line.group for line in Board().add(found).unread] == ["lost"]
+    assert list(map(str, found.problems)) == list(map(str, gone.problems))
+
+
+def test_a_partition_that_could_not_be_read_has_its_reason(tmp_path: Path) -> None:
+    tp, one = TopicPartition("t", 0), KcliError("no leader")
+    ends = {tp: LogEnds(None, None, None, "no leader", one)}
+    sample = LagSample(NOW, [GroupSample("g", "Stable", {tp: OffsetAndMetadata(3)})], ends)
+    append_sample(str(tmp_path / "f"), "c", Measurement(sample, {}))
+    found = read_line((tmp_path / "f").read_bytes(), "it")
+    assert [part.entry() for part in found.missing] == [part.entry() for part in sample.missing]
+    assert [row.note for row in lags_of(found.sample)["g"]] == ["no leader"]
 
 
 @pytest.mark.parametrize(

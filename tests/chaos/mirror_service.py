@@ -371,7 +371,10 @@ def _drill(given: Service, number: int, records: int) -> bool:
         service.write(records // 2)
         run = service.begin()
         with Writing(service.writers):
-            time.sleep(service.rng.uniform(2, 8))
+            while not any(map(any, read(service.target, service.topics).values())):
+                assert run.alive, run.said()
+                time.sleep(0.2)  # a job that has not begun has no recovery point
+            time.sleep(service.rng.uniform(0, 6))
             service.source.nodes[0].kill()
         time.sleep(service.rng.uniform(0, 3))
         promotion = service.run("promote", *service.sides(), "--source-lost", "--yes", "-o", "json")

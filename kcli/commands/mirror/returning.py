@@ -143,7 +143,7 @@ def _begun_elsewhere(topics: Sequence[str]) -> str:
     )
     return (
         f"topics of the old target that were never copied from the old source are not copied back: {named}; "
-        f"`kcli mirror run --from HOST:PORT --to HOST:PORT --job NAME -t {quote(topics[0])}` (from the old target) does that"
+        f"`kcli mirror run --from HOST:PORT --to HOST:PORT --job NAME -t {quote(topics[0])}` copies it back"
     )
 
 

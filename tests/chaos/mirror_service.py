@@ -31,7 +31,7 @@ from confluent_kafka import TopicPartition as Place
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from tests.kafka import QUICK_JVM, TEST_PROPERTIES, Kafka, sandboxed
-from tests.run import start
+from tests.run import kcli_process, start
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 PARTITIONS = 2
@@ -141,7 +141,7 @@ def read(kafka: Kafka, topics: Sequence[str], *, whole: bool = False) -> Logs:
     if whole:
         deadline = time.monotonic() + 5 * _PATIENCE
         while ends(kafka, topics, IsolationLevel.READ_COMMITTED) != ends(kafka, topics):
-            assert time.monotonic() < deadline, "a transaction does not end"
+            assert time.monotonic() < deadline, f"a transaction does not end: {transactions(kafka)}"
             time.sleep(0.1)
     with closing(Consumer(settings)) as judge:
         judge.assign([Place(topic, partition, 0) for topic, partition in found])
@@ -156,6 +156,13 @@ def read(kafka: Kafka, topics: Sequence[str], *, whole: bool = False) -> Logs:
                 elif error.code() == KafkaError._PARTITION_EOF:
                     left.discard(place)
     return found
+
+
+def transactions(kafka: Kafka) -> str:
+    """Those that the brokers know."""
+    done = kcli_process("txn", "list", "-b", kafka.bootstrap, "-o", "json")
+    hanging = kcli_process("txn", "list", "--hanging", "-b", kafka.bootstrap, "-o", "json")
+    return (done.stdout + done.stderr + hanging.stdout + hanging.stderr).decode(errors="replace")
 
 
 def ends(
@@ -364,7 +371,10 @@ def _drill(given: Service, number: int, records: int) -> bool:
         service.write(records // 2)
         run = service.begin()
         with Writing(service.writers):
-            time.sleep(service.rng.uniform(2, 8))
+            while not any(map(any, read(service.target, service.topics).values())):
+                assert run.alive, run.said()
+                time.sleep(0.2)  # a job that has not begun has no recovery point
+            time.sleep(service.rng.uniform(0, 6))
             service.source.nodes[0].kill()
         time.sleep(service.rng.uniform(0, 3))
         promotion = service.run("promote", *service.sides(), "--source-lost", "--yes", "-o", "json")

@@ -235,6 +235,12 @@ def test_topics_that_others_created_at_the_target_are_named(here: FakeCluster, t
         write(there, name, b"0")
     done = run("reverse", here, there)
     assert "never copied from the old source are not copied back: t-new; " in done.err
+    type_remedy(
+        "`kcli mirror run --from HOST:PORT --to HOST:PORT --job NAME -t t-new` copies it back",
+        done.err,
+        there.bootstrap,
+        other=here.bootstrap,
+    )
     assert "t-new" not in {tp.topic for tp in done.rows}
     assert "never copied" not in run("reverse", here, there).err, "it was said"
 

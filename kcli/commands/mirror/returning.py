@@ -1,6 +1,7 @@
 """What ``kcli mirror reverse`` does with two clusters: the plan of the way back and its question, its start, the copy."""
 
 from collections.abc import Collection, Mapping, Sequence
+from shlex import quote
 from typing import NamedTuple
 
 from kcli.commands.mirror.report import report
@@ -142,7 +143,7 @@ def _begun_elsewhere(topics: Sequence[str]) -> str:
     )
     return (
         f"topics of the old target that were never copied from the old source are not copied back: {named}; "
-        "`kcli mirror run --from HOST:PORT --to HOST:PORT --job NAME -t TOPIC` (from the old target) does that"
+        f"`kcli mirror run --from HOST:PORT --to HOST:PORT --job NAME -t {quote(topics[0])}` copies it back"
     )
 
 

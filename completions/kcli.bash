@@ -70,8 +70,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli groups lag")
-            names="--topic --match --empty-group --internal --only-lagging --by --time -w --watch --record --max-lag --max-lag-time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--topic --match --by --time --record --max-lag --max-lag-time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--topic --match --empty-group --internal --only-lagging --by --time -w --watch --record --on-verdict --webhook --from-record --at --max-lag --max-lag-time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--topic --match --by --time --record --on-verdict --webhook --from-record --at --max-lag --max-lag-time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli groups describe")
@@ -195,13 +195,13 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli top")
-            names="--interval --screen --record --replay --read-only -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--interval --screen --record --replay -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            names="--interval --screen --record --replay --at --read-only -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--interval --screen --record --replay --at -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli exporter")
-            names="--groups --topics --time --interval --max-series --listen --tls-certificate --tls-key --tls-client-ca --users -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--groups --topics --time --interval --max-series --listen --tls-certificate --tls-key --tls-client-ca --users -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            names="--profile --collect --groups --topics --time --interval --max-series --listen --tls-certificate --tls-key --tls-client-ca --users --textfile -b --bootstrap-server -F --command-config -X --command-property --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--profile --collect --groups --topics --time --interval --max-series --listen --tls-certificate --tls-key --tls-client-ca --users --textfile -b --bootstrap-server -F --command-config -X --command-property --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli txn")
@@ -754,6 +754,7 @@ _kcli_value() {
         "kcli groups lag --by") reply="group topic partition member" ;;
         "kcli groups lag --time") reply="exact estimate off" ;;
         "kcli groups lag --record") files=1 ;;
+        "kcli groups lag --from-record") files=1 ;;
         "kcli groups lag -F" | "kcli groups lag --command-config") files=1 ;;
         "kcli groups lag -X" | "kcli groups lag --command-property") keys="$_kcli_keys" ;;
         "kcli groups lag --profile") asked=profiles ;;
@@ -942,14 +943,15 @@ _kcli_value() {
         "kcli top --profile") asked=profiles ;;
         "kcli top --color") reply="auto always never" ;;
         "kcli top --progress") reply="auto none bar json" ;;
+        "kcli exporter --profile") asked=profiles ;;
         "kcli exporter --time") reply="exact estimate off" ;;
         "kcli exporter --tls-certificate") files=1 ;;
         "kcli exporter --tls-key") files=1 ;;
         "kcli exporter --tls-client-ca") files=1 ;;
         "kcli exporter --users") files=1 ;;
+        "kcli exporter --textfile") files=1 ;;
         "kcli exporter -F" | "kcli exporter --command-config") files=1 ;;
         "kcli exporter -X" | "kcli exporter --command-property") keys="$_kcli_keys" ;;
-        "kcli exporter --profile") asked=profiles ;;
         "kcli exporter --color") reply="auto always never" ;;
         "kcli exporter --progress") reply="auto none bar json" ;;
         "kcli txn -F" | "kcli txn --command-config") files=1 ;;
@@ -1613,7 +1615,7 @@ _kcli_argument() {
         "kcli sandbox status 0") asked=sandboxes ;;
         "kcli sandbox logs 0") asked=sandboxes ;;
         "kcli completion 0") reply="bash zsh fish" ;;
-        "kcli schema 0") reply="Acl AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigValue ConfigValueList ConsumePlan ConsumeReport DoctorFinding DoctorReport Error ExportManifest ExportPlan Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordList ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopPartition TopPartitionList TopTopic TopTopicList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerifiedPartition" ;;
+        "kcli schema 0") reply="Acl AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigValue ConfigValueList ConsumePlan ConsumeReport DoctorFinding DoctorReport Error ExportManifest ExportPlan Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordList ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopPartition TopPartitionList TopTopic TopTopicList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerdictChange VerifiedPartition" ;;
         *) ;;
     esac
 }

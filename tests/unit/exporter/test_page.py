@@ -10,7 +10,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.types import TopicPartition
 from kcli.exporter.collectors.choice import USUAL
-from kcli.exporter.exposition import CLASSIC, FORMATS, OPENMETRICS, document, gzipped, labels_of
+from kcli.exporter.exposition import CLASSIC, FORMATS, OPENMETRICS, document, gzipped, joined, labels_of
 from kcli.exporter.metrics import METRICS, OF_GROUPS, OF_HEALTH, OF_PARTITIONS, STATES
 from kcli.exporter.page import Pages
 from kcli.flows.groups.offsets import LogEnds
@@ -175,6 +175,20 @@ def test_hostile_names_are_read_as_they_are(name: str, form: str) -> None:
     shown = name.replace("\udcff", "?")
     assert found["kcli_group_lag_records"] == {labels(group=shown, topic=shown, partition=0): 7}
     assert found["kcli_group_sum_lag_records"] == {labels(group=shown): 7}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_label_of_all_samples_is_on_each_whatever_names_are(name: str, form: str) -> None:
+    """With those that have no other label, and with several texts whose families are together."""
+    tp = TopicPartition(name, 0)
+    read = reading(0, group(name, {tp: 3}, name), ends={tp: 10})
+    texts = [page_of(read, label=f'cluster="{one}"').text for one in "ab"]
+    found = parsed(b"".join(document(form, joined(texts, form))).decode(), form)
+    plain = parsed(text_of(page_of(read), form), form)
+    for metric, some in plain.items():
+        both = {frozenset((*at, ("cluster", one))): value for at, value in some.items() for one in "ab"}
+        assert found[metric] == both
 
 
 def test_the_limit_leaves_out_partitions_first_and_whole_groups_by_name() -> None:

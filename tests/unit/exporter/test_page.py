@@ -237,6 +237,15 @@ def test_a_compressed_page_is_the_same_page(form: str) -> None:
     assert not one.unused_data
 
 
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_scrape_makes_nothing_anew(form: str) -> None:
+    """Neither text nor compressed blocks, which are most of the work: they are those of the sample."""
+    page = page_of(reading(0, group("g", {P0: 3, P1: 5}), ends={P0: 10, P1: 5}, **everything()))
+    first, second = page.text.parts(form), page.text.parts(form)
+    assert len(first) > 20
+    assert all(one is other for one, other in zip(first, second, strict=True))
+
+
 def test_openmetrics_ends_with_eof_and_the_classic_format_does_not() -> None:
     page = page_of(reading(0, ends={}))
     assert text_of(page, OPENMETRICS).endswith("\n# EOF\n")

@@ -30,6 +30,7 @@ from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
 from kcli.exporter.address import Address
 from kcli.exporter.exposition import CLASSIC, OPENMETRICS, document
+from kcli.exporter.health import ClusterSite
 from kcli.exporter.last_sample import LastSample
 from kcli.exporter.metrics import OF_PARTITIONS
 from kcli.exporter.page import Pages
@@ -101,7 +102,7 @@ def _cost(bootstrap: str, brokers: Connection, how: str) -> None:
             f"{GROUPS:,} groups × {PARTITIONS} partitions, --time {how}: {text.samples:,} samples, {size:,} bytes"
         )
         _judge("  a sample and its page, s of CPU", max(cpu), CPU_TARGET)
-        server = Server(Address("127.0.0.1", 0), lambda: exporter.state)
+        server = Server(Address("127.0.0.1", 0), ClusterSite({"": lambda: exporter.state}))
         server.start()
         for encoding in ("identity", "gzip"):
             took = [_scrape(server.address, encoding) for _ in range(20)]

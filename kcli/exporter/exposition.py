@@ -7,7 +7,7 @@ in seconds, these functions in tenths; its parsers judge the result in the tests
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -55,10 +55,12 @@ class Text:
         return joined([self], form)
 
 
-def joined(texts: Sequence[Text], form: str) -> list[Packed]:
+def joined(
+    texts: Sequence[Text], form: str, wanted: Callable[[Metric], bool] = lambda _metric: True
+) -> list[Packed]:
     """The pieces of several texts: the samples of a family are together, as both formats have it."""
     parts = []
-    for metric in dict.fromkeys(metric for text in texts for metric in text.blocks):
+    for metric in dict.fromkeys(metric for text in texts for metric in text.blocks if wanted(metric)):
         parts.append(_packed_heading(metric, form))
         parts += [text.blocks[metric] for text in texts if metric in text.blocks]
     return parts

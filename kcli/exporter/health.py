@@ -84,7 +84,7 @@ class Health:
     ) -> Iterator[Collected]:
         of_clusters = {name: _values(state, now) for name, state in states.items()}
         for metric in dict.fromkeys(one for values in of_clusters.values() for one in values):
-            if self._once and metric in metrics.OF_LONG_RUN:
+            if self._once and not metrics.is_of_one_sample(metric):
                 continue
             family = _family(metric)(
                 metric.name, metric.text, labels=("cluster",) if labelled else (), unit=metric.unit

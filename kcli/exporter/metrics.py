@@ -150,8 +150,6 @@ FAILURES = Metric("kcli_exporter_failed_samples", COUNTER, (), "Samples that fai
 SENT = Metric("kcli_exporter_requests", COUNTER, (), "Requests to brokers that were answered.")
 SCRAPES = Metric("kcli_exporter_scrapes", COUNTER, (), "Pages of metrics that were sent.")
 VERSION = Metric("kcli_exporter", INFO, ("version",), "The version of kcli.")
-OF_LONG_RUN = (AGE, SAMPLES, FAILURES)
-"""Those that say nothing of a single sample."""
 OF_HEALTH = (
     UP,
     COMPLETE,
@@ -196,3 +194,8 @@ METRICS = (
     SERIES_DROPPED,
     *OF_HEALTH,
 )
+
+
+def is_of_one_sample(metric: Metric) -> bool:
+    """Whether it means something where one sample is all: a count since the exporter began does not."""
+    return metric.kind not in (COUNTER, SUMMARY) and metric != AGE

@@ -183,7 +183,8 @@ class _Handler(BaseHTTPRequestHandler):
                 ("WWW-Authenticate", f'Basic realm="{site.title}"'),
             )
         elif serve is None:
-            there = " and ".join(["/metrics", *site.checks])
+            probe = ["/probe?target="] if site.targets else []
+            there = " and ".join(["/metrics", *probe, *site.checks])
             self._send(HTTPStatus.NOT_FOUND, [f"404 Not Found: there are {there}\n".encode()])
         else:
             serve()

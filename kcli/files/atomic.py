@@ -50,11 +50,13 @@ class FileError(KcliError):
 
 def replace_file(path: str, data: bytes, *, mode: int = 0o600, sync: bool = True) -> None:
     """Writes ``data`` to ``path`` and to disk; on OSError the previous content stays. A device or a pipe is refused: it
-    would be replaced by a file, ``/dev/null`` for all who use it.
+    would be replaced by a file, ``/dev/null`` for all who use it; and so is a link to what is open, such as
+    ``/dev/stdout``, also where that is a file.
 
     Without ``sync``, for content that can be recreated, it does not wait for the disk. An OSError names ``path``.
     """
-    if os.path.exists(path) and not os.path.isfile(path):
+    of_process = os.path.islink(path) and os.readlink(path).startswith("/proc/")
+    if of_process or (os.path.exists(path) and not os.path.isfile(path)):
         raise OSError(errno.EINVAL, "it is not a regular file", path)
     temporary = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:

@@ -55,6 +55,7 @@ READABLE = {
     "commands/perf/conclusion.py:_write_page": "a result, in the file that the user names: the umask decides",
     "tui/export.py:write": "what is on the screen, in the file that the user names: the umask decides",
     "flows/completion/install.py:write": "a script of this project, for a shell",
+    "commands/exporter/textfile.py:write": "metrics, for node_exporter, which runs as another user",
     "pipeline/spark/java.py:_wrapped": "a program of mode 0700",
 }
 """Files that others may read."""

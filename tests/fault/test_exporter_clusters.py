@@ -101,6 +101,14 @@ def test_a_target_is_a_configured_profile_and_never_an_address(
         assert not two[1].connections
 
 
+def test_a_cluster_without_a_profile_is_no_target(
+    two: tuple[FakeCluster, FakeCluster], tmp_path: Path
+) -> None:
+    with exporter({"XDG_CONFIG_HOME": str(tmp_path), "KCLI_BOOTSTRAP_SERVER": two[0].bootstrap}) as (_, url):
+        answer = get(url, f"/probe?target={two[0].bootstrap}")
+    assert (answer.status, answer.text) == (404, "404 Not Found: there are /metrics and /healthz\n")
+
+
 def test_a_cluster_that_is_away_takes_no_figures_of_the_others_away(
     two: tuple[FakeCluster, FakeCluster], tmp_path: Path
 ) -> None:

@@ -93,6 +93,11 @@ def test_a_file_that_cannot_be_written_is_an_error(cluster: FakeCluster, tmp_pat
     assert not [one for one in tmp_path.iterdir() if one.suffix == ".tmp"]
 
 
+def test_a_dry_run_reads_and_writes_nothing(cluster: FakeCluster, page: Path) -> None:
+    done = kcli("exporter", "--dry-run", "--textfile", str(page), bootstrap=cluster.bootstrap)
+    assert (done.code, done.err, page.exists()) == (0, f"would write {page}\n", False)
+
+
 def test_a_page_that_is_not_served_has_no_address(cluster: FakeCluster, page: Path) -> None:
     done = kcli("exporter", "--textfile", str(page), "--listen", ":0", bootstrap=cluster.bootstrap)
     assert (done.code, "--listen beside --textfile" in done.err, page.exists()) == (2, True, False)

@@ -75,7 +75,7 @@ from kcli.commands.shared.serving import Serving, access_options
         type=CountType(1),
         default="1M",
         metavar="N",
-        help="export at most N series of groups and topics (default: 1M)",
+        help="export at most N series of a cluster (default: 1M)",
     ),
 )
 @options(

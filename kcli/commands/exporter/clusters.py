@@ -8,14 +8,16 @@ from typing import NamedTuple
 
 from kcli.commands.shared.cluster import CREATES_NONE, admin_options
 from kcli.commands.shared.configuration import Configuration
-from kcli.commands.shared.context import Invocation, cluster_name
+from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.sources import sources_of
 from kcli.commands.shared.usage import usage
 from kcli.core.options import ClientOptions
 
 
 class Cluster(NamedTuple):
-    """``timeout`` is in seconds; ``servers`` are the brokers to start from."""
+    """``name`` is that of its profile, empty without one. ``timeout`` is in seconds; ``servers`` are the brokers to start
+    from.
+    """
 
     name: str
     servers: str
@@ -29,8 +31,9 @@ def clusters(inv: Invocation, profiles: Sequence[str]) -> list[Cluster]:
     if len(names) > 1:
         return [_of_profile(inv, name) for name in names]
     inv.values.profile = names[0] if names else None
-    options = admin_options(inv)
-    return [Cluster(inv.cluster_name.name, str(options.bootstrap_servers), options, inv.timeout)]
+    options, profile = admin_options(inv), inv.resolved.profile
+    name = profile.name if profile is not None else ""
+    return [Cluster(name, str(options.bootstrap_servers), options, inv.timeout)]
 
 
 def _of_profile(inv: Invocation, name: str) -> Cluster:
@@ -56,6 +59,4 @@ def _of_profile(inv: Invocation, name: str) -> Cluster:
     timeout = inv.timeout_with(configuration)
     options = configuration.client_options(ClientOptions, timeout, CREATES_NONE, {})
     configuration.check_no_registry()
-    return Cluster(
-        cluster_name(configuration.resolved).name, str(options.bootstrap_servers), options, timeout
-    )
+    return Cluster(name, str(options.bootstrap_servers), options, timeout)

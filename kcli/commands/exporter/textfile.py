@@ -8,6 +8,7 @@ from kcli.commands.shared.context import Invocation
 from kcli.core.clock import monotonic
 from kcli.exporter.exposition import CLASSIC, document, joined
 from kcli.exporter.last_sample import LastSample
+from kcli.exporter.metrics import is_of_one_sample
 from kcli.files.atomic import replace_file
 
 _MODE = 0o644
@@ -33,5 +34,9 @@ def write(inv: Invocation, asked: ExporterOptions, path: str) -> int:
             inv.talk.warn(f"{one.where}{loop.state.page.left_out}")
     texts = [state.page.text for state in states.values() if state.page is not None]
     health = Health(once=True).part(CLASSIC, states, monotonic(), 0, labelled=len(some) > 1)
-    replace_file(path, b"".join(document(CLASSIC, [health, *joined(texts, CLASSIC)])), mode=_MODE)
+    if inv.dry_run:
+        inv.talk.note(f"would write {path}")
+    else:
+        pieces = document(CLASSIC, [health, *joined(texts, CLASSIC, is_of_one_sample)])
+        replace_file(path, b"".join(pieces), mode=_MODE)
     return inv.finish(done=bool(texts))

@@ -15,7 +15,7 @@ from kcli.core.cluster.metadata import PartitionView, no_coordinator
 from kcli.core.errors import ConnectError
 from kcli.core.types import TopicPartition
 from kcli.exporter.collectors.choice import USUAL
-from kcli.exporter.exposition import CLASSIC, FORMATS, OPENMETRICS, document, gzipped, labels_of
+from kcli.exporter.exposition import CLASSIC, FORMATS, OPENMETRICS, document, gzipped, joined, labels_of
 from kcli.exporter.metrics import METRICS, OF_GROUPS, OF_HEALTH, OF_PARTITIONS, STATES
 from kcli.exporter.page import Pages
 from kcli.flows.groups.commit_times import offsets_partition
@@ -220,6 +220,20 @@ def test_hostile_names_are_read_as_they_are(name: str, form: str) -> None:
     assert found["kcli_group_sum_lag_records"] == {labels(group=shown): 7}
 
 
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_label_of_all_samples_is_on_each_whatever_names_are(name: str, form: str) -> None:
+    """With those that have no other label, and with several texts whose families are together."""
+    tp = TopicPartition(name, 0)
+    read = reading(0, group(name, {tp: 3}, name), ends={tp: 10})
+    texts = [page_of(read, label=f'cluster="{one}"').text for one in "ab"]
+    found = parsed(b"".join(document(form, joined(texts, form))).decode(), form)
+    plain = parsed(text_of(page_of(read), form), form)
+    for metric, some in plain.items():
+        both = {frozenset((*at, ("cluster", one))): value for at, value in some.items() for one in "ab"}
+        assert found[metric] == both
+
+
 def test_the_limit_leaves_out_partitions_first_and_whole_groups_by_name() -> None:
     groups = [group(name, {P0: 3, P1: 5}) for name in ("c", "a", "b")]
     read = reading(0, *groups, ends={P0: 10, P1: 5})
@@ -264,6 +278,15 @@ def test_a_compressed_page_is_the_same_page(form: str) -> None:
     assert one.decompress(packed) == b"".join(document(form, parts))
     assert one.eof
     assert not one.unused_data
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_scrape_makes_nothing_anew(form: str) -> None:
+    """Neither text nor compressed blocks, which are most of the work: they are those of the sample."""
+    page = page_of(reading(0, group("g", {P0: 3, P1: 5}), ends={P0: 10, P1: 5}, **everything()))
+    first, second = page.text.parts(form), page.text.parts(form)
+    assert len(first) > 20
+    assert all(one is other for one, other in zip(first, second, strict=True))
 
 
 def test_openmetrics_ends_with_eof_and_the_classic_format_does_not() -> None:

@@ -114,6 +114,18 @@ def test_an_error_names_the_file_and_not_the_temporary_one(
     assert (caught.value.filename, list(tmp_path.iterdir())) == (str(tmp_path / "file"), [])
 
 
+def test_a_link_to_what_is_open_is_not_replaced(tmp_path: Path) -> None:
+    """As /dev/stdout is, which is a file where output goes to one."""
+    link, file = tmp_path / "stdout", tmp_path / "output"
+    with file.open("w") as opened:
+        link.symlink_to(f"/proc/self/fd/{opened.fileno()}")
+        assert link.is_file()
+        with pytest.raises(OSError, match="not a regular file"):
+            replace_file(str(link), b"new")
+    assert link.is_symlink()
+    assert not file.read_text()
+
+
 def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -129,7 +129,9 @@ def check_shown(snapshot: Snapshot, page: Page, lost: set[str], down: int) -> No
     for name, line in unread.items():
         assert (line.verdict, line.summary.lag) == ("unread", None)
         assert line.last is not None
-        assert line.last.lag == broker_of(HOME[name]), "broker 3 is killed while all partitions are there, 2 after it"
+        assert line.last.lag == broker_of(HOME[name]), (
+            "broker 3 is killed while all partitions are there, 2 after it"
+        )
         assert line.age is not None
     title = text(title_line(Facts("c", "c"), Status(snapshot.reading.sample.at_ms, 2.0), snapshot, 160))
     assert ("●" in title) == (not lost)

@@ -52,7 +52,7 @@ class Monitor:
         """One reading. Raises a KcliError only if nothing could be read."""
         began = self._clock()
         problems: list[KcliError] = []
-        sample = take_sample(self._admin, self._wanted).naming(self._names)
+        sample = take_sample(self._admin, self._wanted, self._names)
         self._names = sample.names
         facts = self._cluster(sample, view, problems)
         ages = self._ages.of(sample, view)

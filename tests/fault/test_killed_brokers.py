@@ -168,3 +168,18 @@ def test_the_screen_and_the_exporter_keep_the_names_of_the_sample_before(cluster
             notice(cluster, node)
             check(lost, down)
             check(lost, down)
+
+
+def test_a_group_that_no_broker_lists_is_missing_unless_it_was_deleted(cluster: FakeCluster) -> None:
+    """While a coordinator moves, no broker lists its groups, none reports an error, and each partition has a leader."""
+    with Admin(bootstrap_servers=cluster.bootstrap, timeout=TIMEOUT) as admin:
+        monitor = Monitor(admin, Latencies(NO_HOOKS), Wanted())
+        assert monitor.read(View()).sample.names == GROUPS
+        assert admin.delete_groups(["g01"]) == {"g01": None}
+        rest = GROUPS - {"g01"}
+        assert (monitor.read(View()).sample.names, monitor.read(View()).missing) == (rest, [])
+        cluster.move_coordinator("group", "g00", -1)
+        sample = monitor.read(View()).sample
+        assert ({one.group for one in sample.groups}, set(sample.failed)) == (rest - {"g00"}, {"g00"})
+        cluster.move_coordinator("group", "g00", 1)
+        assert (monitor.read(View()).sample.names, monitor.read(View()).missing) == (rest, [])

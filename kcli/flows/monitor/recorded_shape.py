@@ -20,7 +20,6 @@ def check_sample(document: Mapping[str, Any]) -> None:
 def check_reading(document: Mapping[str, Any]) -> None:
     """The same for a line of ``top --record``."""
     _demand(document, _READING)
-    _demand(document, {key: check for key, check in _LATER.items() if key in document})
 
 
 def _demand(document: Mapping[str, Any], shape: Mapping[str, Check]) -> None:
@@ -122,8 +121,6 @@ _READING: Mapping[str, Check] = {
     "notes": _list(_row(_text, _count, _text)),
     "problems": _list(_text),
 }
-_LATER: Mapping[str, Check] = {"unread": _map(_text, _text), "unlisted": _list(_text)}
-"""Files of earlier versions have none."""
 _SAMPLE: Mapping[str, Check] = {
     "cluster": _or_none(_text),
     "at_ms": _moment,

@@ -103,8 +103,6 @@ def document_of(reading: Reading) -> Document:
         "retention": dict(reading.retention),
         "notes": [[*tp, note] for tp, note in reading.notes.items()],
         "problems": [str(problem) for problem in reading.problems],
-        "unread": {name: str(error) for name, error in sample.failed.items()},
-        "unlisted": [str(error) for error in sample.partial],
     }
 
 
@@ -170,10 +168,7 @@ def reading_of(document: Document) -> Reading:
     ends = {tp: LogEnds(*log) for tp, log in _flat(document["logs"])}
     shared: SharedPartitions = {}
     groups = [_group_of(one, shared) for one in document["groups"]]
-    failed = {name: KcliError(text) for name, text in document.get("unread", {}).items()}
-    partial = [KcliError(text) for text in document.get("unlisted", ())]
-    known = {str(error): error for error in (*partial, *failed.values())}
-    sample = LagSample(document["at_ms"], groups, ends, failed, partial)
+    sample = LagSample(document["at_ms"], groups, ends)
     if any(not one.committed.keys() <= ends.keys() for one in sample.groups):
         raise ValueError("a group has a partition without a log")
     topics = document["topics"]
@@ -204,7 +199,7 @@ def reading_of(document: Document) -> Reading:
         latencies={int(number): Latency(*one) for number, one in document["latencies"].items()},
         requests=document["requests"],
         seconds=document["seconds"],
-        problems=[known.get(text) or KcliError(text) for text in document["problems"]],
+        problems=[KcliError(text) for text in document["problems"]],
         utc_offset=document["utc_offset"],
     )
 

@@ -44,7 +44,7 @@ def show(line: bytes) -> None:
     board.add(whole())
     snapshot = board.add(reading)
     for columns, rows in (
-        (group_columns.COLUMNS, [*snapshot.groups, *snapshot.unread]),
+        (group_columns.COLUMNS, snapshot.groups),
         (topic_columns.COLUMNS, snapshot.topics),
         (broker_columns.COLUMNS, snapshot.brokers),
     ):

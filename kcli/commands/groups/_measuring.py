@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
@@ -105,8 +105,8 @@ class Measuring:
             if note := own_group_note(one.group):
                 self.inv.talk.warn(f"group {one.group}: {note}")
 
-    def _measure(self) -> Measurement:
-        found = measure_lag(self.admin, self.wanted, self.asked.method)
+    def _measure(self, known: Collection[str] = ()) -> Measurement:
+        found = measure_lag(self.admin, self.wanted, self.asked.method, known)
         if self.asked.record is not None:
             from kcli.flows.lag.recording import append_sample  # only with --record
 
@@ -116,15 +116,14 @@ class Measuring:
     def _measure_again(self, before: LagSample) -> Measurement:
         """Groups of the sample before that are not in this one, and may exist, are among those that could not be read."""
         try:
-            found = self._measure()
+            found = self._measure(before.names)
         except KcliError as error:
             partial = () if self.wanted.groups else (error,)
             failed = dict.fromkeys(sorted(before.names), error)
             return Measurement(LagSample(wall_ms(), (), {}, failed, partial), {})
-        sample = found.sample.naming(before.names)
-        for name in before.failed.keys() - sample.failed.keys():
-            self.history.resume(sample.at_ms, name)
-        return found._replace(sample=sample)
+        for name in before.failed.keys() - found.sample.failed.keys():
+            self.history.resume(found.sample.at_ms, name)
+        return found
 
     def _goes_on(self, sample: LagSample) -> bool:
         """Named groups are watched until none of them exists."""

@@ -33,9 +33,12 @@ class Measurement(NamedTuple):
     times: Times | None = None
 
 
-def measure_lag(admin: Admin, wanted: Wanted, time: str) -> Measurement:
-    """``time``: ``exact`` reads records, ``estimate`` uses offsets by time, ``off`` leaves lag in time unknown."""
-    sample = take_sample(admin, wanted)
+def measure_lag(admin: Admin, wanted: Wanted, time: str, known: Collection[str] = ()) -> Measurement:
+    """``time``: ``exact`` reads records, ``estimate`` uses offsets by time, ``off`` leaves lag in time unknown.
+
+    ``known``: see ``take_sample``.
+    """
+    sample = take_sample(admin, wanted, known)
     if time == OFF:
         return Measurement(sample, lags_of(sample))
     # One record per partition is read only where lag in time is shown.

@@ -61,28 +61,6 @@ class LagSample(NamedTuple):
         """The groups that it has, or could not read."""
         return frozenset(one.group for one in self.groups).union(self.failed)
 
-    def naming(self, known: Collection[str]) -> LagSample:
-        """With an error for each of the known groups that may still exist, though no broker could list it."""
-        if not self.partial:
-            return self
-        found = {name: error for name in sorted(set(known) - self.names) if (error := self._hides(name))}
-        return self._replace(failed={**self.failed, **found})
-
-    def _hides(self, group: str) -> KcliError | None:
-        """Why the group may exist, though it is not listed; None where its coordinator has responded."""
-        from kcli.flows.groups.commit_times import offsets_partition  # only where something is missing
-
-        errors, partitions = self.unlisted
-        place = offsets_partition(group, partitions) if partitions else None
-        cause = self.partial[0] if place is None else errors.get(place.partition)
-        if cause is None:
-            return None
-        found = KcliError(f"group {group} could not be listed", why=cause.why or cause.what, do=cause.do)
-        found.__cause__ = cause
-        found.exit_code, found.part = cause.exit_code, f"group {group}"
-        found.place = cause.place if place is None else str(place)
-        return found
-
     @property
     def missing(self) -> list[Missing]:
         """What is not in the sample: groups, commits, and offsets of partitions that exist."""
@@ -133,9 +111,14 @@ class Wanted(NamedTuple):
     internal: bool = False
 
 
-def take_sample(admin: Admin, wanted: Wanted) -> LagSample:
-    """Raises an error only if nothing could be read; every other error is part of the sample."""
+def take_sample(admin: Admin, wanted: Wanted, known: Collection[str] = ()) -> LagSample:
+    """Raises an error only if nothing could be read; every other error is part of the sample.
+
+    ``known``: the groups of the sample before. Those that may still exist, though no broker lists them, are ``failed``.
+    """
     states, described, failed, listing = _groups(admin, wanted)
+    if listing is not None:
+        failed |= _unlisted(admin, listing, set(known).difference(states, failed))
     sample = sample_of(
         admin,
         states,
@@ -145,6 +128,40 @@ def take_sample(admin: Admin, wanted: Wanted) -> LagSample:
         partial=() if listing is None else listing.missing,
     )
     return sample if listing is None else sample._replace(unsure=listing.unsure, unlisted=listing.unlisted)
+
+
+def _unlisted(admin: Admin, listing: GroupListing, names: Collection[str]) -> dict[str, KcliError]:
+    """Why groups that no broker lists may exist all the same; those that do not exist are left out.
+
+    A broker that has just become the coordinator lists none of its groups, without an error, until it has begun to load
+    them: metadata names it, it has not heard of that itself. Requests for a group by its name wait until it has.
+    """
+    found = {name: error for name in sorted(names) if (error := why_unlisted(listing, name)) is not None}
+    others = sorted(set(names).difference(found))
+    for name, one in (admin.describe_groups(others) if others else {}).items():
+        if not isinstance(one, KcliError):
+            found[name] = KcliError(f"group {name} could not be listed", why="its coordinator has just moved")
+        elif not isinstance(one, NotFoundError):
+            found[name] = one
+    return found
+
+
+def why_unlisted(listing: GroupListing, group: str) -> KcliError | None:
+    """Why a group may exist, though it is not listed; None where its coordinator has responded. Pure."""
+    if not listing.is_partial:
+        return None
+    from kcli.flows.groups.commit_times import offsets_partition  # only where something is missing
+
+    errors, partitions = listing.unlisted
+    place = offsets_partition(group, partitions) if partitions else None
+    cause = listing.missing[0] if place is None else errors.get(place.partition)
+    if cause is None:
+        return None
+    found = KcliError(f"group {group} could not be listed", why=cause.why or cause.what, do=cause.do)
+    found.__cause__ = cause
+    found.exit_code, found.part = cause.exit_code, f"group {group}"
+    found.place = cause.place if place is None else str(place)
+    return found
 
 
 def sample_of(

@@ -53,7 +53,7 @@ class Monitor:
         """One reading. Raises a KcliError only if nothing could be read."""
         began = self._clock()
         problems: list[KcliError] = []
-        sample = self._groups(view).naming(self._names)
+        sample = self._groups(view)
         self._names = sample.names
         facts = self._cluster(sample, view, problems)
         ages = self._ages.of(sample, view)
@@ -76,7 +76,7 @@ class Monitor:
         if not view.groups:
             return LagSample(wall_ms(), [], {})
         try:
-            return take_sample(self._admin, self._wanted)
+            return take_sample(self._admin, self._wanted, self._names)
         except KcliError as error:
             away = isinstance(error, ConnectError | TimedOutError) and not isinstance(error, NoLeaderError)
             if away or not view.apart:

@@ -125,7 +125,11 @@ class Snapshot:
         """What is missing: of the reading, and brokers that are down."""
         down = [
             Missing.of(
-                ConnectError(f"broker {one.broker.number} is {one.broker.state}"),
+                ConnectError(
+                    f"broker {one.broker.number} is {one.broker.state}",
+                    why="it is down, or cannot reach the controller",
+                    do="see the log of that broker",
+                ),
                 f"broker {one.broker.number}",
             )
             for one in self.brokers

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kcli.core.admin.brokers import ClusterDescription
-from kcli.core.admin.groups import COORDINATORS
+from kcli.core.admin.groups import COORDINATORS, GroupListing
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.everywhere import Unlisted
 from kcli.core.cluster.metadata import PartitionView, no_coordinator
@@ -21,7 +21,7 @@ from kcli.exporter.page import Pages
 from kcli.flows.groups.commit_times import offsets_partition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.partition_lag import READ, RecordTime
-from kcli.flows.lag.sample import GroupSample
+from kcli.flows.lag.sample import GroupSample, why_unlisted
 from kcli.flows.lag.verdicts import WORDS
 from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
@@ -101,8 +101,9 @@ def lacking(found: Reading, known: Collection[str] = ()) -> Reading:
     """Two of the five partitions of the coordinators have no leader, one is at a broker that is away."""
     parts = [PartitionView(number, -1) for number in (1, 2)]
     offline, away = no_coordinator("groups", COORDINATORS, parts, 5), ConnectError("broker 3 is away")
-    unlisted = Unlisted({1: offline, 2: offline, 4: away}, 5)
-    sample = found.sample._replace(partial=(away, offline), unlisted=unlisted).naming(known)
+    listing = GroupListing((), {3: away}, offline, unlisted=Unlisted({1: offline, 2: offline, 4: away}, 5))
+    failed = {name: error for name in known if (error := why_unlisted(listing, name)) is not None}
+    sample = found.sample._replace(partial=listing.missing, unlisted=listing.unlisted, failed=failed)
     return replace(found, sample=sample, problems=(*sample.partial, *sample.failed.values()))
 
 

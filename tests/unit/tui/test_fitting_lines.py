@@ -1,12 +1,18 @@
 """Lines of the screen on terminals of any width."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from kcli.core.errors import NoLeaderError
+from kcli.flows.cluster_state import BrokerState
+from kcli.flows.lag.summary import summary
+from kcli.flows.lag.verdicts import NO_VERDICT, UNREAD
 from kcli.flows.monitor.board import Board
-from kcli.flows.monitor.snapshot import Event, Snapshot
+from kcli.flows.monitor.snapshot import BrokerLine, Event, Snapshot
+from kcli.output.tables import row_of
 from kcli.tui import (
     broker_columns,
     event_columns,
@@ -135,6 +141,43 @@ def test_the_title_keeps_what_matters_most(snapshot: Snapshot) -> None:
     assert text_of(title_line(facts, status, snapshot, 120)).startswith(
         "─ kcli top ─ prod (Qx3…Rn) ● 3 brokers ─ every 2s ─ "
     )
+
+
+def test_the_light_is_not_green_while_something_is_missing(snapshot: Snapshot) -> None:
+    """A part that was not read, or a broker that is down, whatever list is shown."""
+    facts, status = Facts("prod", "Qx3vKm1TRn"), Status(BEGIN, 2.0)
+    part = NoLeaderError("groups of 2 of 4 partitions of __consumer_offsets are not listed", why="no leader")
+    sample = snapshot.reading.sample._replace(partial=(part,))
+    lacking = replace(snapshot, reading=replace(snapshot.reading, sample=sample))
+    down = BrokerLine(BrokerState(4, None, "fenced", 0, 0, 0), False, False, None)
+    for one, said in (
+        (lacking, "incomplete: groups of 2 of 4 partitions of __consumer_offsets are not listed: no leader"),
+        (replace(snapshot, brokers=[*snapshot.brokers, down]), "incomplete: broker 4 is fenced: it is down"),
+    ):
+        assert Cell("◐", "warn") in title_line(facts, status, one, 120)
+        assert said in text_of(totals_lines(one, 200)[1])
+    assert Cell("●", "ok") in title_line(facts, status, snapshot, 120)
+    assert "incomplete" not in text_of(totals_lines(snapshot, 200)[1])
+
+
+def test_a_group_that_is_unread_shows_its_last_lag_in_brackets_and_when_that_was(snapshot: Snapshot) -> None:
+    last = snapshot.groups[1]
+    unread = last._replace(
+        summary=summary(())._replace(lag=None),
+        topics=None,
+        members=None,
+        judged=NO_VERDICT._replace(word=UNREAD),
+        last=last.summary._replace(lag=2_310),
+        age=180.0,
+    )
+    text = text_of(layout(group_columns.COLUMNS, 160).line(unread))
+    assert "(2,310)" in text
+    assert "3m ago" in text
+    assert "UNREAD" in text
+    assert "None" not in text + text_of(
+        layout(group_columns.COLUMNS, 160).line(unread._replace(last=None, age=None))
+    )
+    assert row_of(group_columns.FIELDS, unread)["lag_records"] is None
 
 
 def test_the_title_is_in_the_profiles_colour(snapshot: Snapshot) -> None:

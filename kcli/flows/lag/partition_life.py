@@ -38,6 +38,7 @@ class PartitionLife:
     ``still_ms``: since when there is something to read and no commit moved, with the end of the log of that time in
     ``still_end``; None where all is read. ``back``: by how much commits went back at ``back_ms``. ``held_ms``: since
     when the last stable offset stands still below the end. ``known``: a commit was seen, or that all is read.
+    ``calm``: it is known, and nothing else is to be said of it.
     """
 
     __slots__ = (
@@ -52,10 +53,13 @@ class PartitionLife:
         "_lowest",
         "_noise",
         "_rate",
+        "_rate_end",
+        "_rate_ms",
         "_stable",
         "_step_ms",
         "back",
         "back_ms",
+        "calm",
         "held_ms",
         "known",
         "slow",
@@ -66,6 +70,7 @@ class PartitionLife:
     def __init__(self, at_ms: int, unread: int, stable: int, end: int, *, known: bool) -> None:
         self._at_ms, self._end, self._stable = at_ms, end, stable
         self._rate: float | None = None
+        self._rate_ms, self._rate_end = at_ms, end
         self._intervals: tuple[int, ...] = ()
         self._hold_ms = 0
         self._noise = self._grown = 0.0
@@ -73,7 +78,7 @@ class PartitionLife:
         self.back_ms: int | None = None
         self.back = self._alone = 0
         self.known = known
-        self.slow = False
+        self.slow = self.calm = False
         self.still_ms: int | None = at_ms if unread else None
         self.still_end = end
         self._behind, self._step_ms = 0.0, at_ms
@@ -85,23 +90,33 @@ class PartitionLife:
         group has no members.
         """
         self._alone = self._alone + (step > 0) if alone else 0
-        self._measure(at_ms, end)
-        self._watch_transactions(at_ms, stable, end)
+        self._at_ms, self._end = at_ms, end
+        if stable != end or self.held_ms is not None:
+            self._watch_transactions(at_ms, stable, end)
+        if step > 0 and self.still_ms is not None and at_ms > self.still_ms:
+            self._intervals = (*self._intervals[1 - _KNOWN :], at_ms - self.still_ms)
         if step < 0:
             self.back_ms, self.back = at_ms, -step
             self._compare_anew(at_ms, unread)
             self.still_ms, self.still_end = at_ms, end
-        else:
-            if step and self.still_ms is not None and at_ms > self.still_ms:
-                self._intervals = (*self._intervals[1 - _KNOWN :], at_ms - self.still_ms)
-            if not unread:
-                self.still_ms, self.known = None, True
-                self._compare_anew(at_ms, 0)
-            elif step:
-                self.still_ms, self.still_end, self.known = at_ms, end, True
-                self._compare(at_ms, unread)
-            elif self.still_ms is None:
-                self.still_ms, self.still_end = at_ms, end
+        elif not unread:
+            self.still_ms, self.known = None, True
+            self._compare_anew(at_ms, 0)
+        elif step:
+            self.still_ms, self.still_end, self.known = at_ms, end, True
+            if self._lowest is None or unread < self._lowest:
+                self._lowest = unread
+            if at_ms - self._step_ms >= _STEP_MS:
+                self._compare(at_ms)
+        elif self.still_ms is None:
+            self.still_ms, self.still_end = at_ms, end
+        self.calm = (
+            self.held_ms is None
+            and self.back_ms is None
+            and not self.slow
+            and self.known
+            and (self.still_ms is None or at_ms - self.still_ms < STILL_MS)
+        )
 
     def rest(self, at_ms: int) -> None:
         """Nobody can have committed until now: the group had no members, or moved its partitions."""
@@ -144,33 +159,34 @@ class PartitionLife:
         """Records a second that are written."""
         return self._rate or 0.0
 
-    def _measure(self, at_ms: int, end: int) -> None:
-        passed = at_ms - self._at_ms
-        if passed > 0:
-            rate = max(0, end - self._end) * 1_000 / passed
-            known = self._rate
-            if known is not None:
-                rate = min(rate, _SURGE * max(known, _FEW))
-            self._rate = rate if known is None else known + (rate - known) * passed / (passed + _RATE_MS)
-        self._at_ms, self._end = at_ms, end
-
     def _watch_transactions(self, at_ms: int, stable: int, end: int) -> None:
-        if stable != self._stable:
-            if self.held_ms is not None:
-                self._hold_ms = at_ms - self.held_ms
-            self.held_ms, self._stable = None, stable
+        if self.held_ms is not None and stable != self._stable:
+            self._hold_ms, self.held_ms = at_ms - self.held_ms, None
         if stable == end:
             self.held_ms = None
         elif self.held_ms is None:
-            self.held_ms = at_ms
+            self.held_ms, self._stable = at_ms, stable
 
-    def _compare(self, at_ms: int, unread: int) -> None:
-        """Just after a commit."""
-        self._lowest = unread if self._lowest is None else min(self._lowest, unread)
-        if at_ms - self._step_ms < _STEP_MS:
+    def _measure(self, at_ms: int) -> None:
+        """The rate, where the last time was long enough ago."""
+        passed = at_ms - self._rate_ms
+        if passed < _STEP_MS:
             return
+        rate = max(0, self._end - self._rate_end) * 1_000 / passed
+        known = self._rate
+        if known is None:
+            self._rate = rate
+        else:
+            rate = min(rate, _SURGE * max(known, _FEW))
+            self._rate = known + (rate - known) * passed / (passed + _RATE_MS)
+        self._rate_ms, self._rate_end = at_ms, self._end
+
+    def _compare(self, at_ms: int) -> None:
+        """Just after a commit, with what was just after one ten seconds ago."""
+        self._measure(at_ms)
+        low = self._lowest or 0
         if self._low is not None:
-            grown = (self._lowest - self._low) / max(_FEW, self.rate)
+            grown = (low - self._low) / max(_FEW, self.rate)
             self._noise += (max(0.0, min(self._grown, -grown)) - self._noise) / _NOISE_STEPS
             self._grown = grown
             limit = _LIMIT + _NOISES * self._noise
@@ -180,8 +196,9 @@ class PartitionLife:
                 grown = most / 2
             self._behind = min(3 * most, max(0.0, self._behind + min(most, max(-most, grown))))
             self.slow = self._behind > most if self.slow else confirmed
-        self._low, self._lowest, self._step_ms = self._lowest, None, at_ms
+        self._low, self._lowest, self._step_ms = low, None, at_ms
 
     def _compare_anew(self, at_ms: int, low: int) -> None:
+        self._measure(at_ms)
         self._behind, self._low, self._lowest, self._step_ms = 0.0, low, None, at_ms
         self.slow = False

@@ -161,7 +161,9 @@ def _live(
         life = lives.get(tp)
         if life is None and committed >= end and (step is None or step >= 0):
             continue
-        unread = 0 if tp in drained else max(0, (stable if committed <= stable else end) - committed)
+        unread = (stable if committed <= stable else end) - committed
+        if unread < 0 or tp in drained:
+            unread = 0
         if life is None or step is None:
             life = lives[tp] = PartitionLife(
                 at_ms, unread, stable, end, known=life is None and step is not None
@@ -180,8 +182,8 @@ def _words(known: _Group, state: str, rows: Collection[PartitionLag]) -> list[st
         return REBALANCING
     lives, deserted = known.lives, state in WITHOUT_MEMBERS
     if isinstance(rows, LagColumns):
-        if not any(rows.lag) and not any(life.back_ms for life in lives.values()):
-            return EMPTY if deserted else OK
+        if not deserted and state and all(life.calm for life in lives.values()):
+            return OK
         get = lives.get
         return [_of_life(get(tp), lag, deserted, state) for tp, lag in zip(rows.tp, rows.lag, strict=True)]
     if not rows:

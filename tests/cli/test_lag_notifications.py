@@ -220,6 +220,20 @@ def test_a_command_that_hangs_holds_up_no_sample_and_is_ended(cluster: FakeClust
     assert "group g is" in text  # --max-lag
 
 
+def test_a_second_interrupt_ends_a_command_that_hangs_at_once(cluster: FakeCluster, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    with watching(cluster, "--on-verdict", f"sh -c 'echo $$ >> {started}; sleep 600'") as process:
+        wait_until(lambda: documents_started(started))
+        process.send_signal(signal.SIGINT)
+        first = process.stderr.readline()
+        assert b"of verdicts not reported yet; for 10 s at most" in first
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    (pid,) = documents_started(started)
+    wait_until(lambda: not Path(f"/proc/{pid}").exists())
+
+
 def documents_started(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 

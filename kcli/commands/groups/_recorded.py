@@ -25,7 +25,7 @@ def show_recorded(inv: Invocation, asked: LagOptions, path: str) -> int:
     age = (moment.at_ms - found.sample.at_ms) / 1000
     inv.talk.note(
         f"sample of {time_text(found.sample.at_ms)}"
-        + (f", {duration_text(age)} before that time" if age else "")
+        + (f", {duration_text(age)} before that time" if age >= 1 else "")
     )
     if recording.broken:
         inv.talk.warn(f"{counted(recording.broken, 'line')} of {path} skipped: no recorded samples")

@@ -10,7 +10,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from threading import Condition, Thread
+from threading import Condition, Event, Thread
 from typing import Protocol
 
 from kcli.core.clock import monotonic
@@ -75,8 +75,9 @@ class Channel:
         self._stopped = self._full = self._busy = False
         self._asked = self._delivered = self._dropped = 0
         self._last: KcliError | None = None
-        self._thread = Thread(target=self._run, name=f"kcli {option}", daemon=True)
-        self._thread.start()
+        self._ended = Event()
+        """``Thread.join`` is not waited for again: an interrupted one takes its thread for ended (bpo-45274)."""
+        Thread(target=self._run, name=f"kcli {option}", daemon=True).start()
 
     def put(self, change: VerdictChange) -> None:
         """Queues a change; never waits."""
@@ -108,16 +109,15 @@ class Channel:
             self._close_at = monotonic() + self._seconds
             self._changed.notify()
         try:
-            self._thread.join(_AT_ONCE)
-            if self._thread.is_alive():
+            if not self._ended.wait(_AT_ONCE):
                 left = counted(self.waiting, "change")
                 self._warn(
                     f"{self._option}: {left} of verdicts not reported yet; for {self._seconds:g} s at most …"
                 )
-            self._thread.join(self._seconds)  # its last delivery ends before that
+                self._ended.wait(self._seconds)  # its last delivery ends before that
         except BaseException:
             self._stopped = True
-            self._thread.join(1)  # ends a command that runs
+            self._ended.wait(1)  # ends a command that runs
             raise
         lost = self._asked - self._delivered
         if not lost:
@@ -131,6 +131,12 @@ class Channel:
         )
 
     def _run(self) -> None:
+        try:
+            self._deliver_all()
+        finally:
+            self._ended.set()
+
+    def _deliver_all(self) -> None:
         while (change := self._next()) is not None:
             left = (
                 self._seconds if self._close_at is None else min(self._seconds, self._close_at - monotonic())

@@ -104,19 +104,19 @@ def test_an_interrupt_in_the_end_stops_what_is_being_delivered(monkeypatch: pyte
     one = channel(receiver, warned)
     one.put(change())
     assert receiver.began.wait(PATIENCE)
-    join = one._thread.join
+    wait = one._ended.wait
     calls: list[float] = []
 
-    def interrupted(timeout: float) -> None:
+    def interrupted(timeout: float) -> bool:
         calls.append(timeout)
         if len(calls) == 1:
             raise KeyboardInterrupt
-        join(PATIENCE)
+        return wait(PATIENCE)
 
-    monkeypatch.setattr(one._thread, "join", interrupted)
+    monkeypatch.setattr(one._ended, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         one.close()
-    assert not one._thread.is_alive()
+    assert one._ended.is_set()
     assert len(calls) == 2
 
 

@@ -9,6 +9,8 @@ from functools import partial
 from typing import Any
 
 from rich.segment import Segment
+from rich.style import Style
+from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding
 from textual.color import Color
@@ -31,6 +33,8 @@ from kcli.tui.feed import Feed
 from kcli.tui.head import Status
 from kcli.tui.host import Host
 from kcli.tui.keys import key_rows
+from kcli.tui.look import in_sixteen_colours
+from kcli.tui.palette import DARK, LIGHT
 from kcli.tui.replay import ReplayFeed
 from kcli.tui.reports import Broken, Report, Taken
 from kcli.tui.rewind_form import CHOICES, RewindForm, Scope
@@ -112,9 +116,13 @@ class TopApp(Host):
         first: str = "groups",
         *,
         colour: bool = True,
+        light: bool = False,
         actions: Actions | None = None,
     ) -> None:
         super().__init__(driver_class=TopDriver, ansi_color=False)
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.theme = LIGHT.name if light else DARK.name
         self._colour, self.actions = colour, actions
         self.replay = feed if isinstance(feed, ReplayFeed) else None
         self.errands: list[Errands[Any]] = []
@@ -166,7 +174,11 @@ class TopApp(Host):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Without colour, for NO_COLOR: only bold, dim, underlined and reversed text."""
         filters = super().get_line_filters()
-        return filters if self._colour else [*filters, _WITHOUT_COLOUR]
+        if not self._colour:
+            return [*filters, _WITHOUT_COLOUR]
+        if self.console.color_system == "standard":
+            return [*filters, _SixteenColours(dark=self.current_theme.dark)]
+        return filters
 
     def _handle_exception(self, error: Exception) -> None:
         """Ends the application; who called ``run`` reports the error, as for every command.
@@ -281,6 +293,15 @@ class TopApp(Host):
         """Copies to the clipboard of the terminal (OSC 52), and returns the note to show."""
         self.copy_to_clipboard(text)
         return f"copied, if the terminal allows it: {text}"
+
+    async def _on_key(self, event: events.Key) -> None:
+        """What nobody took. Hands are faster than a busy loop: a letter may have been sent to what had the focus before
+        the field that was opened by the letter before it.
+        """
+        if isinstance(self.focused, Input) and event.is_printable and event.character is not None:
+            self.focused.insert_text_at_cursor(event.character)
+        else:
+            await super()._on_key(event)
 
     # --- keys --------------------------------------------------------------------------------------------------------
 
@@ -416,6 +437,20 @@ class _WithoutColour(LineFilter):
 
 
 _WITHOUT_COLOUR = _WithoutColour()
+
+
+class _SixteenColours(LineFilter):
+    def __init__(self, *, dark: bool) -> None:
+        super().__init__()
+        self._dark = dark
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's signature
+        return [
+            Segment(text, in_sixteen_colours(style or Style(), dark=self._dark), control)
+            for text, style, control in segments
+        ]
+
+
 _NOT_IN_PALETTE = ("command_palette", "back")
 
 

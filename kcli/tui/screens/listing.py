@@ -211,7 +211,7 @@ class Listing(Screen[None], Generic[R]):
     def action_filter(self) -> None:
         """Opens the line in which the filter is typed."""
         self.filter.add_class("open")
-        self.filter.focus()
+        self.set_focus(self.filter)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filters while it is typed."""
@@ -233,7 +233,7 @@ class Listing(Screen[None], Generic[R]):
 
     def _close_filter(self) -> None:
         self.filter.remove_class("open")
-        self.table.focus()
+        self.set_focus(self.table)
         self.app.look()
 
     def action_choose_order(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -48,6 +48,7 @@ from kcli.tui.screens.listing import Listing
 from kcli.tui.screens.record import RecordView
 from kcli.tui.screens.rewind import Rewind
 from kcli.tui.screens.topics import Topics
+from kcli.tui.widgets.tabs import Tabs
 
 _REPAINT = 0.05
 """Seconds in which several snapshots become one repaint."""
@@ -128,6 +129,7 @@ class TopApp(Host):
         self.errands: list[Errands[Any]] = []
         self.course_shown = False
         self._own_events: list[Event] = []
+        self._events_seen_ms = 0
         self._note: tuple[float, str] = 0.0, ""
         self.feed, self.facts, self.first = feed, facts, first
         self.time = ESTIMATE
@@ -176,7 +178,7 @@ class TopApp(Host):
         filters = super().get_line_filters()
         if not self._colour:
             return [*filters, _WITHOUT_COLOUR]
-        if self.console.color_system == "standard":
+        if self.console.color_system == "standard" and not self.is_headless:
             return [*filters, _SixteenColours(dark=self.current_theme.dark)]
         return filters
 
@@ -203,6 +205,18 @@ class TopApp(Host):
         """Whether what is shown is no longer what the cluster has."""
         return self.lost is not None
 
+    @property
+    def news(self) -> Mapping[str, int]:
+        """Events after the last one that the list of events has shown."""
+        events = () if self.snapshot is None else self.snapshot.events
+        if isinstance(self.screen, Events) and events:
+            self._events_seen_ms = events[-1].at_ms
+        return {"events": sum(1 for one in events if one.at_ms > self._events_seen_ms)}
+
+    def on_tabs_chosen(self, message: Tabs.Chosen) -> None:
+        """A list was clicked."""
+        self.action_list(message.name)
+
     def status(self) -> Status:
         """How the screen is now."""
         lost = None if self.lost is None else (self.lost[0], str(self.lost[1]))
@@ -218,6 +232,7 @@ class TopApp(Host):
             feed.speed,
             None if reading is None else reading.utc_offset,
             feed.note,
+            feed.waiting,
         )
 
     def report(self, report: Report) -> None:
@@ -299,9 +314,8 @@ class TopApp(Host):
         the field that was opened by the letter before it.
         """
         if isinstance(self.focused, Input) and event.is_printable and event.character is not None:
+            event.prevent_default()  # else Textual's own handler runs too
             self.focused.insert_text_at_cursor(event.character)
-        else:
-            await super()._on_key(event)
 
     # --- keys --------------------------------------------------------------------------------------------------------
 

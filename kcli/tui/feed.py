@@ -41,6 +41,10 @@ class Feed(Protocol):
         """Empty as a rule."""
 
     @property
+    def waiting(self) -> float:
+        """Seconds since the reading began that is on its way; 0 where none is."""
+
+    @property
     def speed(self) -> float | None:
         """That of a recording; None for a cluster."""
 
@@ -96,6 +100,7 @@ class LiveFeed:
         self._follow: str | None = None
         self._changed = Condition()
         self._at_once, self._closed = True, False
+        self._began: float | None = None
         self._post: Post | None = None
         self._early: list[Report] = []
         self._thread = Thread(target=self._run, name="kcli-top", daemon=True)
@@ -108,6 +113,11 @@ class LiveFeed:
         return (
             "recording" if self._recording or failure is None else f"NOT RECORDED: {failure.why or failure}"
         )
+
+    @property
+    def waiting(self) -> float:
+        began = self._began
+        return 0.0 if began is None else monotonic() - began
 
     def clock(self) -> int:
         return wall_ms()
@@ -171,7 +181,9 @@ class LiveFeed:
                         self._at_once = False
                         view, follow = self._view, self._follow
                     began, used = monotonic(), process_time()
+                    self._began = began
                     self._read(monitor, view, follow)
+                    self._began = None
                     self._wait(began, 2 * (process_time() - used))
         except BaseException as error:  # noqa: BLE001 - the thread that started it reports it
             self._send(Broken(error))

@@ -22,12 +22,13 @@ STYLES = (
     "accent",
     "title",
     "key",
+    "tab",
     "stale",
     "cursor",
     "edge",
     *(f"on {one}" for one in COLORS),
 )
-"""``on red`` is that of a heading in a profile's colour; ``cursor`` the background of a row, ``edge`` the mark before it."""
+"""``on red`` is a heading in a profile's colour; ``cursor`` the background of a row, ``edge`` the mark before it."""
 
 
 _GREY, _WHITE = 8, 15
@@ -52,11 +53,13 @@ def _styles(dark: bool, primary: str, *others: str | None) -> Mapping[str, Style
     edge = Color.parse(accent or primary)
     cursor = cursor_background(ground, edge)
 
-    def style(name: str, **attributes: bool) -> Style:
-        return Style(color=readable(Color.parse(name), ground, frame, cursor).rich_color, **attributes)
+    def style(name: str, *, bold: bool = False, italic: bool = False, underline: bool = False) -> Style:
+        color = readable(Color.parse(name), ground, frame, cursor).rich_color
+        return Style(color=color, bold=bold, italic=italic, underline=underline)
 
     text = foreground or colours["foreground"]
     grey = _grey(text, ground)
+    frame_colour = edge.hex if edge.ansi is None else accent or primary
     return {
         **{f"on {color}": Style(bold=True, reverse=True, color=color) for color in COLORS},
         "": Style(),
@@ -66,12 +69,13 @@ def _styles(dark: bool, primary: str, *others: str | None) -> Mapping[str, Style
         "warn": style(warning or "#f0b95a"),
         "bad": style(error or "#ff8a86", bold=True),
         "unread": style(grey, italic=True),
-        "accent": style(edge.css if edge.ansi is None else accent or primary),
+        "accent": style(frame_colour),
         "title": Style(bold=True),
         "key": Style(bold=True),
+        "tab": style(frame_colour, bold=True, underline=True),
         "stale": style(grey, italic=True),
         "cursor": Style() if cursor == ground else Style(bgcolor=cursor.rich_color),
-        "edge": style(edge.css if edge.ansi is None else accent or primary, bold=True),
+        "edge": style(frame_colour, bold=True),
     }
 
 

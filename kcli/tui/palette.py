@@ -42,7 +42,11 @@ def readable(color: Color, *backgrounds: Color) -> Color:
 
 def cursor_background(background: Color, accent: Color) -> Color:
     """That of the row under the cursor: near enough for the colours of its cells."""
-    return background if background.ansi is not None or accent.ansi is not None else background.blend(accent, 0.13)
+    return (
+        background
+        if background.ansi is not None or accent.ansi is not None
+        else background.blend(accent, 0.13)
+    )
 
 
 def _readable(color: Color, backgrounds: tuple[Color, ...]) -> bool:

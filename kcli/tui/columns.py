@@ -11,7 +11,7 @@ from kcli.output.tables import Field
 from kcli.tui.cells import Cell, Line, fitted, width_of
 
 R = TypeVar("R")
-GAP, NARROW_GAP, _NARROW = 2, 1, 60
+GAP, NARROW_GAP, _NARROW = 2, 1, 40
 """Blanks after a column; narrow terminals have fewer."""
 WIDEST = 40
 """Columns of a course of five minutes: wider ones leave names and reasons no room."""

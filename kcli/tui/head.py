@@ -56,12 +56,8 @@ def title_line(facts: Facts, status: Status, snapshot: Snapshot | None, width: i
         *_size_parts(facts, snapshot),
     ]
     right = [_age_part(status, snapshot)]
-    if not status.speed:
-        right.append(
-            Part((Cell("paused", "warn"),), 1)
-            if status.paused
-            else Part((Cell(f"every {_pace(status.interval)}", "dim"),), 7)
-        )
+    pace = f"×{status.speed:g}" if status.speed else f"every {_pace(status.interval)}"
+    right.append(Part((Cell("paused", "warn"),), 1) if status.paused else Part((Cell(pace, "dim"),), 7))
     if status.note:
         right.append(Part((Cell(status.note, "warn"),), 2))
     if facts.replay is not None:
@@ -81,6 +77,8 @@ def _size_parts(facts: Facts, snapshot: Snapshot | None) -> list[Part]:
     whole = len(snapshot.brokers)
     brokers = counted(alive, "broker") if alive == whole else f"{alive} of {whole} brokers"
     parts = [Part((Cell(brokers, "dim" if alive == whole else "bad"),), 5)] if whole else []
+    groups = len(snapshot.groups) + len(snapshot.unread)
+    parts.append(Part((Cell(counted(groups, "group"), "dim"),), 3))
     controller = snapshot.reading.cluster.controller
     if controller is not None:
         parts.append(Part((Cell(f"controller {controller}", "dim"),), 8))

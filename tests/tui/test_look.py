@@ -1,4 +1,4 @@
-"""Colours that can be read, on every theme; each meaning has a sign too. Styles are made once for the colours of a theme."""
+"""Colours that can be read, on every theme; each meaning has a sign too. Styles are made once for each set of colours."""
 
 import pytest
 from rich.palette import Palette
@@ -48,7 +48,9 @@ def test_it_can_be_read_with_sixteen_colours_too(theme: Theme) -> None:
                 given += Style(color=foreground(theme, given).rich_color)
             shown = in_sixteen_colours(given, dark=theme.dark)
             text, behind = (
-                Color(*palette[one.number]) for one in (shown.color, shown.bgcolor) if one and one.number is not None
+                Color(*palette[one.number])
+                for one in (shown.color, shown.bgcolor)
+                if one and one.number is not None
             )
             assert contrast(text, behind) >= 4, name
 

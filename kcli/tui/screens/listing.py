@@ -173,13 +173,13 @@ class Listing(Screen[None], Generic[R]):
     def repaint(self) -> None:
         """Shows the last snapshot."""
         snapshot, stale = self.app.snapshot, self.app.stale
-        self.paint_status()
         if snapshot is not None:
             matches = _matcher(self.wanted)
             rows = [row for row in self.rows(snapshot) if matches(self.key(row))]
             self.table.empty = f"nothing has {self.wanted}" if self.wanted else self.nothing(snapshot)
             self.table.show(rows, stale=stale, steady=self.app.replay is None)
         self.paint_detail()
+        self.paint_status()
 
     def paint_detail(self) -> None:
         """Beside the table where the terminal is wide, below it where it is high."""
@@ -196,6 +196,10 @@ class Listing(Screen[None], Generic[R]):
             self.detail_lines.styles.width = share
             self.detail_lines.show(_framed(lines, share, room, beside=place == "beside"))
 
+    @property
+    def _detailed(self) -> bool:
+        return self.has_class("beside") or self.has_class("below")
+
     def paint_status(self) -> None:
         """The lines that change with the time, without the table."""
         app, width = self.app, self.size.width
@@ -211,7 +215,7 @@ class Listing(Screen[None], Generic[R]):
         self.tabs.paint(self.tab, app.news)
         self.totals.show(lines)
         events = self.events(app.snapshot) if app.snapshot is not None else []
-        count = _EVENTS if self.size.height > 15 and not self.detail_lines.display else 0
+        count = _EVENTS if self.size.height > 15 and not self._detailed else 0
         self.strip.show(
             (events_rule(width), *event_lines(events, count, width, status.utc_offset)) if count else ()
         )
@@ -310,14 +314,14 @@ class Listing(Screen[None], Generic[R]):
         self.app.push_screen(ExportName(suggestion, lambda name: write(name, contents)), report)
 
     def contents(self, snapshot: Snapshot) -> Contents:
-        """The rows of the table in their order, and the text of the screen."""
+        """The rows of the table in their order, with all its columns, and the text of the screen."""
         reading = snapshot.reading
-        below = self.detail_lines.lines if self.detail_lines.display else self.strip.lines
+        below = self.detail_lines.lines if self._detailed else self.strip.lines
         parts = (self.head.lines, self.totals.lines, self.table.lines_in_sight(), below)
         text = ["".join(cell.text for cell in line) for lines in parts for line in lines]
         cluster = reading.cluster.description.cluster_id or ""
         return Contents(
-            self.ITEM, cluster, reading.sample.at_ms, self.table.shown_columns, tuple(self.table.rows), text
+            self.ITEM, cluster, reading.sample.at_ms, self.table.columns, tuple(self.table.rows), text
         )
 
 

@@ -98,11 +98,6 @@ class Table(ScrollView, Generic[R], can_focus=True):
         top = self.scroll_offset.y
         return self.rows[top : top + max(0, self.size.height - _HEAD)]
 
-    @property
-    def shown_columns(self) -> Sequence[Column[R]]:
-        """Those for which there is room."""
-        return self._layout.columns
-
     def lines_in_sight(self) -> list[Line]:
         """The titles and the rows that are on the screen, as they are shown."""
         return [self._line(y) for y in range(min(self.size.height, len(self.in_sight) + _HEAD))]
@@ -214,7 +209,7 @@ class Table(ScrollView, Generic[R], can_focus=True):
         line = self._line(y)
         self._drawn[y] = line
         place = y - _HEAD + self.scroll_offset.y
-        on_row = _HEAD <= y and place < len(self.rows)
+        on_row = y >= _HEAD and place < len(self.rows)
         marked = on_row and place == self.cursor
         edge = (_EDGE if self.has_focus else _EDGE_BEHIND) if marked else _NO_EDGE
         over = "stale" if on_row and self.stale else ""

@@ -23,8 +23,10 @@ Post = Callable[[Report], object]
 _INTERVALS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0)
 SHORTEST = _INTERVALS[0]
 """Seconds between two readings, at least."""
-_PATIENCE = 1.0
-"""Seconds for a reading to complete when the screen is left; the thread ends with the process in any case."""
+_PATIENCE, _TO_RECORD = 0.05, 1.0
+"""Seconds for the thread to end when the screen is left, and for what it is recording then. It ends with the process in
+any case: a reading that the cluster does not answer keeps nobody waiting.
+"""
 
 
 class Feed(Protocol):
@@ -93,7 +95,7 @@ class LiveFeed:
         self._open_monitor, self._record = open_monitor, record
         self.recorded, self.unrecorded = 0, 0
         self.record_failure: KcliError | None = None
-        self._recording = True
+        self._recording, self._writing = True, False
         self._board = Board()
         self._excluded: SimpleQueue[tuple[str, int, int]] = SimpleQueue()
         self._view = View()
@@ -167,7 +169,7 @@ class LiveFeed:
             self._closed = True
             self._changed.notify()
         if self._thread.ident is not None:
-            self._thread.join(_PATIENCE)
+            self._thread.join(_TO_RECORD if self._writing else _PATIENCE)
 
     def _wake(self) -> None:
         self._at_once = True
@@ -221,6 +223,7 @@ class LiveFeed:
     def _keep(self, reading: Reading) -> None:
         if self._record is None:
             return
+        self._writing = True
         try:
             self._record(reading)
         except KcliError as error:
@@ -229,6 +232,8 @@ class LiveFeed:
         else:
             self.recorded += 1
             self._recording = True
+        finally:
+            self._writing = False
 
     def _wait(self, began: float, at_least: float) -> None:
         """Until the next reading is due, or something was asked for."""

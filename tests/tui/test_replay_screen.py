@@ -33,7 +33,7 @@ def test_time_and_zone_are_those_of_the_recording(path: Path, monkeypatch: pytes
         run(look)
     assert pictures[0] == pictures[1]
     assert "REPLAY  2026-11-23 09:11:00" in pictures[0]
-    assert "09:06:00 verdict: stalled" in pictures[0], "events of the group under the cursor"
+    assert "09:05:00 " in pictures[0], "the first time of the recording"
 
 
 def test_keys_move_the_position(path: Path) -> None:

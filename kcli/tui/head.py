@@ -51,8 +51,8 @@ def title_line(facts: Facts, status: Status, snapshot: Snapshot | None, width: i
     """Of what at the left, in the profile's colour; how complete and how old at the right, and the time."""
     title = f"on {facts.color}" if facts.color else ""
     left = [
-        Part((Cell(" kcli top ", title or "accent"),), 6),
-        Part((Cell(f"{facts.name} " if title else facts.name, title or "title"),), glued=True),
+        Part((Cell(" kcli top", title or "accent"),), 6),
+        Part((Cell(f" {facts.name} " if title else f" {facts.name}", title or "title"),), glued=True),
         *_size_parts(facts, snapshot),
     ]
     right = [_age_part(status, snapshot)]

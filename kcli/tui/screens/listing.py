@@ -215,7 +215,7 @@ class Listing(Screen[None], Generic[R]):
         self.tabs.paint(self.tab, app.news)
         self.totals.show(lines)
         events = self.events(app.snapshot) if app.snapshot is not None else []
-        count = _EVENTS if self.size.height > 15 and not self._detailed else 0
+        count = _EVENTS if self.size.height > 15 and not self._detailed and self.tab != "events" else 0
         self.strip.show(
             (events_rule(width), *event_lines(events, count, width, status.utc_offset)) if count else ()
         )

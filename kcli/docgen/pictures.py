@@ -72,7 +72,7 @@ async def _screens() -> dict[str, str]:
     return {name: await _picture(*how) for name, how in PICTURES.items()}
 
 
-async def _picture(prepare: Callable[[TopApp], None], light: bool) -> str:  # noqa: FBT001 - a value of PICTURES
+async def _picture(prepare: Callable[[TopApp], None], light: bool) -> str:
     feed = ReplayFeed(Recording(str(RECORDING)), paused=True)
     feed.jump(len(feed.recording) + AT)
     app = TopApp(feed, Facts("shop", "", replay=RECORDING.name), light=light)

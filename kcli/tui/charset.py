@@ -7,7 +7,7 @@ from rich.cells import cell_len
 _NEAREST = (
     str.maketrans("─━╌│┃▌▐█▇▆▅▄▃▂▁", "--:|||##%*+=-._")
     | str.maketrans("╭╮╰╯┌┐└┘├┤┬┴┼", "+" * 13)
-    | str.maketrans("●○◌▲▼✖▶‖↵↑↓←→⇄–—…≈×·", "*o!^vx>|<^v<><--.~x.")
+    | str.maketrans("●○◌▲▼▴▾✖▶‖↵↑↓←→⇄–—…≈≥×·▔▏▕▎", "*o!^v^vx>|<^v<><--.~>x.-|||")
     | str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 )
 

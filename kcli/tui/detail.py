@@ -112,9 +112,9 @@ def _member_lines(detail: Detail, most: int) -> list[Line]:
     shown = members if len(members) <= most else members[: max(0, most - 1)]
     lines: list[Line] = []
     for number, one in enumerate(shown):
-        has = figures.UNKNOWN if one.assignment is None else str(len(one.assignment))
+        has = figures.UNKNOWN if one.assignment is None else counted(len(one.assignment), "partition")
         text = f"{fitted(one.client_id, 20)} {fitted(one.host.lstrip('/'), 15)}"
-        size = f"{has:>4} partitions, lag {figures.count(lags.get(one.member_id))}"
+        size = f"{has:>15}, lag {figures.count(lags.get(one.member_id))}"
         lines.append((*_label("" if number else "members"), Cell(text), Cell(f" {size}", "dim")))
     if len(shown) < len(members):
         lines.append(

@@ -74,6 +74,13 @@ def _old(row: GroupRow, text: str) -> Cell:
     return _text(row, f"({text})" if row.age is not None and text != figures.UNKNOWN else text)
 
 
+def _lag(row: GroupRow, text: str) -> Cell:
+    """At least so much, where some of its partitions could not be read."""
+    words = row.line.judged.partitions
+    partial = row.age is None and not isinstance(words, str) and UNREAD in (words or ())
+    return _old(row, f"≥{text}" if partial and text != figures.UNKNOWN else text)
+
+
 def _now(row: GroupRow, text: str) -> Cell:
     """A value that means nothing once it is old."""
     return _text(row, text if row.age is None else figures.UNKNOWN)
@@ -121,14 +128,14 @@ COLUMNS: tuple[Column[GroupRow], ...] = (
         data=(fields.GROUP.within(_line),),
     ),
     Column(
-        "LAG", 9, lambda one: _old(one, figures.count(one.line.summary.lag)), lambda one: one.line.summary.lag,
+        "LAG", 9, lambda one: _lag(one, figures.count(one.line.summary.lag)), lambda one: one.line.summary.lag,
         right=True, grows=True, falling=True, least=6,
-        narrow=lambda one: _old(one, figures.short(one.line.summary.lag)),
-        about="records between the committed offsets and the ends of the partitions",
+        narrow=lambda one: _lag(one, figures.short(one.line.summary.lag)),
+        about="records between the committed offsets and the ends of the partitions; ≥: some could not be read",
         data=(fields.LAG_RECORDS.within(_summary),),
     ),
     Column(
-        "BEHIND", 8, _behind, lambda one: one.line.summary.seconds, drop=1, right=True, grows=True, falling=True,
+        "BEHIND", 9, _behind, lambda one: one.line.summary.seconds, drop=1, right=True, grows=True, falling=True,
         about="age of the first unread record of the worst partition; ≈: estimated",
         data=(fields.LAG_SECONDS.within(_summary), fields.LAG_METHOD.within(_summary)),
     ),

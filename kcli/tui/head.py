@@ -141,7 +141,8 @@ def totals_line(snapshot: Snapshot | None, width: int) -> Line:
     missing = snapshot.reading.missing
     if missing:
         first, more = missing[0], len(missing) - 1
-        text = f"{first.what}{f' of {first.where}' if first.where else ''}: {first.why}"
+        place = f" of {first.where}" if first.where and first.where not in first.what else ""
+        text = f"{first.what}{place}: {first.why}"
         left.append(Part((Cell(text + (f" (and {more} more)" if more else ""), "bad"),)))
         return _fitted(left, [Part((lag,), 2)], width)
     rates = [

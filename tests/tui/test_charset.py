@@ -7,7 +7,7 @@ from kcli.tui import figures
 from kcli.tui.charset import in_charset
 from kcli.tui.look import SIGNS
 
-DRAWN = "─━│▌╭╮╰╯" + "▁▂▃▄▅▆▇█" + "".join(SIGNS.values()) + "▲▼●○◌▶‖↵↑↓←→" + figures.UNKNOWN + "…≈×·³"
+DRAWN = "─━│▌╭╮╰╯" + "▁▂▃▄▅▆▇█" + "".join(SIGNS.values()) + "▲▼▴▾≥●○◌▶‖↵↑↓←→" + figures.UNKNOWN + "…≈×·³"
 
 
 @pytest.mark.parametrize("encoding", ["iso-8859-1", "ascii", "iso-8859-15", "cp1252"])

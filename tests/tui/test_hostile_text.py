@@ -85,7 +85,7 @@ def test_numbers_are_filled_on_the_left() -> None:
 def test_a_screen_full_of_them_writes_nothing_of_theirs_but_text() -> None:
     """All screens, each field of the cluster, and a paste into the filter; the screen is as it should be after them."""
     with Terminal([*MADE, "hostile"], columns=140, rows=45) as terminal:
-        terminal.wait("40 groups")
+        terminal.wait("✖ stalled")
         for keys, shown in (
             ("2", "TOPIC "), ("3", "LEADERS"), ("4", "WHAT"), ("1", "VERDICT"), ("G", "VERDICT"), ("\r", "COMMITTED"),
             ("\t", "CLIENT"), ("\x1b", "VERDICT"),

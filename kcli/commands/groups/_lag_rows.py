@@ -1,5 +1,7 @@
 """What ``kcli groups lag`` prints: columns and rows, by group, topic, partition or member. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar

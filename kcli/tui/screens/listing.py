@@ -148,9 +148,7 @@ class Listing(Screen[None], Generic[R]):
         yield self.tabs
         yield self.totals
         yield self.filter
-        with Vertical(id="pane"):
-            yield self.table
-            yield self.detail_lines
+        yield Vertical(self.table, self.detail_lines, id="pane")
         if self.timeline is not None:
             yield self.timeline
         yield self.strip

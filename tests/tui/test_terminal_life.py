@@ -203,3 +203,4 @@ def test_other_terminals_do_not_break_it(environ: dict[str, str]) -> None:
         terminal.read(0.2)
         terminal.press("q")
         assert terminal.ended() == 0
+        assert b"\\u2" not in terminal.written, "boxes and bars have a likeness in every character set"

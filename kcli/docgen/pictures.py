@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +22,7 @@ from kcli.tui.replay import ReplayFeed
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 RECORDING = FOLDER / "shop.ndjson"
-SIZE = (120, 24)
+SIZE = (120, 30)
 AT = -1
 """The reading that is shown: the last."""
 
@@ -38,12 +39,20 @@ def _nothing(_app: TopApp) -> None:
     """The first screen."""
 
 
-PICTURES: dict[str, Callable[[TopApp], None]] = {
-    "top-groups.svg": _nothing,
-    "top-group.svg": _group,
-    "top-topics.svg": _topics,
+PREPARED: dict[str, Callable[[TopApp], None]] = {
+    "top-groups": _nothing,
+    "top-group": _group,
+    "top-topics": _topics,
 }
 """What is done before the picture is taken."""
+PICTURES = {
+    f"{name}{'-light' if light else ''}.svg": (prepare, light)
+    for name, prepare in PREPARED.items()
+    for light in (False, True)
+}
+"""Each in dark and in light."""
+_FONTS = '"Fira Code", "DejaVu Sans Mono", Menlo, Consolas, monospace'
+"""Nothing is loaded from elsewhere: where pictures may not do that, a font without fixed widths took its place."""
 
 
 def render() -> dict[str, str]:
@@ -60,13 +69,13 @@ def plots() -> dict[str, str]:
 
 
 async def _screens() -> dict[str, str]:
-    return {name: await _picture(prepare) for name, prepare in PICTURES.items()}
+    return {name: await _picture(*how) for name, how in PICTURES.items()}
 
 
-async def _picture(prepare: Callable[[TopApp], None]) -> str:
+async def _picture(prepare: Callable[[TopApp], None], light: bool) -> str:
     feed = ReplayFeed(Recording(str(RECORDING)), paused=True)
     feed.jump(len(feed.recording) + AT)
-    app = TopApp(feed, Facts("shop", "", replay=RECORDING.name))
+    app = TopApp(feed, Facts("shop", "", replay=RECORDING.name), light=light)
     async with app.run_test(size=SIZE) as pilot:
         prepare(app)
         await pilot.pause()
@@ -74,7 +83,14 @@ async def _picture(prepare: Callable[[TopApp], None]) -> str:
             await pilot.pause(0.01)
         app.repaint_now()
         await pilot.pause()
-        return app.export_screenshot(title="kcli top")
+        return _with_fonts(app.export_screenshot(title="kcli top"))
+
+
+def _with_fonts(svg: str) -> str:
+    """With fonts that the reader has, all of them of one width."""
+    svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)
+    svg = svg.replace("font-family: Fira Code, monospace;", f"font-family: {_FONTS};")
+    return svg.replace("        font-variant-east-asian: full-width;\n", "")
 
 
 def _arrived(app: TopApp, feed: ReplayFeed) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from rich.segment import Segment
+from rich.style import Style
+from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding
 from textual.color import Color
@@ -31,6 +33,8 @@ from kcli.tui.feed import Feed
 from kcli.tui.head import Status
 from kcli.tui.host import Host
 from kcli.tui.keys import key_rows
+from kcli.tui.look import in_sixteen_colours
+from kcli.tui.palette import DARK, LIGHT
 from kcli.tui.replay import ReplayFeed
 from kcli.tui.reports import Broken, Report, Taken
 from kcli.tui.rewind_form import CHOICES, RewindForm, Scope
@@ -44,6 +48,7 @@ from kcli.tui.screens.listing import Listing
 from kcli.tui.screens.record import RecordView
 from kcli.tui.screens.rewind import Rewind
 from kcli.tui.screens.topics import Topics
+from kcli.tui.widgets.tabs import Tabs
 
 _REPAINT = 0.05
 """Seconds in which several snapshots become one repaint."""
@@ -92,6 +97,7 @@ class TopApp(Host):
         Binding("4", "list('events')", "events"),
         Binding("question_mark", "help", "help"),
         Binding("ctrl+p", "command_palette", "all commands, and the themes", show=False, priority=True),
+        Binding("colon", "command_palette", "all commands", show=False),
         Binding("ctrl+z", "suspend_process", "suspend: fg continues", show=False, priority=True),
         Binding("q,ctrl+q", "quit", "quit", priority=False),
         Binding("ctrl+c", "quit", "quit", show=False, priority=True),
@@ -112,14 +118,19 @@ class TopApp(Host):
         first: str = "groups",
         *,
         colour: bool = True,
+        light: bool = False,
         actions: Actions | None = None,
     ) -> None:
         super().__init__(driver_class=TopDriver, ansi_color=False)
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.theme = LIGHT.name if light else DARK.name
         self._colour, self.actions = colour, actions
         self.replay = feed if isinstance(feed, ReplayFeed) else None
         self.errands: list[Errands[Any]] = []
         self.course_shown = False
         self._own_events: list[Event] = []
+        self._events_seen_ms = 0
         self._note: tuple[float, str] = 0.0, ""
         self.feed, self.facts, self.first = feed, facts, first
         self.time = ESTIMATE
@@ -166,7 +177,11 @@ class TopApp(Host):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Without colour, for NO_COLOR: only bold, dim, underlined and reversed text."""
         filters = super().get_line_filters()
-        return filters if self._colour else [*filters, _WITHOUT_COLOUR]
+        if not self._colour:
+            return [*filters, _WITHOUT_COLOUR]
+        if self.console.color_system == "standard" and not self.is_headless:
+            return [*filters, _SixteenColours(dark=self.current_theme.dark)]
+        return filters
 
     def _handle_exception(self, error: Exception) -> None:
         """Ends the application; who called ``run`` reports the error, as for every command.
@@ -191,6 +206,18 @@ class TopApp(Host):
         """Whether what is shown is no longer what the cluster has."""
         return self.lost is not None
 
+    @property
+    def news(self) -> Mapping[str, int]:
+        """Events after the last one that the list of events has shown."""
+        events = () if self.snapshot is None else self.snapshot.events
+        if isinstance(self.screen, Events) and events:
+            self._events_seen_ms = events[-1].at_ms
+        return {"events": sum(1 for one in events if one.at_ms > self._events_seen_ms)}
+
+    def on_tabs_chosen(self, message: Tabs.Chosen) -> None:
+        """A list was clicked."""
+        self.action_list(message.name)
+
     def status(self) -> Status:
         """How the screen is now."""
         lost = None if self.lost is None else (self.lost[0], str(self.lost[1]))
@@ -206,6 +233,7 @@ class TopApp(Host):
             feed.speed,
             None if reading is None else reading.utc_offset,
             feed.note,
+            feed.waiting,
         )
 
     def report(self, report: Report) -> None:
@@ -281,6 +309,14 @@ class TopApp(Host):
         """Copies to the clipboard of the terminal (OSC 52), and returns the note to show."""
         self.copy_to_clipboard(text)
         return f"copied, if the terminal allows it: {text}"
+
+    async def _on_key(self, event: events.Key) -> None:
+        """What nobody took. Hands are faster than a busy loop: a letter may have been sent to what had the focus before
+        the field that was opened by the letter before it.
+        """
+        if isinstance(self.focused, Input) and event.is_printable and event.character is not None:
+            event.prevent_default()  # else Textual's own handler runs too
+            self.focused.insert_text_at_cursor(event.character)
 
     # --- keys --------------------------------------------------------------------------------------------------------
 
@@ -416,6 +452,20 @@ class _WithoutColour(LineFilter):
 
 
 _WITHOUT_COLOUR = _WithoutColour()
+
+
+class _SixteenColours(LineFilter):
+    def __init__(self, *, dark: bool) -> None:
+        super().__init__()
+        self._dark = dark
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's signature
+        return [
+            Segment(text, in_sixteen_colours(style or Style(), dark=self._dark), control)
+            for text, style, control in segments
+        ]
+
+
 _NOT_IN_PALETTE = ("command_palette", "back")
 
 

@@ -6,13 +6,14 @@ from kcli.output.tables import Field
 from kcli.tui import figures
 from kcli.tui.cells import Cell
 from kcli.tui.columns import Column, fields_of
+from kcli.tui.look import SIGNS
 
 
 def _state(line: BrokerLine) -> Cell:
     state = line.broker.state
     if state == ONLINE:
-        return Cell(f"{state}, controller" if line.controller else state, "ok")
-    return Cell(state.upper(), "bad")
+        return Cell(f"{SIGNS['ok']} {state}" + (", controller" if line.controller else ""))
+    return Cell(f"{SIGNS['bad']} {state}", "bad")
 
 
 def _host(line: BrokerLine) -> str:
@@ -69,7 +70,7 @@ COLUMNS: tuple[Column[BrokerLine], ...] = (
         ),
     ),
     Column(
-        "STATE", 19, _state, lambda one: one.broker.state, least=6,
+        "STATE", 20, _state, lambda one: one.broker.state, least=6,
         data=(
             Field(
                 "state", of=lambda one: one.broker.state, values="string",

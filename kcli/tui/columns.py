@@ -11,9 +11,10 @@ from kcli.output.tables import Field
 from kcli.tui.cells import Cell, Line, fitted, width_of
 
 R = TypeVar("R")
-GAP = 1
-WIDEST = 60
-"""Columns of a course of five minutes: one for five seconds."""
+GAP, NARROW_GAP, _NARROW = 2, 1, 40
+"""Blanks after a column; narrow terminals have fewer."""
+WIDEST = 40
+"""Columns of a course of five minutes: wider ones leave names and reasons no room."""
 _NONE: Mapping[str, int] = {}
 
 
@@ -58,12 +59,14 @@ class Layout(Generic[R]):
 
     columns: Sequence[Column[R]]
     widths: Sequence[int]
+    gap: int = GAP
 
     def head(self, sorted_by: str, *, falling: bool) -> Line:
         """The titles; that of the sorted column has an arrow."""
         return tuple(
             Cell(
-                fitted(_title(column, sorted_by, falling=falling), width, right=column.right) + " " * GAP,
+                fitted(_title(column, sorted_by, falling=falling), width, right=column.right)
+                + " " * self.gap,
                 "head",
             )
             for column, width in zip(self.columns, self.widths, strict=True)
@@ -77,7 +80,7 @@ class Layout(Generic[R]):
                 cell = column.stretch(row, width)
             else:
                 cell = (column.cell if width >= column.width else column.narrow or column.cell)(row)
-            found.append(Cell(fitted(cell.text, width, right=column.right) + " " * GAP, cell.style))
+            found.append(Cell(fitted(cell.text, width, right=column.right) + " " * self.gap, cell.style))
         return tuple(found)
 
 
@@ -89,10 +92,11 @@ def fields_of(columns: Sequence[Column[R]]) -> tuple[Field[R], ...]:
 def layout(columns: Sequence[Column[R]], width: int, needs: Mapping[str, int] = _NONE) -> Layout[R]:
     """The layout for a terminal of this width. ``needs``: the widths of texts, by the titles of growing columns."""
     kept = list(columns)
-    while _width(kept) > width and any(column.drop for column in kept):
+    gap = GAP if width >= _NARROW else NARROW_GAP
+    while _width(kept, gap) > width and any(column.drop for column in kept):
         kept.remove(max(kept, key=lambda column: column.drop))
-    left = width - _width(kept)
-    return Layout(kept, _grown(kept, left, needs) if left >= 0 else _shrunk(kept, -left))
+    left = width - _width(kept, gap)
+    return Layout(kept, _grown(kept, left, needs) if left >= 0 else _shrunk(kept, -left), gap)
 
 
 def needs_of(columns: Sequence[Column[R]], rows: Sequence[R], most: int) -> dict[str, int]:
@@ -113,7 +117,11 @@ def in_order(rows: Sequence[R], column: Column[R], *, falling: bool) -> list[R]:
 
 
 def _title(column: Column[Any], sorted_by: str, *, falling: bool) -> str:
-    return column.title + ("▼" if falling else "▲") if column.title == sorted_by else column.title
+    """The arrow is where it moves no letter."""
+    if column.title != sorted_by:
+        return column.title
+    arrow = "▾" if falling else "▴"
+    return arrow + column.title if column.right else f"{column.title} {arrow}"
 
 
 def _grown(columns: Sequence[Column[Any]], left: int, needs: Mapping[str, int]) -> list[int]:
@@ -145,5 +153,5 @@ def _shrunk(columns: Sequence[Column[Any]], missing: int) -> list[int]:
     return widths
 
 
-def _width(columns: Sequence[Column[Any]]) -> int:
-    return sum(column.width + GAP for column in columns)
+def _width(columns: Sequence[Column[Any]], gap: int) -> int:
+    return sum(column.width + gap for column in columns)

@@ -16,6 +16,8 @@ from typing import IO, TYPE_CHECKING, Any
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
+from kcli.tui.charset import in_charset
+
 if TYPE_CHECKING:
     from textual.app import App
 
@@ -84,7 +86,7 @@ class TopDriver(LinuxDriver):
     def run_input_thread(self) -> None:
         """Keys and mouse, until the driver ends or the terminal does."""
         parser = XTermParser(self._debug)
-        decode = getincrementaldecoder("utf-8")("replace").decode
+        decode = getincrementaldecoder(getattr(sys.__stderr__, "encoding", None) or "utf-8")("replace").decode
         poll = select.poll()
         poll.register(self.fileno, select.POLLIN)
         while not self.exit_event.is_set():
@@ -136,12 +138,14 @@ class _Guarded:
 
     def __init__(self, stream: IO[str] | None, failed: Any) -> None:
         self._stream, self._failed = stream, failed
+        self._encoding = getattr(stream, "encoding", None) or "utf-8"
 
     def write(self, text: str) -> int:
         """All of it, or nothing more at all."""
         if self._stream is not None:
             try:
-                return self._stream.write(text)
+                self._stream.write(in_charset(text, self._encoding))
+                return len(text)
             except (OSError, ValueError):
                 self._fail()
         return len(text)

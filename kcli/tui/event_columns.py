@@ -43,7 +43,7 @@ COLUMNS: tuple[Column[EventRow], ...] = (
         ),
     ),
     Column(
-        "WHAT", 40, lambda one: Cell(one.event.text, event_style(one.event)), lambda one: one.event.text, grows=True,
+        "WHAT", 30, lambda one: Cell(one.event.text, event_style(one.event)), lambda one: one.event.text, grows=True,
         least=6,
         data=(Field("what", of=lambda one: one.event.text, values="string", meaning="What has changed."),),
     ),

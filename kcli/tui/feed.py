@@ -23,8 +23,10 @@ Post = Callable[[Report], object]
 _INTERVALS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0)
 SHORTEST = _INTERVALS[0]
 """Seconds between two readings, at least."""
-_PATIENCE = 1.0
-"""Seconds for a reading to complete when the screen is left; the thread ends with the process in any case."""
+_PATIENCE, _TO_RECORD = 0.05, 1.0
+"""Seconds for the thread to end when the screen is left, and for what it is recording then. It ends with the process in
+any case: a reading that the cluster does not answer keeps nobody waiting.
+"""
 
 
 class Feed(Protocol):
@@ -39,6 +41,10 @@ class Feed(Protocol):
     @property
     def note(self) -> str:
         """Empty as a rule."""
+
+    @property
+    def waiting(self) -> float:
+        """Seconds since the reading began that is on its way; 0 where none is."""
 
     @property
     def speed(self) -> float | None:
@@ -89,13 +95,14 @@ class LiveFeed:
         self._open_monitor, self._record = open_monitor, record
         self.recorded, self.unrecorded = 0, 0
         self.record_failure: KcliError | None = None
-        self._recording = True
+        self._recording, self._writing = True, False
         self._board = Board()
         self._excluded: SimpleQueue[tuple[str, int, int]] = SimpleQueue()
         self._view = View()
         self._follow: str | None = None
         self._changed = Condition()
         self._at_once, self._closed = True, False
+        self._began: float | None = None
         self._post: Post | None = None
         self._early: list[Report] = []
         self._thread = Thread(target=self._run, name="kcli-top", daemon=True)
@@ -108,6 +115,11 @@ class LiveFeed:
         return (
             "recording" if self._recording or failure is None else f"NOT RECORDED: {failure.why or failure}"
         )
+
+    @property
+    def waiting(self) -> float:
+        began = self._began
+        return 0.0 if began is None else monotonic() - began
 
     def clock(self) -> int:
         return wall_ms()
@@ -157,7 +169,7 @@ class LiveFeed:
             self._closed = True
             self._changed.notify()
         if self._thread.ident is not None:
-            self._thread.join(_PATIENCE)
+            self._thread.join(_TO_RECORD if self._writing else _PATIENCE)
 
     def _wake(self) -> None:
         self._at_once = True
@@ -171,7 +183,9 @@ class LiveFeed:
                         self._at_once = False
                         view, follow = self._view, self._follow
                     began, used = monotonic(), process_time()
+                    self._began = began
                     self._read(monitor, view, follow)
+                    self._began = None
                     self._wait(began, 2 * (process_time() - used))
         except BaseException as error:  # noqa: BLE001 - the thread that started it reports it
             self._send(Broken(error))
@@ -209,6 +223,7 @@ class LiveFeed:
     def _keep(self, reading: Reading) -> None:
         if self._record is None:
             return
+        self._writing = True
         try:
             self._record(reading)
         except KcliError as error:
@@ -217,6 +232,8 @@ class LiveFeed:
         else:
             self.recorded += 1
             self._recording = True
+        finally:
+            self._writing = False
 
     def _wait(self, began: float, at_least: float) -> None:
         """Until the next reading is due, or something was asked for."""

@@ -36,6 +36,13 @@ def short(number: float | None) -> str:
     return f"{number:.0f}" if number >= 10 or number == round(number) else f"{number:.1f}"
 
 
+def per_second(number: float | None) -> str:
+    """``12,400``, ``0.5``: for a column whose title has the unit."""
+    if number is None:
+        return UNKNOWN
+    return short(number) if number >= _LARGE or number < 10 else f"{number:,.0f}"
+
+
 def rate(per_second: float | None) -> str:
     """``3.1 k/s``."""
     return UNKNOWN if per_second is None else f"{short(per_second)}/s"
@@ -58,7 +65,8 @@ def time_to_drain(trend: Trend) -> str:
 def course(values: Sequence[float | None], width: int) -> str:
     """A sparkline: the last value of each of ``width`` equal parts, from the least to the largest.
 
-    Blank where nothing is known; a course that does not change is drawn in the middle, or at the bottom if it is 0.
+    Blank where nothing is known; a course that does not change is drawn in the middle, or at the bottom if it is 0. What
+    changes by less than a fifth does not look like a mountain range.
     """
     if not values or width <= 0:
         return " " * max(0, width)
@@ -67,6 +75,8 @@ def course(values: Sequence[float | None], width: int) -> str:
     if not known:
         return " " * width
     low, high = min(known), max(known)
+    if low < high and high - low < high / 5:
+        low, high = (low + high) / 2 - high / 10, (low + high) / 2 + high / 10
     text = "".join(" " if value is None else _bar(value, low, high) for value in shown)
     return text.rjust(width)
 

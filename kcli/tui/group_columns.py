@@ -1,6 +1,5 @@
 """The table of groups."""
 
-from collections.abc import Callable
 from operator import attrgetter
 
 from kcli.flows.lag import partition_lag as fields
@@ -16,21 +15,19 @@ from kcli.flows.lag.verdicts import (
     STOPPED,
     UNREAD,
     VERDICT,
-    WORST_FIRST,
 )
-from kcli.flows.monitor.snapshot import GroupLine
 from kcli.output.progress import duration_text
 from kcli.output.tables import Field
 from kcli.tui import figures
 from kcli.tui.cells import Cell
 from kcli.tui.columns import Column, fields_of
+from kcli.tui.look import SIGNS
+from kcli.tui.standing import GroupRow, meaning
 
-TREND = 8
-VERDICT_STYLES = {
-    OK: "ok", EMPTY: "dim", REBALANCING: "accent", REWOUND: "accent", SLOW: "warn", STOPPED: "warn", HELD: "warn",
-    STALLED: "bad", LOSS_RISK: "bad", UNREAD: "dim",
+TREND = 10
+_SHORT = {
+    REBALANCING: "rebal", LOSS_RISK: "risk", STALLED: "stall", STOPPED: "stop", REWOUND: "back", UNREAD: "?"
 }  # fmt: skip
-_SHORT = {REBALANCING: "REBAL", LOSS_RISK: "AT RISK"}
 VERDICTS_MEAN = {
     OK: "it reads as fast as is written, or has nothing to read",
     SLOW: "it reads, but falls behind",
@@ -43,120 +40,158 @@ VERDICTS_MEAN = {
     REBALANCING: "its partitions are being handed out again",
     EMPTY: "no members, and nothing to read",
 }
-_SEVERITY = (*WORST_FIRST, REBALANCING, OK, EMPTY)
 
 
-def verdict_text(verdict: str | None) -> str:
-    """In capitals where somebody should look."""
+def verdict_cell(verdict: str | None) -> Cell:
+    """The word with the sign of its meaning, in its colour."""
     if verdict is None:
-        return figures.UNKNOWN
-    return verdict if verdict in (OK, EMPTY) else verdict.upper()
+        return Cell(f"  {figures.UNKNOWN}", "dim")
+    return Cell(f"{SIGNS[meaning(verdict)]} {verdict}", meaning(verdict))
 
 
-def _members(line: GroupLine) -> Cell:
-    if line.members is None:
-        return Cell(figures.UNKNOWN, "dim")
+def _verdict(row: GroupRow) -> Cell:
+    return _styled(row, verdict_cell(row.line.verdict))
+
+
+def _short_verdict(row: GroupRow) -> Cell:
+    cell, word = _verdict(row), row.line.verdict
+    return cell._replace(text=f"{cell.text[0]} {_SHORT[word]}") if word in _SHORT else cell
+
+
+def _styled(row: GroupRow, cell: Cell) -> Cell:
+    """Dimmed where the group has recovered, or cannot be read."""
+    if row.line.verdict == UNREAD:
+        return cell._replace(style="unread")
+    return cell._replace(style="dim") if row.faded else cell
+
+
+def _text(row: GroupRow, text: str) -> Cell:
+    return _styled(row, Cell(text))
+
+
+def _old(row: GroupRow, text: str) -> Cell:
+    """A value that may have changed since is in brackets."""
+    return _text(row, f"({text})" if row.age is not None and text != figures.UNKNOWN else text)
+
+
+def _lag(row: GroupRow, text: str) -> Cell:
+    """At least so much, where some of its partitions could not be read."""
+    words = row.line.judged.partitions
+    partial = row.age is None and not isinstance(words, str) and UNREAD in (words or ())
+    return _old(row, f"≥{text}" if partial and text != figures.UNKNOWN else text)
+
+
+def _now(row: GroupRow, text: str) -> Cell:
+    """A value that means nothing once it is old."""
+    return _text(row, text if row.age is None else figures.UNKNOWN)
+
+
+def _behind(row: GroupRow) -> Cell:
+    if row.age is not None:
+        return _text(row, f"{duration_text(row.age)} ago")
+    return _text(row, figures.age(row.line.summary.seconds, row.line.summary.method))
+
+
+def _members(row: GroupRow) -> Cell:
+    line = row.line
+    if line.members is None or row.age is not None:
+        return _text(row, figures.UNKNOWN)
     if line.reading is None or line.reading == line.members:
-        return Cell(str(line.members))
+        return _text(row, str(line.members))
     return Cell(f"{line.reading}/{line.members}", "warn")
 
 
-def _verdict(line: GroupLine) -> Cell:
-    return Cell(verdict_text(line.verdict), VERDICT_STYLES.get(line.verdict or "", "dim"))
+def _course(row: GroupRow, width: int = TREND) -> Cell:
+    return _styled(row, Cell(figures.course(row.line.recent, width), meaning(row.line.verdict)))
 
 
-def _short_verdict(line: GroupLine) -> Cell:
-    cell = _verdict(line)
-    return cell._replace(text=_SHORT.get(line.verdict or "", cell.text))
+def _topics(row: GroupRow) -> str:
+    return figures.UNKNOWN if row.line.topics is None else str(row.line.topics)
 
 
-def _severity(line: GroupLine) -> int | None:
-    return None if line.verdict is None else -_SEVERITY.index(line.verdict)
+def _why(row: GroupRow) -> Cell:
+    return Cell(row.line.judged.why if row.line.verdict == UNREAD else "", "unread")
 
 
-def _lag(line: GroupLine, text: Callable[[int | None], str]) -> Cell:
-    """In brackets where it is that of an earlier reading."""
-    if line.last is None:
-        return Cell(text(line.summary.lag))
-    return Cell(f"({text(line.last.lag)})", "dim")
+_line = attrgetter("line")
+_summary, _trend = attrgetter("line.summary"), attrgetter("line.trend")
 
-
-def _time(line: GroupLine) -> Cell:
-    if line.age is None:
-        return Cell(figures.age(line.summary.seconds, line.summary.method))
-    return Cell(f"{duration_text(line.age)} ago", "dim")
-
-
-_summary, _trend = attrgetter("summary"), attrgetter("trend")
-
-COLUMNS: tuple[Column[GroupLine], ...] = (
+COLUMNS: tuple[Column[GroupRow], ...] = (
     Column(
-        "GROUP", 14, lambda one: Cell(one.group), lambda one: one.group, grows=True, least=4,
+        "VERDICT", 13, _verdict, lambda one: (one.rank, one.line.group), least=7, narrow=_short_verdict,
+        about="the state in a word; sorts by what needs a person, where a group that recovers stays for a minute",
+        data=(Field("verdict", of=lambda one: one.line.verdict, values=VERDICT.values, meaning=VERDICT.meaning),),
+    ),
+    Column(
+        "GROUP", 14, lambda one: _text(one, one.line.group), lambda one: one.line.group, grows=True, least=4,
         about="the group's name",
-        data=(fields.GROUP,),
+        data=(fields.GROUP.within(_line),),
     ),
     Column(
-        "STATE", 11, lambda one: Cell(one.state or figures.UNKNOWN), lambda one: one.state, drop=4, grows=True,
-        about="what the coordinator says: Stable, Empty, PreparingRebalance, …",
-        data=(fields.STATE,),
+        "LAG", 9, lambda one: _lag(one, figures.count(one.line.summary.lag)), lambda one: one.line.summary.lag,
+        right=True, grows=True, falling=True, least=6,
+        narrow=lambda one: _lag(one, figures.short(one.line.summary.lag)),
+        about="records between the committed offsets and the ends of the partitions; ≥: some could not be read",
+        data=(fields.LAG_RECORDS.within(_summary),),
     ),
     Column(
-        "MEMB", 5, _members, lambda one: one.members, drop=5, right=True, falling=True,
+        "BEHIND", 9, _behind, lambda one: one.line.summary.seconds, drop=1, right=True, grows=True, falling=True,
+        about="age of the first unread record of the worst partition; ≈: estimated",
+        data=(fields.LAG_SECONDS.within(_summary), fields.LAG_METHOD.within(_summary)),
+    ),
+    Column(
+        "5 MIN", TREND, _course, lambda one: one.line.trend.net, drop=2, falling=True, stretch=_course,
+        about="the lag of the last five minutes; sorts by how fast it grows",
+        data=(fields.NET.within(_trend),),
+    ),
+    Column(
+        "IN/S", 7, lambda one: _now(one, figures.per_second(one.line.trend.produced)),
+        lambda one: one.line.trend.produced, drop=5, right=True, grows=True, falling=True,
+        about="records written per second to what it reads, over the last minute",
+        data=(fields.PRODUCED.within(_trend),),
+    ),
+    Column(
+        "OUT/S", 7, lambda one: _now(one, figures.per_second(one.line.trend.consumed)),
+        lambda one: one.line.trend.consumed, drop=4, right=True, grows=True, falling=True,
+        about="records read per second, over the last minute",
+        data=(fields.CONSUMED.within(_trend),),
+    ),
+    Column(
+        "ETA", 8, lambda one: _now(one, figures.time_to_drain(one.line.trend)), lambda one: one.line.trend.eta, drop=3,
+        right=True, grows=True, falling=True,
+        about="time until nothing is unread at this rate; growing: never",
+        data=(fields.ETA.within(_trend),),
+    ),
+    Column(
+        "MEMBERS", 8, _members, lambda one: one.line.members, drop=6, right=True, falling=True,
         about="members; 4/6: four of six have partitions",
         data=(
-            Field("members", "number", of=lambda one: one.members, meaning="Members; null where they are unknown."),
+            Field("members", "number", of=lambda one: one.line.members, meaning="Members; null where they are unknown."),
             Field(
-                "members_with_partitions", "number", of=lambda one: one.reading,
+                "members_with_partitions", "number", of=lambda one: one.line.reading,
                 meaning="Members that have partitions; null where it is unknown.",
             ),
         ),
     ),
     Column(
-        "TOPICS", 6, lambda one: Cell(figures.count(one.topics)), lambda one: one.topics, drop=7, right=True,
+        "STATE", 11, lambda one: _text(one, one.line.state or figures.UNKNOWN), lambda one: one.line.state, drop=7,
+        grows=True,
+        about="what the coordinator says: Stable, Empty, PreparingRebalance, …",
+        data=(fields.STATE.within(_line),),
+    ),
+    Column(
+        "TOPICS", 7, lambda one: _text(one, _topics(one)), lambda one: one.line.topics, drop=8, right=True,
         falling=True,
         data=(
             Field(
-                "topics", "number", of=lambda one: one.topics, values="count",
+                "topics", "number", of=lambda one: one.line.topics, values="count",
                 meaning="Topics with a committed offset, or read by a member.",
             ),
         ),
     ),
     Column(
-        "LAG", 11, lambda one: _lag(one, figures.count), lambda one: (one.last or one.summary).lag, right=True,
-        falling=True, least=6, narrow=lambda one: _lag(one, figures.short),
-        about="records between the committed offsets and the ends of the partitions; in brackets: when it was read last",
-        data=(fields.LAG_RECORDS.within(_summary),),
-    ),
-    Column(
-        "TIME", 9, _time,
-        lambda one: one.summary.seconds, drop=1, right=True, falling=True,
-        about="age of the first unread record of the worst partition; ≈: estimated; 3m ago: when it was read last",
-        data=(fields.LAG_SECONDS.within(_summary), fields.LAG_METHOD.within(_summary)),
-    ),
-    Column(
-        "RATE", 9, lambda one: Cell(figures.rate(one.trend.consumed)), lambda one: one.trend.consumed,
-        drop=2, right=True, falling=True,
-        about="records read per second, over the last minute",
-        data=(fields.CONSUMED.within(_trend),),
-    ),
-    Column(
-        "ETA", 8, lambda one: Cell(figures.time_to_drain(one.trend)), lambda one: one.trend.eta, drop=3,
-        right=True, falling=True,
-        about="time until nothing is unread at this rate; growing: never",
-        data=(fields.ETA.within(_trend),),
-    ),
-    Column(
-        "TREND(5m)", 9, lambda one: Cell(figures.course(one.recent, TREND), "accent"),
-        lambda one: one.trend.net, drop=6, falling=True,
-        stretch=lambda one, width: Cell(figures.course(one.recent, width), "accent"),
-        about="the lag of the last five minutes; sorts by how fast it grows",
-        data=(fields.NET.within(_trend),),
-    ),
-    Column(
-        "HEALTH", 11, _verdict, _severity, falling=True, least=7,
-        narrow=_short_verdict,
-        about="the verdict; in capitals where it needs attention",
-        data=(Field("verdict", of=lambda one: one.verdict, values=VERDICT.values, meaning=VERDICT.meaning),),
+        "NOT READ", 12, _why, lambda one: one.line.judged.why or None, drop=9, grows=True,
+        about="why the group could not be read",
     ),
 )  # fmt: skip
 FIELDS = fields_of(COLUMNS)

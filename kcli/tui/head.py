@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kcli.flows.lag.verdicts import (
-    EMPTY,
-    HELD,
-    LOSS_RISK,
-    OK,
-    REBALANCING,
-    REWOUND,
-    SLOW,
-    STALLED,
-    STOPPED,
-    UNREAD,
-)
-from kcli.flows.monitor.snapshot import Event, Snapshot
+from kcli.flows.lag.verdicts import UNREAD
+from kcli.flows.monitor.snapshot import Event, Snapshot, Totals
 from kcli.output.progress import counted, duration_text
 from kcli.tui import figures
 from kcli.tui.cells import Cell, Line, fitted, width_of
 from kcli.tui.facts import Facts
 from kcli.tui.fitting import Part, cut, fitting, line_width, spread
-from kcli.tui.group_columns import VERDICT_STYLES
+from kcli.tui.look import SIGNS
+from kcli.tui.standing import MEANINGS, meaning
 
-_SHORT = {REBALANCING: "rebal", LOSS_RISK: "at risk"}
-_COUNTED = {
-    OK: 6, SLOW: 4, STALLED: 2, STOPPED: 3, LOSS_RISK: 1, HELD: 5, UNREAD: 7, REWOUND: 8, REBALANCING: 9, EMPTY: 10,
-}  # fmt: skip
-"""The verdicts in the order of their counts, and which counts a narrow terminal drops first: see ``Part.drop``."""
-_LAG_COURSE, _RATE_COURSE = 16, 8
+_WORDS = {"bad": "wrong", "warn": "attention", "unread": "not read", "ok": "ok"}
+"""What the counts of groups are called, by their meaning."""
+_LAG_COURSE = 16
+_SLOW = 3.0
+"""Seconds from which on a reading that is on its way is mentioned."""
 _RULE = "─"
+_BETWEEN = "   "
+_LEAST_NAME = 6
+TABS = (("1", "groups"), ("2", "topics"), ("3", "brokers"), ("4", "events"))
+"""The lists, with the keys that show them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +33,7 @@ class Status:
     """How the screen is: ``at_ms`` is now, ``lost`` why the cluster cannot be read and since when.
 
     ``speed`` is that of a recording, whose zone is ``utc_offset``; None for a cluster. ``note``: what became of readings.
+    ``waiting``: seconds since the reading began that is on its way.
     """
 
     at_ms: int
@@ -49,90 +44,126 @@ class Status:
     speed: float | None = None
     utc_offset: int | None = None
     note: str = ""
+    waiting: float = 0.0
 
 
 def title_line(facts: Facts, status: Status, snapshot: Snapshot | None, width: int) -> Line:
-    """Cluster, brokers, pace, time, the age of the data, and whether it may be changed, in the profile's colour."""
-    title = f"on {facts.color}" if facts.color else "title"
-    brokers = [] if snapshot is None else snapshot.brokers
-    alive = sum(1 for one in brokers if one.broker.state == "online")
-    lacks = [] if snapshot is None else snapshot.lacks
-    if status.lost is not None or snapshot is None:
-        light = Cell("○", "bad" if status.lost is not None else "dim")
-    else:
-        light = Cell("◐", "warn") if lacks else Cell("●", "ok")
-    count = counted(alive, "broker") if alive == len(brokers) else f"{alive} of {len(brokers)} brokers"
-    cluster = (
-        snapshot.reading.cluster.description.cluster_id if snapshot and facts.replay else facts.cluster_id
-    )
+    """Of what at the left, in the profile's colour; how complete and how old at the right, and the time."""
+    title = f"on {facts.color}" if facts.color else ""
+    left = [
+        Part((Cell(" kcli top", title or "accent"),), 6),
+        Part((Cell(f" {facts.name} " if title else f" {facts.name}", title or "title"),), glued=True),
+        *_size_parts(facts, snapshot),
+    ]
+    right = [_age_part(status, snapshot)]
     pace = f"×{status.speed:g}" if status.speed else f"every {_pace(status.interval)}"
-    clock = figures.date_and_clock if status.speed else figures.clock
-    parts = [
-        Part((Cell("kcli top", title),), 6),
-        Part((Cell(facts.name, title),)),
-        *([Part((Cell(f"({_shortened(cluster)})", "dim"),), 8, glued=True)] if cluster else []),
-        Part((light, Cell(f" {count}" if brokers else f" {figures.UNKNOWN}")), 5, glued=True),
-        Part((Cell("paused", "warn"),), 1) if status.paused else Part((Cell(pace),), 7),
-        Part((Cell(clock(status.at_ms, status.utc_offset)),), 4),
-    ]
-    if not status.speed:
-        parts.append(Part((_age(status, snapshot),), 0 if status.lost else 3))
+    right.append(Part((Cell("paused", "warn"),), 1) if status.paused else Part((Cell(pace, "dim"),), 7))
     if status.note:
-        parts.append(Part((Cell(status.note, "warn"),), 2))
+        right.append(Part((Cell(status.note, "warn"),), 2))
     if facts.replay is not None:
-        parts.append(Part((Cell("REPLAY", "warn"),)))
+        right.append(Part((Cell("REPLAY", "warn"),)))
     elif facts.read_only is not None:
-        parts.append(Part((Cell("READ ONLY", "warn"),)))
-        parts.append(Part((Cell(f"({facts.read_only})", "dim"),), 9, glued=True))
-    line = fitting(parts, f" {_RULE} ", max(0, width - 4))
-    left = width - line_width(line) - 3
-    if left < 1:
-        return cut(line, width)
-    return Cell(f"{_RULE} ", "dim"), *line, Cell(" " + _RULE * left, "dim")
+        right.append(Part((Cell("READ ONLY", "warn"),)))
+        right.append(Part((Cell(f"({facts.read_only})", "dim"),), 9, glued=True))
+    clock = figures.date_and_clock if status.speed else figures.clock
+    right.append(Part((Cell(f"{clock(status.at_ms, status.utc_offset)} "),), 4))
+    return _fitted(left, right, width, " · ")
 
 
-def totals_lines(snapshot: Snapshot | None, width: int) -> tuple[Line, Line]:
-    """How many groups there are of each verdict, their lag, and the records in and out."""
+def _size_parts(facts: Facts, snapshot: Snapshot | None) -> list[Part]:
     if snapshot is None:
-        return cut((Cell("reading the cluster …", "dim"),), width), ()
+        return []
+    alive = sum(1 for one in snapshot.brokers if one.broker.state == "online")
+    whole = len(snapshot.brokers)
+    brokers = counted(alive, "broker") if alive == whole else f"{alive} of {whole} brokers"
+    parts = [Part((Cell(brokers, "dim" if alive == whole else "bad"),), 5)] if whole else []
+    groups = len(snapshot.groups) + len(snapshot.unread)
+    parts.append(Part((Cell(counted(groups, "group"), "dim"),), 3))
+    controller = snapshot.reading.cluster.controller
+    if controller is not None:
+        parts.append(Part((Cell(f"controller {controller}", "dim"),), 8))
+    cluster = snapshot.reading.cluster.description.cluster_id if facts.replay else facts.cluster_id
+    return [*parts, *([Part((Cell(_shortened(cluster), "dim"),), 10)] if cluster else [])]
+
+
+def _fitted(left: Sequence[Part], right: Sequence[Part], width: int, between: str = _BETWEEN) -> Line:
+    """Both sides without the parts that find no room, the largest ``drop`` first."""
+    least = max((part.drop for part in (*left, *right)), default=0)
+    for most in range(least, -1, -1):
+        sides = [
+            fitting([part for part in side if part.drop <= most], gap, 10_000)
+            for side, gap in ((left, between), (right, "  "))
+        ]
+        if line_width(sides[0]) + line_width(sides[1]) + 2 <= width:
+            return spread(sides[0], sides[1], width)
+    room = width - line_width(sides[1]) - 2
+    if room < _LEAST_NAME:
+        return cut((*sides[0], Cell("  "), *sides[1]), width)
+    return (*cut(sides[0], room), Cell("  "), *sides[1])
+
+
+def tabs_line(shown: str, new: Mapping[str, int], width: int) -> Line:
+    """The lists; ``new`` counts what happened in one of them since it was shown last."""
+    return cut(tuple(cell for _, cells in tab_cells(shown, new) for cell in cells), width)
+
+
+def tab_cells(shown: str, new: Mapping[str, int]) -> list[tuple[str, tuple[Cell, ...]]]:
+    """The names of the lists with their cells, for who has to know where they are."""
+    found: list[tuple[str, tuple[Cell, ...]]] = [("", (Cell(" "),))]
+    for key, name in TABS:
+        style = "accent" if name == shown else "dim"
+        count = min(new.get(name, 0), 99)
+        mark = "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(count)) if count else ""
+        found.append(
+            (name, (Cell(f"{key} ", style), Cell(name.capitalize(), "tab" if name == shown else "dim"),
+                    Cell(f" {mark}" if mark else "", "accent"), Cell(_BETWEEN)))
+        )  # fmt: skip
+    return found
+
+
+def totals_line(snapshot: Snapshot | None, width: int) -> Line:
+    """How many groups there are of each meaning, and their lag; what is missing takes the place of the rates."""
+    if snapshot is None:
+        return cut((Cell(" reading the cluster …", "dim"),), width)
     totals, past = snapshot.totals, snapshot.recent
-    counts = [Part((Cell(f"groups {len(snapshot.groups):,}", "title"),))]
-    counts += [
-        Part((Cell(f"{_SHORT.get(one, one)} {number:,}", VERDICT_STYLES[one]),), drop)
-        for one, drop in _COUNTED.items()
-        if (number := totals.verdicts.get(one, 0)) or one == OK
+    counts = meaning_counts(totals, len(snapshot.unread))
+    left = [
+        Part(
+            (Cell(f"{SIGNS[one]} {counts[one]:,} {word}", one if one != "ok" else "dim"),),
+            0 if one != "ok" else 1,
+        )
+        for one, word in _WORDS.items()
+        if counts[one] or one == "ok"
     ]
-    if snapshot.unread:
-        counts.append(Part((Cell(f"not read {len(snapshot.unread):,}", "warn"),)))
-    lag = Cell(f"lag {figures.short(totals.lag)}", "title")
-    course = Cell(" " + figures.course([one.lag for one in past], _LAG_COURSE), "accent")
-    first = _counts_and_lag(counts, (lag, course), width)
-    rates = []
-    for word, now, before in (
-        ("in", totals.produced, [one.produced for one in past]),
-        ("out", totals.consumed, [one.consumed for one in past]),
-    ):
-        course = Cell(figures.course(before, _RATE_COURSE), "accent")
-        rates += [Part((Cell(f"{word} {figures.rate(now)}"),)), Part((course,), 2, glued=True)]
-    if lacks := snapshot.lacks:
-        more = f" (and {len(lacks) - 1:,} more)" if len(lacks) > 1 else ""
-        rates.append(Part((Cell(f"incomplete: {lacks[0].error}{more}", "warn"),)))
-    return first, fitting(rates, "   ", width)
+    left[0] = left[0]._replace(cells=(Cell(" "), *left[0].cells))
+    lag = Cell(f"lag {figures.short(totals.lag)} ", "title")
+    course = Cell(figures.course([one.lag for one in past], _LAG_COURSE), "dim")
+    missing = snapshot.lacks
+    if missing:
+        first, more = missing[0], len(missing) - 1
+        place = f" of {first.where}" if first.where and first.where not in first.what else ""
+        text = f"{first.what}{place}: {first.why}"
+        left.append(Part((Cell(text + (f" (and {more} more)" if more else ""), "bad"),)))
+        return _fitted(left, [Part((lag,), 2)], width)
+    rates = [
+        Part((Cell(f"in {figures.rate(totals.produced)}", "dim"),), 4),
+        Part((Cell(f"out {figures.rate(totals.consumed)}", "dim"),), 3),
+    ]
+    return _fitted(left, [*rates, Part((lag,)), Part((course, Cell(" ")), 2, glued=True)], width)
 
 
-def _counts_and_lag(counts: Sequence[Part], lag: Line, width: int) -> Line:
-    """The lag at the right; without its course, then with fewer counts, where there is no room."""
-    for right in (lag, lag[:1]):
-        left = fitting(counts, "  ", 10_000)
-        if line_width(left) + line_width(right) + 2 <= width:
-            return spread(left, right, width)
-    left = fitting(counts, "  ", max(0, width - line_width(lag[:1]) - 2))
-    return cut((*left, Cell("  "), *lag[:1]), width)
+def meaning_counts(totals: Totals, unread: int) -> Mapping[str, int]:
+    """How many groups there are of each meaning."""
+    counts = Counter[str]()
+    for verdict, number in totals.verdicts.items():
+        counts[meaning(verdict)] += number
+    counts[MEANINGS[UNREAD]] += unread
+    return counts
 
 
 def events_rule(width: int) -> Line:
     """The line above the events."""
-    return (Cell((f"{_RULE} events " + _RULE * width)[:width], "dim"),)
+    return (Cell((f"{_RULE} events  " + _RULE * width)[:width], "dim"),)
 
 
 def event_lines(events: Sequence[Event], count: int, width: int, utc_offset: int | None = None) -> list[Line]:
@@ -143,45 +174,63 @@ def event_lines(events: Sequence[Event], count: int, width: int, utc_offset: int
 
 def event_line(event: Event, width: int, utc_offset: int | None = None) -> Line:
     """Time, group and what has happened."""
-    text = fitted(f"{event.group}  {event.kind}: {event.text}", max(0, width - 10))
+    text = fitted(f"{event.group}  {event.kind}: {event.text}", max(0, width - 12))
     return cut(
-        (Cell(figures.clock(event.at_ms, utc_offset), "dim"), Cell("  "), Cell(text, event_style(event))),
+        (
+            Cell("  "),
+            Cell(figures.clock(event.at_ms, utc_offset), "dim"),
+            Cell("  "),
+            Cell(text, event_style(event)),
+        ),
         width,
     )
 
 
 def event_style(event: Event) -> str:
     """That of the verdict, where it is about one."""
-    return VERDICT_STYLES.get(event.text.partition(",")[0].partition(";")[0], "")
+    return MEANINGS.get(event.text.partition(",")[0].partition(";")[0], "")
 
 
 def keys_line(keys: Sequence[tuple[str, str]], status: Status, width: int) -> Line:
     """Keys with what they do, and the cost of the last reading at the right. The last key is always shown."""
     cost = "" if status.requests is None else f"{status.requests:.1f} requests/s"
     whole = key_cells(keys, 10_000)
-    if line_width(whole) + len(cost) + 2 <= width:
-        return spread(whole, (Cell(cost, "dim"),), width)
-    return key_cells(keys, width)
+    if line_width(whole) + len(cost) + 4 <= width:
+        return spread((Cell(" "), *whole), (Cell(f"{cost} ", "dim"),), width)
+    return cut((Cell(" "), *key_cells(keys, max(0, width - 1))), width)
 
 
 def key_cells(keys: Sequence[tuple[str, str]], width: int) -> Line:
     """Keys with what they do. The last one is always shown, the others as far as they fit."""
     parts = [
-        Part((Cell(key, "key"), Cell(f" {word}")), number if number < len(keys) else 0)
+        Part((Cell(key, "key"), Cell(f" {word}", "dim")), number if number < len(keys) else 0)
         for number, (key, word) in enumerate(keys, 1)
     ]
-    return fitting(parts, "  ", width)
+    return fitting(parts, _BETWEEN, width)
 
 
-def _age(status: Status, snapshot: Snapshot | None) -> Cell:
+def _age_part(status: Status, snapshot: Snapshot | None) -> Part:
+    """How complete it is, and how old: that counts up by itself."""
     if status.lost is not None:
         since, why = status.lost
-        return Cell(f"no contact since {figures.clock(since)}: {why}", "bad")
+        return Part((Cell(f"{SIGNS['bad']} no contact since {figures.clock(since)}: {why}", "bad"),))
     if snapshot is None:
-        return Cell("no data yet", "dim")
+        return Part((Cell(f"{SIGNS['unread']} no data yet{_on_its_way(status)}", "dim"),), 3)
     seconds = max(0.0, (status.at_ms - snapshot.reading.sample.at_ms) / 1000)
-    text = f"{seconds:.1f}s" if seconds < 10 else duration_text(seconds)
-    return Cell(f"data {text} old", "warn" if seconds > 3 * status.interval + 5 else "")
+    missing = bool(snapshot.lacks or snapshot.unread)
+    old = not status.speed and seconds > 3 * status.interval + 5
+    word = "incomplete" if missing else "complete"
+    style = "warn" if missing or old else "ok"
+    if status.speed:
+        return Part((Cell(f"{SIGNS[style]} {word}", style),), 3)
+    age = f"{seconds:.1f}s" if seconds < 10 else duration_text(seconds)
+    return Part(
+        (Cell(f"{SIGNS[style]} {word}  {age} ago{_on_its_way(status)}", style),), 3 if style == "ok" else 0
+    )
+
+
+def _on_its_way(status: Status) -> str:
+    return f", reading for {duration_text(status.waiting)}" if status.waiting >= _SLOW else ""
 
 
 def _pace(interval: float) -> str:

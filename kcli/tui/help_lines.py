@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from kcli.tui.cells import Cell, Line, width_of
 from kcli.tui.columns import Column
 from kcli.tui.fitting import cut
-from kcli.tui.group_columns import VERDICT_STYLES, VERDICTS_MEAN, verdict_text
+from kcli.tui.group_columns import VERDICTS_MEAN, verdict_cell
 from kcli.tui.keys import key_rows
+from kcli.tui.look import SIGNS as MEANING_SIGNS
 
 
 class Section(NamedTuple):
@@ -23,11 +24,14 @@ class Section(NamedTuple):
 SIGNS = (
     (Cell("–", "dim"), "not known, or there is none"),
     (Cell("≈"), "estimated from the time index of the log, not read from the records"),
-    (Cell("▁▃▅█", "accent"), "a course of five minutes, from its least to its largest value"),
-    (Cell("●", "ok"), "all brokers are there; ○: some are away, or nothing could be read"),
-    (Cell("green", "ok"), "as it should be"),
-    (Cell("yellow", "warn"), "look at it when there is time"),
-    (Cell("red", "bad"), "look at it now"),
+    (Cell("▁▃▅█"), "a course of five minutes, from its least to its largest value"),
+    (Cell(f"{MEANING_SIGNS['ok']} text", "ok"), "as it should be; in the first line: everything was read"),
+    (
+        Cell(f"{MEANING_SIGNS['warn']} amber", "warn"),
+        "look at it when there is time; in the first line: something is missing",
+    ),
+    (Cell(f"{MEANING_SIGNS['bad']} red", "bad"), "look at it now"),
+    (Cell(f"{MEANING_SIGNS['unread']} grey", "unread"), "not read: values in brackets are the last ones"),
     (Cell("grey", "stale"), "from before: the cluster cannot be read since the time in the first line"),
 )
 
@@ -45,8 +49,8 @@ def columns_section(title: str, columns: Sequence[Column[Any]]) -> Section:
 
 def meaning_sections() -> list[Section]:
     """The words, signs and colours of all screens."""
-    verdicts = [(Cell(verdict_text(one), VERDICT_STYLES[one]), text) for one, text in VERDICTS_MEAN.items()]
-    return [Section("Health of groups", verdicts), Section("Signs and colours", SIGNS)]
+    verdicts = [(verdict_cell(one), text) for one, text in VERDICTS_MEAN.items()]
+    return [Section("Verdicts of groups", verdicts), Section("Signs and colours", SIGNS)]
 
 
 def help_lines(sections: Sequence[Section], width: int) -> list[Line]:

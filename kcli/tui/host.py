@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from textual.app import App
@@ -33,6 +33,11 @@ class Host(App[None]):
     @property
     def stale(self) -> bool:
         """Whether what is shown is no longer what the cluster has."""
+        raise NotImplementedError
+
+    @property
+    def news(self) -> Mapping[str, int]:
+        """How much has happened in lists since they were shown last."""
         raise NotImplementedError
 
     def status(self) -> Status:

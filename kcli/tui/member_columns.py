@@ -83,7 +83,7 @@ COLUMNS: tuple[Column[MemberRow], ...] = (
         data=(fields.LAG_RECORDS.within(_lag),),
     ),
     Column(
-        "TIME", 9, lambda one: Cell(figures.age(one.lag.seconds, one.lag.method)),
+        "BEHIND", 9, lambda one: Cell(figures.age(one.lag.seconds, one.lag.method)),
         lambda one: one.lag.seconds, drop=2, right=True, falling=True,
         about="age of the first unread record of the worst of them; ≈: estimated",
         data=(fields.LAG_SECONDS.within(_lag), fields.LAG_METHOD.within(_lag)),

@@ -6,19 +6,22 @@ from typing import NamedTuple
 
 from kcli.flows.lag import partition_lag as fields
 from kcli.flows.lag.partition_lag import PartitionLag
+from kcli.flows.lag.verdicts import VERDICT
 from kcli.output.progress import duration_text
 from kcli.output.tables import Field
 from kcli.tui import figures
 from kcli.tui.cells import Cell
 from kcli.tui.columns import Column, fields_of
-from kcli.tui.group_columns import TREND
+from kcli.tui.group_columns import TREND, verdict_cell
+from kcli.tui.standing import meaning
 
 
 class PartitionRow(NamedTuple):
-    """A partition, and its lags of the last five minutes."""
+    """A partition, its lags of the last five minutes, and its verdict."""
 
     lag: PartitionLag
     recent: Sequence[int | None]
+    verdict: str | None = None
 
 
 def _margin(row: PartitionRow) -> Cell:
@@ -33,9 +36,18 @@ def _member(row: PartitionRow) -> str:
     return "" if member is None else f"{member.client_id} {member.host}"
 
 
+def _course(row: PartitionRow, width: int = TREND) -> Cell:
+    return Cell(figures.course(row.recent, width), meaning(row.verdict))
+
+
 _lag = attrgetter("lag")
 
 COLUMNS: tuple[Column[PartitionRow], ...] = (
+    Column(
+        "VERDICT", 11, lambda one: verdict_cell(one.verdict), lambda one: one.verdict, drop=2, grows=True,
+        about="what the group does with it, in a word",
+        data=(Field("verdict", of=lambda one: one.verdict, values=VERDICT.values, meaning=VERDICT.meaning),),
+    ),
     Column(
         "TOPIC", 12, lambda one: Cell(one.lag.tp.topic), lambda one: one.lag.tp, grows=True, least=6,
         about="the topic",
@@ -48,12 +60,12 @@ COLUMNS: tuple[Column[PartitionRow], ...] = (
     ),
     Column(
         "COMMITTED", 12, lambda one: Cell(figures.offset(one.lag.committed)), lambda one: one.lag.committed,
-        drop=4, right=True, falling=True,
+        drop=5, right=True, falling=True,
         about="the committed offset: the next record that the group reads",
         data=(fields.COMMITTED.within(_lag),),
     ),
     Column(
-        "END", 12, lambda one: Cell(figures.offset(one.lag.end)), lambda one: one.lag.end, drop=5,
+        "END", 12, lambda one: Cell(figures.offset(one.lag.end)), lambda one: one.lag.end, drop=6,
         right=True, falling=True,
         about="the offset after the last record",
         data=(fields.END.within(_lag),),
@@ -65,29 +77,27 @@ COLUMNS: tuple[Column[PartitionRow], ...] = (
         data=(fields.LAG_RECORDS.within(_lag),),
     ),
     Column(
-        "TIME", 9, lambda one: Cell(figures.age(one.lag.seconds, one.lag.method)),
+        "BEHIND", 9, lambda one: Cell(figures.age(one.lag.seconds, one.lag.method)),
         lambda one: one.lag.seconds, drop=1, right=True, falling=True,
         about="age of the first unread record; ≈: estimated",
         data=(fields.LAG_SECONDS.within(_lag), fields.LAG_METHOD.within(_lag)),
     ),
     Column(
-        "MARGIN", 7, _margin, lambda one: one.lag.margin, drop=3, right=True,
+        "MARGIN", 7, _margin, lambda one: one.lag.margin, drop=4, right=True,
         about="how long that record is still kept, by the topic's retention",
         data=(fields.MARGIN.within(_lag), fields.LOST.within(_lag)),
     ),
     Column(
-        "TREND(5m)", 9, lambda one: Cell(figures.course(one.recent, TREND), "accent"),
-        lambda one: one.lag.lag, drop=6,
-        stretch=lambda one, width: Cell(figures.course(one.recent, width), "accent"),
+        "5 MIN", TREND, _course, lambda one: one.lag.lag, drop=7, stretch=_course,
         about="the lag of the last five minutes, from when the screen was opened",
     ),
     Column(
-        "MEMBER", 12, lambda one: Cell(_member(one)), _member, drop=2, grows=True,
+        "MEMBER", 12, lambda one: Cell(_member(one)), _member, drop=3, grows=True,
         about="the member that reads it, and its host",
         data=tuple(one.within(_lag) for one in (fields.MEMBER_ID, fields.CLIENT_ID, fields.HOST)),
     ),
     Column(
-        "NOTE", 8, lambda one: Cell(one.lag.note, "warn"), lambda one: one.lag.note, drop=7, grows=True,
+        "NOTE", 8, lambda one: Cell(one.lag.note, "warn"), lambda one: one.lag.note, drop=8, grows=True,
         about="why something is not known, and what is lost",
         data=(Field("note", of=lambda one: one.lag.note or None),),
     ),

@@ -42,6 +42,8 @@ class ReplayFeed:
         self._post: Post = lambda _report: None
         self._thread = Thread(target=self._run, name="kcli-replay", daemon=True)
 
+    waiting = 0.0
+
     # --- Feed --------------------------------------------------------------------------------------------------------
 
     @property

@@ -6,6 +6,7 @@ from kcli.output.tables import Field
 from kcli.tui import figures
 from kcli.tui.cells import Cell
 from kcli.tui.columns import Column, fields_of
+from kcli.tui.look import SIGNS
 
 
 def _size(line: TopicLine) -> Cell:
@@ -14,10 +15,10 @@ def _size(line: TopicLine) -> Cell:
 
 def _health(line: TopicLine) -> Cell:
     if line.offline:
-        return Cell(f"{line.offline} offline", "bad")
+        return Cell(f"{SIGNS['bad']} {line.offline} offline", "bad")
     if line.under_replicated:
-        return Cell(f"{line.under_replicated} under-replicated", "warn")
-    return Cell("ok", "ok")
+        return Cell(f"{SIGNS['warn']} {line.under_replicated} under-replicated", "warn")
+    return Cell(f"{SIGNS['ok']} ok")
 
 
 COLUMNS: tuple[Column[TopicLine], ...] = (
@@ -85,7 +86,7 @@ COLUMNS: tuple[Column[TopicLine], ...] = (
         data=(Field("worst_group", of=lambda one: one.worst, meaning="That group; null where there is none."),),
     ),
     Column(
-        "HEALTH", 19, _health, lambda one: (one.offline or 0, one.under_replicated or 0), drop=6,
+        "REPLICAS", 20, _health, lambda one: (one.offline or 0, one.under_replicated or 0), drop=6,
         falling=True,
         about="partitions without a leader, or with replicas that are not in sync",
         data=(

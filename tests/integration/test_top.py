@@ -164,7 +164,7 @@ def test_the_screen_says_what_groups_lag_and_kafkas_script_say(
     soon(lambda: all_have_committed(kafka, groups), "all groups have committed", 60)
     argv = [sys.executable, "-m", "kcli", "top", *groups.values(), "--interval", "1s"]
     with Terminal(argv, columns=200, rows=40, environ=environment(kafka.bootstrap)) as terminal:
-        terminal.wait("groups 3")
+        terminal.wait("3 groups")
         wanted = {groups[HEALTHY]: ["ok"], groups[SLOW]: ["SLOW"], groups[STALLED]: ["STALLED"]}
         terminal.wait(lambda: all(row_of(terminal.text, name)[-1:] == word for name, word in wanted.items()))
         frozen.set()
@@ -236,13 +236,13 @@ def test_once_in_a_real_terminal(kafka: Kafka, groups: Mapping[str, str], frozen
     )
     try:
         subprocess.run([*tmux, "send-keys", subprocess.list2cmdline(command), "Enter"], check=True)
-        text = wait("groups 3")
+        text = wait("3 groups")
         assert {name: number(row_of(text, name)[4]) for name in groups.values()} == lags
         for key, word in (
             ("2", "WORST LAG"),
             ("3", "LEADERS"),
             ("4", "WHAT"),
-            ("1", "HEALTH"),
+            ("1", "VERDICT"),
             ("Enter", "COMMITTED"),
         ):
             subprocess.run([*tmux, "send-keys", key], check=True)

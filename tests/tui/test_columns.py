@@ -44,7 +44,7 @@ def test_narrow_terminals_drop_the_largest_number_first_and_names_grow_as_far_as
 def test_every_table_fits_80_columns_and_keeps_what_matters(columns: tuple[Column[object], ...]) -> None:
     for width in (80, 100, 140):
         found = layout(columns, width, {column.title: width for column in columns if column.grows})
-        assert sum(found.widths) + len(found.widths) == width
+        assert sum(found.widths) + found.gap * len(found.widths) == width
         assert {"GROUP", "TOPIC"} & {one.title for one in found.columns}
 
 
@@ -62,9 +62,9 @@ TEXTS: tuple[Column[str], ...] = (
         (26, 9, 30, [9, 9, 5]),
         (26, 30, 30, [9, 9, 5]),
         (26, 30, 6, [12, 6, 5]),
-        (60, 9, 30, [9, 30, 18]),
-        (60, 1, 1, [4, 4, 49]),
-        (200, 1, 1, [4, 4, 60]),
+        (60, 9, 30, [9, 30, 15]),
+        (60, 1, 1, [4, 4, 40]),
+        (200, 1, 1, [4, 4, 40]),
     ],
 )
 def test_texts_share_what_is_spare_and_courses_have_the_rest(
@@ -73,7 +73,7 @@ def test_texts_share_what_is_spare_and_courses_have_the_rest(
     found = layout(TEXTS, width, {"A": a, "B": b})
     assert list(found.widths) == widths
     course = found.line("xyz")[2].text
-    assert course == ("x" * widths[2] if widths[2] > 5 else "xyz  ") + " "
+    assert course == ("x" * widths[2] if widths[2] > 5 else "xyz  ") + " " * found.gap
 
 
 def test_the_needs_of_a_table_are_those_of_its_longest_texts() -> None:

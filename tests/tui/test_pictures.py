@@ -47,7 +47,7 @@ def test_the_same_recording_gives_the_same_bytes(pictures: dict[str, str]) -> No
 
 def test_the_pictures_show_what_they_are_for(pictures: dict[str, str]) -> None:
     seen = {name: " ".join(words(svg)).replace("\xa0", " ") for name, svg in pictures.items()}
-    for verdict in ("ok", "SLOW", "STALLED", "REBALANCING"):
+    for verdict in ("● ok", "▲ slow", "✖ stalled", "▲ rebalancing"):
         assert verdict in seen["top-groups.svg"]
     assert "search-index-0" in seen["top-group.svg"]
     assert "WORST LAG" in seen["top-topics.svg"]

@@ -32,8 +32,8 @@ def test_time_and_zone_are_those_of_the_recording(path: Path, monkeypatch: pytes
         monkeypatch.setenv("TZ", zone)
         run(look)
     assert pictures[0] == pictures[1]
-    assert "2026-11-23 09:11:00 ─ REPLAY" in pictures[0]
-    assert "09:10:50  clickstream" in pictures[0]
+    assert "REPLAY  2026-11-23 09:11:00" in pictures[0]
+    assert "09:05:00 " in pictures[0], "the first time of the recording"
 
 
 def test_keys_move_the_position(path: Path) -> None:
@@ -54,7 +54,7 @@ def test_keys_move_the_position(path: Path) -> None:
                 await pilot.press(key)
                 await settled(app, pilot)
                 assert (key, replay.position) == (key, position)
-            assert "09:11:00 ─ REPLAY" in picture(app)
+            assert "REPLAY  2026-11-23 09:11:00" in picture(app)
 
     run(script)
 
@@ -237,13 +237,13 @@ def test_s_is_a_menu_of_columns(path: Path) -> None:
             await pilot.press("s")
             menu = app.screen.query_one(OptionList)
             titles = [column.title for column in groups.table.columns]
-            assert menu.highlighted == titles.index("LAG")
+            assert menu.highlighted == titles.index("VERDICT")
             await pilot.press("down", "enter")
-            assert groups.table.sorted_by.title == titles[titles.index("LAG") + 1]
+            assert groups.table.sorted_by.title == titles[titles.index("VERDICT") + 1]
             await pilot.press("s", "up", "escape")
-            assert groups.table.sorted_by.title == "TIME"
+            assert groups.table.sorted_by.title == "GROUP"
             await pilot.press("less_than_sign")
-            assert groups.table.sorted_by.title == "LAG"
+            assert groups.table.sorted_by.title == "VERDICT"
             falling = groups.table.falling
             await pilot.press("S")
             assert groups.table.falling != falling

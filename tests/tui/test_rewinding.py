@@ -100,7 +100,7 @@ def test_members_are_waited_for_and_the_wait_can_be_cancelled(cluster: FakeClust
     others = ManyGroups(cluster, 1, 2, topics=1, members=2)
 
     async def use(screen: Driver) -> None:
-        await screen.press("w")
+        await screen.press("G", "w")
         await screen.until_stage(Stage.FORM)
         assert screen.app.screen.form.group == others.names[0]
         await screen.press("down", "right", "enter")

@@ -146,7 +146,7 @@ def test_the_cursor_stays_on_its_row_while_rows_move_come_and_go() -> None:
         app.table.show([])
         await pilot.pause()
         assert app.table.chosen is None
-        assert lines(app)[1] == "nothing"
+        assert lines(app)[1].strip() == "nothing"
         await pilot.press("j", "enter", "G", "g", "pagedown")
         assert not app.opened
 
@@ -160,7 +160,7 @@ def test_sorting_by_keys_and_mouse() -> None:
 
         app.table.show(rows(2, None, 3, 1))
         await pilot.pause()
-        assert lines(app)[0].split() == ["NAME", "SIZE▼", "MORE"]
+        assert lines(app)[0].split() == ["NAME", "▾SIZE", "MORE"]
         assert order() == [3, 2, 1, None]
         await pilot.press("S")
         assert order() == [1, 2, 3, None], "unknown comes last in both directions"
@@ -199,9 +199,9 @@ def test_columns_are_dropped_and_come_back_with_the_width() -> None:
     async def act(app: Shown, pilot: Pilot[None]) -> None:
         app.table.show(rows(*range(30)))
         for width, titles in (
-            (40, ["NAME", "SIZE▼", "MORE"]),
-            (24, ["NAME", "SIZE▼"]),
-            (60, ["NAME", "SIZE▼", "MORE"]),
+            (40, ["NAME", "▾SIZE", "MORE"]),
+            (24, ["NAME", "▾SIZE"]),
+            (60, ["NAME", "▾SIZE", "MORE"]),
         ):
             await pilot.resize_terminal(width, 8)
             await pilot.pause()
@@ -222,7 +222,7 @@ def test_old_rows_look_old() -> None:
             app.table.show(rows(3, 2, 1), stale=stale)
             await pilot.pause()
             for y in (1, 2):
-                [style, *_] = [one.style for one in app.table.render_line(y)]
+                style = list(app.table.render_line(y))[1].style
                 assert style is not None
                 assert bool(style.italic) == stale
 

@@ -21,7 +21,7 @@ def made(what: str = "plain", state: Path | None = None, **environ: str) -> Term
     variables = {**os.environ, **environ, **({} if state is None else {"XDG_STATE_HOME": str(state)})}
     terminal = Terminal([*MADE, what], environ=variables)
     if what == "plain":
-        terminal.wait("groups 40")
+        terminal.wait("40 groups")
         terminal.wait(lambda: 2004 in terminal.modes)
     return terminal
 
@@ -64,7 +64,7 @@ def test_any_size_and_a_hundred_sizes_in_a_row() -> None:
             terminal.resize(columns, rows)
             for _ in range(8):
                 terminal.read(0.03)
-        terminal.wait("groups 40")
+        terminal.wait("40 groups")
         assert terminal.process.poll() is None
         terminal.press("q")
         assert terminal.ended() == 0
@@ -122,7 +122,7 @@ def test_ctrl_c_and_q_end_it_with_0() -> None:
 def test_no_process_is_left_where_the_terminal_was_closed(ignored: bool, status: int) -> None:
     argv = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh"] if ignored else []
     with Terminal([*argv, *MADE, "plain"]) as terminal:
-        terminal.wait("groups 40")
+        terminal.wait("40 groups")
         terminal.hang_up()
         assert terminal.process.wait(10) == status
 
@@ -164,7 +164,7 @@ def test_ctrl_z_and_its_signal_give_the_terminal_back_until_it_continues() -> No
             terminal.wait(lambda: stopped(terminal.process.pid) and is_as_before(terminal))
             terminal.screen.reset()
             os.kill(terminal.process.pid, signal.SIGCONT)
-            terminal.wait("groups 40")
+            terminal.wait("40 groups")
             terminal.wait(lambda: all(terminal.modes[one] for one in ON_WHILE_RUNNING))
         terminal.press("q")
         assert terminal.ended() == 0
@@ -180,7 +180,7 @@ def test_a_stop_at_any_moment_of_continuing_is_obeyed_and_gives_the_terminal_bac
             terminal.wait(lambda: stopped(terminal.process.pid) and is_as_before(terminal))
             os.kill(terminal.process.pid, signal.SIGCONT)
             terminal.watch(number * 0.004)
-        terminal.wait("groups 40")
+        terminal.wait("40 groups")
         terminal.press("q")
         assert terminal.ended() == 0
         assert is_as_before(terminal)
@@ -203,3 +203,4 @@ def test_other_terminals_do_not_break_it(environ: dict[str, str]) -> None:
         terminal.read(0.2)
         terminal.press("q")
         assert terminal.ended() == 0
+        assert b"\\u2" not in terminal.written, "boxes and bars have a likeness in every character set"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,7 @@ class Admin:
         self._known_coordinators: Coordinators | None = None
         self._emptied: set[str] = set()
         self._member_bytes: MemberBytes | None = None
+        self._until: float | None = None
 
     def __enter__(self) -> Admin:
         return self
@@ -82,6 +84,16 @@ class Admin:
     def connect(self) -> ClusterView:
         """Connects to the cluster; ConnectError says which address failed and why."""
         return self.cluster.connect(self.timeout)
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """All calls made in the block share this deadline; none takes longer than its own timeout either."""
+        before, until = self._until, self.cluster.deadline(seconds)
+        self._until = until if before is None else min(before, until)
+        try:
+            yield
+        finally:
+            self._until = before
 
     # --- the cluster ---------------------------------------------------------------------------------
 
@@ -568,4 +580,5 @@ class Admin:
         return self._deadline()
 
     def _deadline(self) -> float:
-        return self.cluster.deadline(self.timeout)
+        deadline = self.cluster.deadline(self.timeout)
+        return deadline if self._until is None else min(deadline, self._until)

@@ -51,6 +51,8 @@ def estimate_record_times(
     No record is read: leaders look times up in their index. All searches in a partition use each response; the one with
     the widest interval chooses the next time. After 60 rounds the time is interpolated between the known points. The
     result can be wrong where timestamps do not increase.
+
+    A partition whose leader does not answer is not asked again: each round would wait for it as long as a call may.
     """
     wanted: dict[TopicPartition, list[int]] = {}
     for tp, at in offsets:
@@ -70,9 +72,13 @@ def estimate_record_times(
         }
         if not asked:
             break
-        for tp, first in _look_up(admin, asked).items():
+        answers = _look_up(admin, asked)
+        for tp, middle in asked.items():
+            if tp not in answers:
+                del searches[tp]
+                continue
             for one in searches[tp]:
-                one.narrow(asked[tp], first)
+                one.narrow(middle, answers[tp])
     found = {(tp, at): RecordTime(None, UNKNOWN) for tp, offsets in wanted.items() for at in offsets}
     return found | {(tp, one.at): one.time for tp, some in searches.items() for one in some}
 

@@ -11,7 +11,7 @@ from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.first_records import PartitionOffset
 from kcli.flows.lag.measure import EXACT, OFF, retention
-from kcli.flows.lag.partition_lag import RecordTime
+from kcli.flows.lag.partition_lag import UNKNOWN, RecordTime
 from kcli.flows.lag.record_times import (
     estimate_record_times,
     open_transactions,
@@ -22,6 +22,8 @@ from kcli.flows.lag.sample import GroupSample, LagSample
 from kcli.flows.monitor.cluster_reading import View
 
 _RETENTION_AGAIN_MS = 300_000
+_SECONDS = 5.0
+"""For all lookups of a reading: what is shown without lag in time is better than what is not shown."""
 
 
 class Lookups(NamedTuple):
@@ -69,9 +71,10 @@ class Ages:
         notes: Mapping[TopicPartition, str] = {}
         if unread:
             try:
-                self._look_up(shown, sample)
-                self._renew_retention({tp.topic for tp, _ in unread}, sample.at_ms)
-                notes = open_transactions(self._admin, _only(shown, sample))
+                with self._admin.within(_SECONDS):
+                    self._look_up(shown, sample)
+                    self._renew_retention({tp.topic for tp, _ in unread}, sample.at_ms)
+                    notes = open_transactions(self._admin, _only(shown, sample))
             except KcliError as error:
                 problems.append(error)
         kept = {topic: ms for topic, (_, ms) in self._retention.items() if ms is not None}
@@ -85,11 +88,16 @@ class Ages:
                 break  # the others' turn comes with the next readings
             if now - self._looked.get(one.group, 0) >= self._lookups.again_ms:
                 self._looked[one.group] = now
-                missing = (at for at in unread_offsets([one], sample) if at not in self._times)
+                missing = (at for at in unread_offsets([one], sample) if not self._knows(at))
                 wanted.update(dict.fromkeys(missing))
         if wanted:
             find = read_record_times if self._how == EXACT else estimate_record_times
             self._times |= find(self._admin, wanted, sample)
+
+    def _knows(self, at: PartitionOffset) -> bool:
+        """What a leader did not say is asked again, in its turn."""
+        known = self._times.get(at)
+        return known is not None and known.method != UNKNOWN
 
     def _renew_retention(self, topics: set[str], now: int) -> None:
         old = [

@@ -26,8 +26,10 @@ class GroupPartitions(OfGroup[PartitionRow]):
         return f"{row.lag.tp.topic}-{row.lag.tp.partition}"
 
     def rows(self, snapshot: Snapshot) -> Sequence[PartitionRow]:
-        lags = snapshot.lags
-        return [PartitionRow(row, lags.get(row.tp, ())) for row in snapshot.rows.get(self.group, ())]
+        lags, line = snapshot.lags, self.line(snapshot)
+        rows = snapshot.rows.get(self.group, ())
+        words = [None] * len(rows) if line is None else line.judged.of(rows)
+        return [PartitionRow(row, lags.get(row.tp, ()), word) for row, word in zip(rows, words, strict=True)]
 
     def rewind_target(self) -> tuple[str, Sequence[Scope]] | None:
         """Also for the partition under the cursor, and its topic."""

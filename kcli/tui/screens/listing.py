@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widgets import Input
 
@@ -19,7 +20,7 @@ from kcli.tui.cells import Cell, Line
 from kcli.tui.columns import Column
 from kcli.tui.export import Contents, default_name, write
 from kcli.tui.fitting import cut, line_width, spread
-from kcli.tui.head import event_lines, events_rule, keys_line, title_line, totals_lines
+from kcli.tui.head import event_lines, events_rule, keys_line, title_line, totals_line
 from kcli.tui.host import Host
 from kcli.tui.rewind_form import Scope
 from kcli.tui.screens.export_name import ExportName
@@ -27,21 +28,22 @@ from kcli.tui.screens.sort_menu import SortMenu
 from kcli.tui.widgets.filter_field import FilterField
 from kcli.tui.widgets.lines import Lines
 from kcli.tui.widgets.table import Table
+from kcli.tui.widgets.tabs import Tabs
 from kcli.tui.widgets.timeline import Timeline
 
 R = TypeVar("R")
 _EVENTS = 2
+_WIDE, _HIGH = 160, 30
+"""Columns from which on the detail is beside the table, and lines from which on it is below."""
+_MOST_BELOW, _AROUND = 14, 4
+"""Lines of the detail below the table, and of what is above and below the detail beside it."""
 LISTS = (
-    ("1", "groups"),
-    ("2", "topics"),
-    ("3", "brokers"),
-    ("4", "events"),
     ("space", "pause"),
     ("+/-", "pace"),
     ("e", "export"),
     ("?", "help"),
 )
-"""The keys of every list."""
+"""The keys of every list; those that show another one are in the line of tabs."""
 RECORDS = ("↵", "records")
 IN_A_RECORDING = (("space", "play"), ("+/-", "speed"), ("←/→", "position"))
 """What keys are there; the last one is added."""
@@ -72,6 +74,12 @@ class Listing(Screen[None], Generic[R]):
     ]
     DEFAULT_CSS = """
     Listing { layout: vertical; }
+    Listing #pane { height: 1fr; }
+    Listing #table { width: 1fr; height: 1fr; }
+    Listing #detail { display: none; }
+    Listing.below #detail { display: block; }
+    Listing.beside #pane { layout: horizontal; }
+    Listing.beside #detail { display: block; height: 100%; }
     Listing #filter { display: none; }
     Listing #filter.open { display: block; }
     """
@@ -79,7 +87,10 @@ class Listing(Screen[None], Generic[R]):
     def __init__(self) -> None:
         super().__init__()
         self.head = Lines(id="head")
+        self.tabs = Tabs()
+        self.totals = Lines(id="totals")
         self.table: Table[R] = Table(self.COLUMNS, self.key, self.SORTED_BY, empty=self.NOTHING)
+        self.detail_lines = Lines(id="detail")
         self.filter = FilterField(placeholder="text or regular expression", id="filter", compact=True)
         self.timeline = None if self.app.replay is None else Timeline(self.app.replay)
         self.strip = Lines(id="events")
@@ -100,13 +111,22 @@ class Listing(Screen[None], Generic[R]):
         """What is wanted now, and the group whose partitions are followed."""
         raise NotImplementedError
 
-    def summary(self, snapshot: Snapshot | None, width: int) -> tuple[Line, Line]:
-        """The two lines below the title: those of the whole cluster."""
-        return totals_lines(snapshot, width)
+    def summary(self, snapshot: Snapshot | None, width: int) -> Sequence[Line]:
+        """The lines below the tabs: of the whole cluster."""
+        return (totals_line(snapshot, width),)
+
+    def detail(self, width: int, height: int) -> Sequence[Line]:  # noqa: ARG002 - for subclasses
+        """What is known of the row under the cursor; without lines the table has the room."""
+        return ()
 
     def nothing(self, snapshot: Snapshot) -> str:  # noqa: ARG002 - for subclasses
         """What a table without rows says."""
         return self.NOTHING
+
+    @property
+    def tab(self) -> str:
+        """The list that it belongs to."""
+        return self.NAME
 
     def events(self, snapshot: Snapshot) -> Sequence[Event]:
         """Those that the last lines are taken from."""
@@ -125,8 +145,10 @@ class Listing(Screen[None], Generic[R]):
     def compose(self) -> ComposeResult:
         """Top to bottom."""
         yield self.head
+        yield self.tabs
+        yield self.totals
         yield self.filter
-        yield self.table
+        yield Vertical(self.table, self.detail_lines, id="pane")
         if self.timeline is not None:
             yield self.timeline
         yield self.strip
@@ -149,12 +171,32 @@ class Listing(Screen[None], Generic[R]):
     def repaint(self) -> None:
         """Shows the last snapshot."""
         snapshot, stale = self.app.snapshot, self.app.stale
-        self.paint_status()
         if snapshot is not None:
             matches = _matcher(self.wanted)
             rows = [row for row in self.rows(snapshot) if matches(self.key(row))]
             self.table.empty = f"nothing has {self.wanted}" if self.wanted else self.nothing(snapshot)
             self.table.show(rows, stale=stale, steady=self.app.replay is None)
+        self.paint_detail()
+        self.paint_status()
+
+    def paint_detail(self) -> None:
+        """Beside the table where the terminal is wide, below it where it is high."""
+        width, height = self.size
+        place = "beside" if width >= _WIDE else "below" if height >= _HIGH else ""
+        share = width * 2 // 5 if place == "beside" else width
+        room = height - _AROUND if place == "beside" else min(_MOST_BELOW, height // 3)
+        lines = self.detail(share - 3, room - 1) if place else ()
+        if not lines:
+            place = ""
+        for name in ("beside", "below"):
+            self.set_class(place == name, name)
+        if place:
+            self.detail_lines.styles.width = share
+            self.detail_lines.show(_framed(lines, share, room, beside=place == "beside"))
+
+    @property
+    def _detailed(self) -> bool:
+        return self.has_class("beside") or self.has_class("below")
 
     def paint_status(self) -> None:
         """The lines that change with the time, without the table."""
@@ -163,14 +205,18 @@ class Listing(Screen[None], Generic[R]):
             return
         status = app.status()
         shown = (Cell(f"filter: {self.wanted}", "warn"),) if self.wanted else ()
-        first, second = self.summary(app.snapshot, width)
-        second = cut(second, max(0, width - line_width(shown) - 2)) if shown else second
-        self.head.show(
-            (title_line(app.facts, status, app.snapshot, width), first, spread(second, shown, width))
-        )
+        lines = list(self.summary(app.snapshot, width))
+        if shown:
+            lines[-1] = cut(lines[-1], max(0, width - line_width(shown) - 2))
+            lines[-1] = spread(lines[-1], shown, width)
+        self.head.show((title_line(app.facts, status, app.snapshot, width),))
+        self.tabs.paint(self.tab, app.news)
+        self.totals.show(lines)
         events = self.events(app.snapshot) if app.snapshot is not None else []
-        count = _EVENTS if self.size.height > 15 else 0
-        self.strip.show((events_rule(width), *event_lines(events, count, width, status.utc_offset)))
+        count = _EVENTS if self.size.height > 15 and not self._detailed and self.tab != "events" else 0
+        self.strip.show(
+            (events_rule(width), *event_lines(events, count, width, status.utc_offset)) if count else ()
+        )
         if self.timeline is not None:
             self.timeline.paint(status.utc_offset)
         self.keys.show((app.note_line(width) or keys_line(self._keys(), status, width),))
@@ -182,7 +228,8 @@ class Listing(Screen[None], Generic[R]):
         return keys if self.app.replay is None else _in_a_recording(keys)
 
     def on_table_looked(self) -> None:
-        """Other rows are in sight."""
+        """Other rows are in sight, or another one is under the cursor."""
+        self.paint_detail()
         self.app.look()
 
     # --- the row under the cursor ------------------------------------------------------------------------------------
@@ -211,7 +258,7 @@ class Listing(Screen[None], Generic[R]):
     def action_filter(self) -> None:
         """Opens the line in which the filter is typed."""
         self.filter.add_class("open")
-        self.filter.focus()
+        self.set_focus(self.filter)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filters while it is typed."""
@@ -233,7 +280,7 @@ class Listing(Screen[None], Generic[R]):
 
     def _close_filter(self) -> None:
         self.filter.remove_class("open")
-        self.table.focus()
+        self.set_focus(self.table)
         self.app.look()
 
     def action_choose_order(self) -> None:
@@ -265,14 +312,22 @@ class Listing(Screen[None], Generic[R]):
         self.app.push_screen(ExportName(suggestion, lambda name: write(name, contents)), report)
 
     def contents(self, snapshot: Snapshot) -> Contents:
-        """The rows of the table in their order, and the text of the screen."""
+        """The rows of the table in their order, with all its columns, and the text of the screen."""
         reading = snapshot.reading
-        parts = (self.head.lines, self.table.lines_in_sight(), self.strip.lines)
+        below = self.detail_lines.lines if self._detailed else self.strip.lines
+        parts = (self.head.lines, self.totals.lines, self.table.lines_in_sight(), below)
         text = ["".join(cell.text for cell in line) for lines in parts for line in lines]
         cluster = reading.cluster.description.cluster_id or ""
         return Contents(
-            self.ITEM, cluster, reading.sample.at_ms, self.table.shown_columns, tuple(self.table.rows), text
+            self.ITEM, cluster, reading.sample.at_ms, self.table.columns, tuple(self.table.rows), text
         )
+
+
+def _framed(lines: Sequence[Line], width: int, height: int, *, beside: bool) -> list[Line]:
+    """With the line that parts them from the table."""
+    if beside:
+        return [(Cell("│", "dim"), *line) for line in (*lines, *((),) * max(0, height - len(lines)))]
+    return [(Cell("─" * width, "dim"),), *lines]
 
 
 def _in_a_recording(keys: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:

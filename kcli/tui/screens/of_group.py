@@ -14,11 +14,12 @@ from kcli.output.progress import counted
 from kcli.tui import figures
 from kcli.tui.cells import Cell, Line, fitted
 from kcli.tui.fitting import line_width
-from kcli.tui.group_columns import VERDICT_STYLES, verdict_text
+from kcli.tui.group_columns import verdict_cell
 from kcli.tui.head import joined
 from kcli.tui.rewind_form import Scope
 from kcli.tui.screens.listing import Listing
 from kcli.tui.shell import command
+from kcli.tui.standing import meaning
 from kcli.tui.widgets.lines import Lines
 
 R = TypeVar("R")
@@ -53,7 +54,7 @@ class OfGroup(Listing[R]):
     def compose(self) -> ComposeResult:
         """The course of the lag is above the table."""
         for widget in super().compose():
-            if widget is self.table:
+            if widget.id == "pane":
                 yield self.course
             yield widget
 
@@ -67,16 +68,21 @@ class OfGroup(Listing[R]):
     def events(self, snapshot: Snapshot) -> Sequence[Event]:
         return [event for event in snapshot.events if event.group == self.group]
 
-    def summary(self, snapshot: Snapshot | None, width: int) -> tuple[Line, Line]:
+    @property
+    def tab(self) -> str:
+        return "groups"
+
+    def summary(self, snapshot: Snapshot | None, width: int) -> Sequence[Line]:
         line = None if snapshot is None else self.line(snapshot)
         if line is None:
             why = "reading …" if snapshot is None else "the group does not exist, or may not be described"
-            return joined([(Cell(f"group {self.group}", "title"),), (Cell(why, "warn"),)], "  ", width), ()
+            return joined([(Cell(f" group {self.group}", "title"),), (Cell(why, "warn"),)], "  ", width), ()
         parts: list[tuple[Cell, ...]] = [
-            (Cell(f"group {self.group}", "title"),),
+            (Cell(f" group {self.group}", "title"),),
             (Cell(" ".join(word for word in (line.type, line.state) if word)),),
             (Cell(figures.UNKNOWN if line.members is None else counted(line.members, "member")),),
-            (Cell(verdict_text(line.verdict), VERDICT_STYLES.get(line.verdict or "", "dim")),),
+            (verdict_cell(line.verdict),),
+            *([(Cell(line.judged.why, meaning(line.verdict)),)] if line.judged.why else []),
         ]
         return joined(parts, "  ", width), lag_line(line, width)
 
@@ -86,7 +92,11 @@ class OfGroup(Listing[R]):
         snapshot = self.app.snapshot
         line = None if snapshot is None else self.line(snapshot)
         shown = self.app.course_shown and line is not None and self.size.height > 2 * _COURSE
-        self.course.show(course_lines(line.recent, self.size.width) if shown and line is not None else ())
+        self.course.show(
+            course_lines(line.recent, self.size.width, meaning(line.verdict))
+            if shown and line is not None
+            else ()
+        )
 
     def action_course(self) -> None:
         """Shows the lag over time, or hides it."""
@@ -116,18 +126,18 @@ def lag_line(line: GroupLine, width: int) -> Line:
         (Cell(f"ETA {figures.time_to_drain(line.trend)}"),),
         *([(Cell(found.note, "warn"),)] if found.note else []),
     ]
-    lag = Cell(f"lag {figures.count(found.lag)} ", "title")
+    lag = Cell(f" lag {figures.count(found.lag)} ", "title")
     room = width - line_width((lag, *(cell for part in parts for cell in part))) - len(_BETWEEN) * len(parts)
     if room >= _LEAST_COURSE:
         course = figures.course(line.recent, min(_WIDEST_COURSE, room))
-        return joined([(lag, Cell(course, "accent")), *parts], _BETWEEN, width)
+        return joined([(lag, Cell(course, meaning(line.verdict))), *parts], _BETWEEN, width)
     return joined([(lag,), *parts], _BETWEEN, width)
 
 
-def course_lines(lags: Sequence[int | None], width: int) -> list[Line]:
+def course_lines(lags: Sequence[int | None], width: int, style: str) -> list[Line]:
     """The lag over the last five minutes, over the whole width."""
     known = [lag for lag in lags if lag is not None]
     most = max(known, default=None)
     title = f"lag over the last 5 minutes: least {figures.count(min(known, default=None))}, most {figures.count(most)}"
     rows = figures.chart(lags, width, _COURSE - 1)
-    return [(Cell(fitted(title, width), "dim"),), *((Cell(row, "accent"),) for row in rows)]
+    return [(Cell(fitted(title, width), "dim"),), *((Cell(row, style),) for row in rows)]

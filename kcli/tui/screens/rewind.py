@@ -168,9 +168,9 @@ class Rewind(ModalScreen[None]):
         self.name_field.set_class(stage is Stage.CONFIRM, "open")
         if stage is Stage.CONFIRM:
             self.name_field.value = ""
-            self.name_field.focus()
+            self.set_focus(self.name_field)
         elif self.value.has_class("open"):
-            self.value.focus()
+            self.set_focus(self.value)
         else:
             self.set_focus(None)
         self._paint()

@@ -10,7 +10,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from kcli.output.sanitise import visible_line
-from kcli.tui.cells import Line
+from kcli.tui.cells import Cell, Line
 from kcli.tui.look import look
 
 
@@ -40,12 +40,19 @@ class Lines(Widget):
         return drawn(self, self.lines[y] if y < len(self.lines) else ())
 
 
-def drawn(widget: Widget, line: Line, style: str = "") -> Strip:
-    """The cells in the styles of the current theme, over ``style`` and the widget's own.
+def drawn(widget: Widget, line: Line, *, over: str = "", marked: bool = False) -> Strip:
+    """The cells in the styles of the current theme, over the widget's own; ``over`` is that of all cells in place of
+    theirs, ``marked``: on the background of the row under the cursor.
 
     Whatever is in a cell, no control character reaches the terminal, and the strip is as wide as the widget.
     """
     styles = look(widget.app.current_theme)
-    base = widget.rich_style + styles[style]
-    strip = Strip([Segment(visible_line(cell.text), base + styles[cell.style]) for cell in line if cell.text])
+    base = widget.rich_style + styles["cursor" if marked else ""]
+    strip = Strip(
+        [Segment(visible_line(cell.text), base + styles[_style(cell, over)]) for cell in line if cell.text]
+    )
     return strip.adjust_cell_length(widget.size.width, base)
+
+
+def _style(cell: Cell, over: str) -> str:
+    return over if over and cell.style != "edge" else cell.style

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from rich.cells import cell_len
-from rich.style import Style
 from textual import events
 from textual.binding import Binding
 from textual.geometry import Region, Size
@@ -20,6 +19,9 @@ from kcli.tui.widgets.lines import drawn
 
 R = TypeVar("R")
 _HEAD = 1
+_EDGE, _EDGE_BEHIND, _NO_EDGE = Cell("▌ ", "edge"), Cell("│ ", "edge"), Cell("  ")
+"""What a row begins with: under the cursor, under it while something else has the keys, and as a rule."""
+_MARGIN = len(_NO_EDGE.text)
 
 
 class Table(ScrollView, Generic[R], can_focus=True):
@@ -95,11 +97,6 @@ class Table(ScrollView, Generic[R], can_focus=True):
         """The rows that are on the screen."""
         top = self.scroll_offset.y
         return self.rows[top : top + max(0, self.size.height - _HEAD)]
-
-    @property
-    def shown_columns(self) -> Sequence[Column[R]]:
-        """Those for which there is room."""
-        return self._layout.columns
 
     def lines_in_sight(self) -> list[Line]:
         """The titles and the rows that are on the screen, as they are shown."""
@@ -177,6 +174,7 @@ class Table(ScrollView, Generic[R], can_focus=True):
                 self.action_open()
 
     def _sort_at(self, x: int) -> None:
+        x -= _MARGIN
         for column, cell in zip(self._layout.columns, self._head(), strict=True):
             x -= len(cell.text)
             if x < 0:
@@ -207,22 +205,20 @@ class Table(ScrollView, Generic[R], can_focus=True):
             self.post_message(self.Looked())
 
     def render_line(self, y: int) -> Strip:
-        """The titles, then the rows in sight."""
+        """The titles, then the rows in sight; that under the cursor keeps its colours, and has an edge."""
         line = self._line(y)
         self._drawn[y] = line
         place = y - _HEAD + self.scroll_offset.y
-        if y >= _HEAD and place == self.cursor and place < len(self.rows):
-            strip = drawn(self, line, "stale" if self.stale else "")
-            return strip.apply_style(self._cursor_style())
-        return drawn(self, line, "stale" if self.stale and y >= _HEAD else "")
-
-    def _cursor_style(self) -> Style:
-        return Style(reverse=True) if self.has_focus else Style(underline=True)
+        on_row = y >= _HEAD and place < len(self.rows)
+        marked = on_row and place == self.cursor
+        edge = (_EDGE if self.has_focus else _EDGE_BEHIND) if marked else _NO_EDGE
+        over = "stale" if on_row and self.stale else ""
+        return drawn(self, (edge, *line), over=over, marked=marked)
 
     @property
     def _layout(self) -> Layout[R]:
         """For the width that there is: the first lines are drawn before the size is reported."""
-        width = self.size.width or self._fit[0]
+        width = max(1, self.size.width - _MARGIN) if self.size.width else self._fit[0]
         if width != self._fit[0]:
             self._fit = width, layout(self.columns, width, self._needs)
         return self._fit[1]
@@ -263,7 +259,7 @@ class Table(ScrollView, Generic[R], can_focus=True):
             if len(old) != len(new):
                 regions.append(Region(0, y, self.size.width, 1))
                 continue
-            x = 0
+            x = _MARGIN
             for before, now in zip(old, new, strict=True):
                 width = cell_len(now.text)
                 if before != now:

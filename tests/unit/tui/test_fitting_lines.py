@@ -27,11 +27,12 @@ from kcli.tui.columns import Column, layout
 from kcli.tui.event_columns import EventRow
 from kcli.tui.facts import Facts
 from kcli.tui.fitting import Part, fitting, line_width, spread
-from kcli.tui.head import Status, event_lines, events_rule, keys_line, title_line, totals_lines
+from kcli.tui.head import Status, event_lines, events_rule, keys_line, tabs_line, title_line, totals_line
 from kcli.tui.member_columns import MemberRow
 from kcli.tui.partition_columns import PartitionRow
 from kcli.tui.screens.listing import LISTS
 from kcli.tui.screens.of_group import lag_line
+from kcli.tui.standing import GroupRow, rows_of
 from kcli.tui.timeline import Moment, time_at, timeline, track
 from tests.tui.made_up import BEGIN, readings
 
@@ -55,7 +56,7 @@ def tables(snapshot: Snapshot) -> list[tuple[Sequence[Column[Any]], Sequence[Any
     member = snapshot.reading.sample.groups[0].description
     assert member is not None
     return [
-        (group_columns.COLUMNS, snapshot.groups),
+        (group_columns.COLUMNS, rows_of(snapshot)),
         (topic_columns.COLUMNS, snapshot.topics),
         (broker_columns.COLUMNS, snapshot.brokers),
         (event_columns.COLUMNS, [EventRow(event, 3600) for event in snapshot.events]),
@@ -94,20 +95,20 @@ def test_the_columns_drop_in_one_order() -> None:
             before = now
 
 
-def test_group_lag_and_health_stay(snapshot: Snapshot) -> None:
+def test_verdict_group_and_lag_stay(snapshot: Snapshot) -> None:
     for width in WIDTHS:
         found = layout(group_columns.COLUMNS, width)
-        assert {"GROUP", "LAG", "HEALTH"} <= {column.title for column in found.columns}
-        line = text_of(found.line(snapshot.groups[1]))
+        assert {"VERDICT", "GROUP", "LAG"} <= {column.title for column in found.columns}
+        line = text_of(found.line(rows_of(snapshot)[1]))
         lag = snapshot.groups[1].summary.lag
         assert figures.count(lag) in line or figures.short(lag) in line
-        assert "SLOW" in line
+        assert "▲ slow" in line
 
 
 def test_a_narrow_lag_is_short_and_not_cut(snapshot: Snapshot) -> None:
     line = snapshot.groups[1]._replace(summary=snapshot.groups[1].summary._replace(lag=9_876_543))
     for width in WIDTHS:
-        text = text_of(layout(group_columns.COLUMNS, width).line(line))
+        text = text_of(layout(group_columns.COLUMNS, width).line(GroupRow(line, 1)))
         assert "9,876,543" in text or "9.88 M" in text
 
 
@@ -122,7 +123,8 @@ def test_head_and_foot_fit_at_every_width(
     )
     for width in (*range(1, 100), 120, 200):
         for one in (None, snapshot):
-            lines = [title_line(facts, status, one, width), *totals_lines(one, width), events_rule(width)]
+            lines = [title_line(facts, status, one, width), totals_line(one, width), events_rule(width)]
+            lines += [tabs_line("groups", {"events": 12}, width)]
             lines += [keys_line(LISTS, status, width)]
             lines += event_lines([Event(BEGIN, "joined", "g\x1b", "名前" * 40)], 2, width)
             lines += [timeline(Moment(BEGIN, BEGIN + 9_000, BEGIN + 5_000), width, playing=True, busy=False)]
@@ -139,7 +141,7 @@ def test_the_title_keeps_what_matters_most(snapshot: Snapshot) -> None:
         assert "prod" in text
         assert "READ ONLY" in text
     assert text_of(title_line(facts, status, snapshot, 120)).startswith(
-        "─ kcli top ─ prod (Qx3…Rn) ● 3 brokers ─ every 2s ─ "
+        " kcli top  prod  · 3 brokers · 4 groups "
     )
 
 
@@ -151,13 +153,13 @@ def test_the_light_is_not_green_while_something_is_missing(snapshot: Snapshot) -
     lacking = replace(snapshot, reading=replace(snapshot.reading, sample=sample))
     down = BrokerLine(BrokerState(4, None, "fenced", 0, 0, 0), False, False, None)
     for one, said in (
-        (lacking, "incomplete: groups of 2 of 4 partitions of __consumer_offsets are not listed: no leader"),
-        (replace(snapshot, brokers=[*snapshot.brokers, down]), "incomplete: broker 4 is fenced: it is down"),
+        (lacking, "groups of 2 of 4 partitions of __consumer_offsets are not listed: no leader"),
+        (replace(snapshot, brokers=[*snapshot.brokers, down]), "broker 4: it is down"),
     ):
-        assert Cell("◐", "warn") in title_line(facts, status, one, 120)
-        assert said in text_of(totals_lines(one, 200)[1])
-    assert Cell("●", "ok") in title_line(facts, status, snapshot, 120)
-    assert "incomplete" not in text_of(totals_lines(snapshot, 200)[1])
+        assert "▲ incomplete" in text_of(title_line(facts, status, one, 160))
+        assert said in text_of(totals_line(one, 200))
+    assert "● complete" in text_of(title_line(facts, status, snapshot, 160))
+    assert "not listed" not in text_of(totals_line(snapshot, 200))
 
 
 def test_a_group_that_is_unread_shows_its_last_lag_in_brackets_and_when_that_was(snapshot: Snapshot) -> None:
@@ -182,18 +184,18 @@ def test_a_group_that_is_unread_shows_its_last_lag_in_brackets_and_when_that_was
 
 def test_the_title_is_in_the_profiles_colour(snapshot: Snapshot) -> None:
     line = title_line(Facts("prod", "", "red"), Status(BEGIN, 2.0), snapshot, 100)
-    assert {cell.style for cell in line if cell.text in ("kcli top", "prod")} == {"on red"}
+    assert {cell.style for cell in line if cell.text.strip() in ("kcli top", "prod")} == {"on red"}
 
 
 def test_totals_show_counts_lag_and_rates_where_there_is_room(snapshot: Snapshot) -> None:
-    first, second = (text_of(line) for line in totals_lines(snapshot, 120))
-    assert first.startswith("groups 4  ok 1  slow 1  stalled 1  rebal 1   ")
-    assert width_of(first) == 120
-    assert first.rstrip().endswith("▃")
-    assert second.startswith("in 2.")
-    narrow, _ = (text_of(line) for line in totals_lines(snapshot, 40))
+    line = text_of(totals_line(snapshot, 120))
+    assert line.startswith(" ✖ 1 wrong   ▲ 2 attention   ● 1 ok   ")
+    assert width_of(line) == 120
+    assert "in 2." in line
+    assert " lag 44." in line
+    narrow = text_of(totals_line(snapshot, 44))
     assert "lag" in narrow
-    assert "stalled 1" in narrow
+    assert "✖ 1 wrong" in narrow
 
 
 def test_the_last_key_is_always_shown() -> None:

@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 
 from kcli.core import Admin
 from kcli.core.cluster.offsets import OffsetInfo
+from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
+from kcli.flows.lag.partition_lag import UNKNOWN, RecordTime
 from kcli.flows.lag.record_times import TimeSearch, estimate_record_times
 from kcli.flows.lag.sample import GroupSample, LagSample
-from tests.unit.flows.lag.samples import NOW, P0
+from tests.unit.flows.lag.samples import NOW, P0, P1
 
 TIMES = st.lists(st.integers(0, 3_600_000), min_size=1, max_size=40).map(sorted)
 
@@ -64,6 +66,33 @@ def test_many_groups_on_one_partition_help_one_another() -> None:
         assert moment.time_ms is not None
         assert abs(moment.time_ms - times[at]) < 0.01 * week
     assert leader.asked <= 62
+
+
+class FailingLeader(Leader):
+    """Answers twice, and never again."""
+
+    def list_offsets(self, wanted: dict[TopicPartition, int]) -> dict[TopicPartition, OffsetInfo]:
+        found = super().list_offsets(wanted)
+        failed = {tp: KcliError("no answer") for tp in wanted if tp == P0 and self.asked > 2}
+        return found | cast("dict[TopicPartition, OffsetInfo]", failed)
+
+
+def test_a_leader_that_dies_meanwhile_is_waited_for_once() -> None:
+    leader = FailingLeader([NOW - 10_000_000 + 1_000 * n for n in range(10_000)])
+    wanted = [(P0, 1_234), (P1, 1_234)]
+    sample = LagSample(NOW, (), {tp: LogEnds(0, 10_000, 10_000) for tp, _ in wanted})
+    asked: list[set[TopicPartition]] = []
+
+    def noted(wanted: dict[TopicPartition, int]) -> dict[TopicPartition, OffsetInfo]:
+        asked.append(set(wanted))
+        return FailingLeader.list_offsets(leader, wanted)
+
+    leader.list_offsets = noted  # type: ignore[method-assign]
+    found = estimate_record_times(cast("Admin", leader), wanted, sample)
+    assert [P0 in one for one in asked[:4]] == [True, True, True, False]
+    assert not any(P0 in one for one in asked[3:])
+    assert found[P0, 1_234] == RecordTime(None, UNKNOWN)
+    assert found[P1, 1_234].time_ms is not None
 
 
 def test_without_a_prompt_time_goes_by_evenly() -> None:

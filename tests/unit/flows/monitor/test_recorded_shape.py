@@ -15,6 +15,7 @@ from kcli.flows.monitor.recording import document_of, read_line, time_in
 from kcli.tui import broker_columns, group_columns, head, topic_columns
 from kcli.tui.columns import layout
 from kcli.tui.facts import Facts
+from kcli.tui.standing import rows_of
 from tests.unit.flows.monitor.test_recording import whole
 
 OTHERS: tuple[Any, ...] = (None, -5, 7, "x", "\x1b", [], [1], {}, {"x": 1}, 1.5, True, 10**30, float("nan"))
@@ -45,7 +46,7 @@ def show(line: bytes) -> None:
     board.add(whole())
     snapshot = board.add(reading)
     for columns, rows in (
-        (group_columns.COLUMNS, snapshot.groups),
+        (group_columns.COLUMNS, rows_of(snapshot)),
         (topic_columns.COLUMNS, snapshot.topics),
         (broker_columns.COLUMNS, snapshot.brokers),
     ):
@@ -54,7 +55,7 @@ def show(line: bytes) -> None:
             shown.line(row)
     status = head.Status(reading.sample.at_ms, 1.0, speed=1.0, utc_offset=reading.utc_offset)
     head.title_line(Facts("f", "", replay="f"), status, snapshot, 120)
-    head.totals_lines(snapshot, 120)
+    head.totals_line(snapshot, 120)
     head.event_lines(snapshot.events, 9, 120, reading.utc_offset)
 
 

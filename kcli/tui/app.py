@@ -97,7 +97,7 @@ class TopApp(Host):
         Binding("4", "list('events')", "events"),
         Binding("question_mark", "help", "help"),
         Binding("ctrl+p", "command_palette", "all commands, and the themes", show=False, priority=True),
-        Binding("colon", "command_palette", "all commands", show=False),
+        Binding("colon", "command_palette", "all commands, and the themes", show=False),
         Binding("ctrl+z", "suspend_process", "suspend: fg continues", show=False, priority=True),
         Binding("q,ctrl+q", "quit", "quit", priority=False),
         Binding("ctrl+c", "quit", "quit", show=False, priority=True),

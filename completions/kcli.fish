@@ -394,7 +394,7 @@ complete -c kcli -n '__kcli_at kcli exporter' -l groups -x -d 'only groups whose
 complete -c kcli -n '__kcli_at kcli exporter' -l topics -x -d 'only topics whose whole names match, and groups that read some of them'
 complete -c kcli -n '__kcli_at kcli exporter' -l time -x -a 'exact estimate off' -d 'read lag in time from records, estimate it, or leave it out (default: estimate)'
 complete -c kcli -n '__kcli_at kcli exporter' -l interval -x -d 'time between two samples (default: 15s)'
-complete -c kcli -n '__kcli_at kcli exporter' -l max-series -x -d 'export at most N series of groups and topics (default: 1M)'
+complete -c kcli -n '__kcli_at kcli exporter' -l max-series -x -d 'export at most N series of a cluster (default: 1M)'
 complete -c kcli -n '__kcli_at kcli exporter' -l listen -x -d 'address to serve; :PORT is all addresses, port 0 a free port (default: 127.0.0.1:9308)'
 complete -c kcli -n '__kcli_at kcli exporter' -l tls-certificate -r -F -d 'serve over TLS with this certificate (PEM)'
 complete -c kcli -n '__kcli_at kcli exporter' -l tls-key -r -F -d 'the certificate\'s key (default: the file of --tls-certificate)'

@@ -128,9 +128,9 @@ COLUMNS: tuple[Column[GroupRow], ...] = (
         data=(fields.GROUP.within(_line),),
     ),
     Column(
-        "LAG", 9, lambda one: _lag(one, figures.count(one.line.summary.lag)), lambda one: one.line.summary.lag,
+        "LAG", 9, lambda one: _lag(one, figures.count(one.seen.lag)), lambda one: one.seen.lag,
         right=True, grows=True, falling=True, least=6,
-        narrow=lambda one: _lag(one, figures.short(one.line.summary.lag)),
+        narrow=lambda one: _lag(one, figures.short(one.seen.lag)),
         about="records between the committed offsets and the ends of the partitions; ≥: some could not be read",
         data=(fields.LAG_RECORDS.within(_summary),),
     ),

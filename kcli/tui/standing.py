@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kcli.flows.lag.summary import Summary
 from kcli.flows.lag.verdicts import (
     EMPTY,
     HELD,
@@ -35,25 +36,30 @@ def meaning(verdict: str | None) -> str:
 class GroupRow(NamedTuple):
     """A group in the list. ``rank``: 0 is first. ``faded``: it has recovered, and stays where it was.
 
-    Of a group that cannot be read, ``line`` has what was read last, ``age`` seconds ago; None: it has never been read.
+    Of a group that cannot be read, ``seen`` is what was read last, ``age`` seconds ago; None: it has never been read.
     """
 
     line: GroupLine
     rank: int
     faded: bool = False
-    age: float | None = None
+
+    @property
+    def seen(self) -> Summary:
+        """What is shown: data has only what is known now."""
+        return self.line.last or self.line.summary
+
+    @property
+    def age(self) -> float | None:
+        """See above."""
+        return self.line.age
 
 
 def rows_of(snapshot: Snapshot) -> list[GroupRow]:
     """As they stand at this moment, whatever was before."""
-    return [_row_of(line) for line in (*snapshot.groups, *snapshot.unread)]
-
-
-def _row_of(line: GroupLine) -> GroupRow:
-    rank = _RANKS.get(meaning(line.verdict), _RANKS["ok"])
-    if line.last is None:
-        return GroupRow(line, rank)
-    return GroupRow(line._replace(summary=line.last), rank, age=line.age)
+    return [
+        GroupRow(line, _RANKS.get(meaning(line.verdict), _RANKS["ok"]))
+        for line in (*snapshot.groups, *snapshot.unread)
+    ]
 
 
 class Standing:

@@ -8,11 +8,8 @@ import pytest
 
 from kcli.core.errors import NoLeaderError
 from kcli.flows.cluster_state import BrokerState
-from kcli.flows.lag.summary import summary
-from kcli.flows.lag.verdicts import NO_VERDICT, UNREAD
 from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.snapshot import BrokerLine, Event, Snapshot
-from kcli.output.tables import row_of
 from kcli.tui import (
     broker_columns,
     event_columns,
@@ -160,26 +157,6 @@ def test_the_light_is_not_green_while_something_is_missing(snapshot: Snapshot) -
         assert said in text_of(totals_line(one, 200))
     assert "● complete" in text_of(title_line(facts, status, snapshot, 160))
     assert "not listed" not in text_of(totals_line(snapshot, 200))
-
-
-def test_a_group_that_is_unread_shows_its_last_lag_in_brackets_and_when_that_was(snapshot: Snapshot) -> None:
-    last = snapshot.groups[1]
-    unread = last._replace(
-        summary=summary(())._replace(lag=None),
-        topics=None,
-        members=None,
-        judged=NO_VERDICT._replace(word=UNREAD),
-        last=last.summary._replace(lag=2_310),
-        age=180.0,
-    )
-    text = text_of(layout(group_columns.COLUMNS, 160).line(unread))
-    assert "(2,310)" in text
-    assert "3m ago" in text
-    assert "UNREAD" in text
-    assert "None" not in text + text_of(
-        layout(group_columns.COLUMNS, 160).line(unread._replace(last=None, age=None))
-    )
-    assert row_of(group_columns.FIELDS, unread)["lag_records"] is None
 
 
 def test_the_title_is_in_the_profiles_colour(snapshot: Snapshot) -> None:

@@ -7,10 +7,11 @@ import pytest
 from kcli.flows.lag.verdicts import NO_VERDICT, OK, SLOW, STALLED, UNREAD, WORDS
 from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.snapshot import GroupLine, Snapshot
+from kcli.output.tables import row_of
 from kcli.tui.columns import in_order, layout
 from kcli.tui.detail import detail_lines, detail_of
 from kcli.tui.fitting import line_width
-from kcli.tui.group_columns import COLUMNS, verdict_cell
+from kcli.tui.group_columns import COLUMNS, FIELDS, verdict_cell
 from kcli.tui.look import SIGNS
 from kcli.tui.standing import STAYS_MS, GroupRow, Standing, rows_of
 from tests.tui.made_up import readings
@@ -72,9 +73,10 @@ def test_a_group_that_recovers_stays_for_a_minute_dimmed_and_one_that_gets_worse
 
 
 def test_a_group_that_cannot_be_read_has_its_last_values_in_brackets_with_their_age(last: Snapshot) -> None:
-    standing = Standing()
-    standing.rows(at(last, 0, audit=OK, billing=OK))
-    rows = standing.rows(at(last, 200, audit=UNREAD, billing=OK))
+    now = at(last, 200, audit=UNREAD, billing=OK)
+    [line] = now.unread
+    seen = next(one.summary for one in last.groups if one.group == "audit")
+    rows = Standing().rows(replace(now, unread=[line._replace(last=seen, age=200.0)]))
     assert order(rows) == ["audit", "billing"]
     [row] = [one for one in rows if one.line.group == "audit"]
     cells = {
@@ -84,6 +86,8 @@ def test_a_group_that_cannot_be_read_has_its_last_values_in_brackets_with_their_
     assert (cells["VERDICT"], cells["LAG"], cells["BEHIND"]) == ("◌ unread", "(7,890)", "3m20s ago")
     assert (cells["IN/S"], cells["OUT/S"], cells["ETA"], cells["MEMBERS"]) == ("–", "–", "–", "–")
     assert all(cell.style == "unread" for cell in layout(COLUMNS, 250).line(row))
+    data = row_of(FIELDS, row)
+    assert (data["lag_records"], data["lag_seconds"], data["verdict"]) == (None, None, "unread")
 
 
 def test_a_group_that_was_never_read_has_no_values(last: Snapshot) -> None:

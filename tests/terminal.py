@@ -91,12 +91,12 @@ class Terminal:
         while (left := until - time.monotonic()) > 0:
             self.read(left)
 
-    def wait(self, shown: str | Callable[[], Any]) -> float:
-        """Seconds until a text is on the screen, or something is true."""
+    def wait(self, shown: str | Callable[[], Any], seconds: float = PATIENCE) -> float:
+        """Seconds until a text is on the screen, or something is true; at most so many."""
         began = time.monotonic()
         while not (shown in self.text if isinstance(shown, str) else shown()):
             self.read(0.02)
-            if time.monotonic() - began > PATIENCE:
+            if time.monotonic() - began > seconds:
                 raise TimeoutError(f"{shown}\n{self.text}")
         return time.monotonic() - began
 

@@ -13,6 +13,7 @@ from kcli.tui.cells import Cell, Line, fitted, width_of
 R = TypeVar("R")
 GAP, NARROW_GAP, _NARROW = 2, 1, 40
 """Blanks after a column; narrow terminals have fewer."""
+_SPARE = 6  # columns that leave, from this rank on, before a name is cut
 WIDEST = 40
 """Columns of a course of five minutes: wider ones leave names and reasons no room."""
 _NONE: Mapping[str, int] = {}
@@ -95,8 +96,19 @@ def layout(columns: Sequence[Column[R]], width: int, needs: Mapping[str, int] = 
     gap = GAP if width >= _NARROW else NARROW_GAP
     while _width(kept, gap) > width and any(column.drop for column in kept):
         kept.remove(max(kept, key=lambda column: column.drop))
+    while _width(kept, gap) + _of_names(kept, needs) > width and any(one.drop >= _SPARE for one in kept):
+        kept.remove(max(kept, key=lambda column: column.drop))
     left = width - _width(kept, gap)
     return Layout(kept, _grown(kept, left, needs) if left >= 0 else _shrunk(kept, -left), gap)
+
+
+def _of_names(columns: Sequence[Column[Any]], needs: Mapping[str, int]) -> int:
+    """What texts that are always shown need beyond their columns' widths."""
+    return sum(
+        max(0, min(WIDEST, needs.get(one.title, 0)) - one.width)
+        for one in columns
+        if one.grows and not one.drop
+    )
 
 
 def needs_of(columns: Sequence[Column[R]], rows: Sequence[R], most: int) -> dict[str, int]:

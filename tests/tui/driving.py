@@ -22,7 +22,7 @@ from kcli.tui.widgets.lines import Lines
 
 SIZE = (120, 30)
 _PATIENCE = 60.0
-_ASKED = TopOptions((), 0.5, "groups", record=None, replay=None, read_only=False)
+_ASKED = TopOptions((), 0.5, "groups", record=None, replay=None, at=None, read_only=False)
 
 
 class Driver:

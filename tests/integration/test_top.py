@@ -200,13 +200,9 @@ def test_the_screen_says_what_groups_lag_and_kafkas_script_say(
         terminal.wait(f"group {groups[STALLED]}")
 
         def partitions() -> dict[tuple[str, int], tuple[int, int, int]]:
-            rows = [
-                line.split("stalled ")[1].split() for line in terminal.screen.display if " client-of-" in line
-            ]
-            return {
-                (groups[STALLED], int(row[1])): (number(row[2]), number(row[3]), number(row[4]))
-                for row in rows
-            }
+            lines = [line.split() for line in terminal.screen.display if " client-of-" in line]
+            rows = [[number(word) for word in words if word.replace(",", "").isdigit()] for words in lines]
+            return {(groups[STALLED], row[0]): (row[1], row[2], row[3]) for row in rows if len(row) > 3}
 
         expected = {at: row for at, row in theirs.items() if at[0] == groups[STALLED]}
         terminal.wait(lambda: len(partitions()) == len(expected))  # a screen may be read while it is written

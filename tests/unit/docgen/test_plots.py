@@ -18,7 +18,8 @@ def test_the_page_on_perf_quotes_the_run_that_is_drawn() -> None:
 
 def test_every_picture_is_shown_on_a_page() -> None:
     pages = "".join(path.read_text(encoding="utf-8") for path in FOLDER.parent.glob("**/*.md"))
-    assert [path.name for path in FOLDER.glob("*.svg") if f"pictures/{path.name})" not in pages] == []
+    shown = {path.name: path.name.replace("-light.svg", ".svg") for path in FOLDER.glob("*.svg")}
+    assert [name for name, dark in shown.items() if f"pictures/{dark})" not in pages] == []
 
 
 def test_a_picture_stands_alone() -> None:

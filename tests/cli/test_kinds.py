@@ -161,6 +161,7 @@ def test_the_kinds_are_documented() -> None:
         "UndoJournalList",
         "UserDeleteReport",
         "UserDeleteReportItem",
+        "VerdictChange",
     } | {kind for item in _exported() for kind in (item, f"{item}List")}
 
 

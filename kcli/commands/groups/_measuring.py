@@ -132,11 +132,13 @@ class Measuring:
 
     def _rows(self, found: Measurement, *, watched: bool) -> Iterable[Iterable[Mapping[str, Any]]]:
         verdicts = {}
+        explain = self.asked.rows == "group" or self.notifications is not None
         for one in found.sample.groups:
             rows = found.rows[one.group]
             self.history.add_rows(found.sample.at_ms, one.group, rows, one.state)
             trend = self.history.trend(one.group) if watched else None
-            verdicts[one.group] = GroupVerdict(self.history.verdict(one.group, one.state, rows), trend)
+            verdict = self.history.verdict(one.group, one.state, rows, explain=explain)
+            verdicts[one.group] = GroupVerdict(verdict, trend)
         if self.notifications is not None:
             self.notifications.add(found, {name: one.verdict for name, one in verdicts.items()}, self.history)
         return lag_rows(found, verdicts, self.asked.rows, only_lagging=self.asked.only_lagging)

@@ -117,6 +117,11 @@ class LagColumns(Collection[PartitionLag]):
         """An attribute as a sequence: with one value for each row."""
         return value if isinstance(value, list | tuple) else [value] * len(self.lag)
 
+    def row(self, place: int) -> PartitionLag:
+        """One of the rows."""
+        values = [getattr(self, name) for name in PartitionLag._fields]
+        return PartitionLag(*[one[place] if isinstance(one, list | tuple) else one for one in values])
+
     def __len__(self) -> int:
         return len(self.lag)
 

@@ -9,6 +9,7 @@ no members and nothing to read. ``partition_life`` has the rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from heapq import nlargest
 from typing import NamedTuple
 
 from kcli.core.types import TopicPartition
@@ -65,15 +66,23 @@ def worst(words: Iterable[str | None]) -> str | None:
 class _Group:
     """What is known of a group since it was seen first."""
 
-    __slots__ = ("at_ms", "lives", "offsets", "pace", "shares", "since_ms", "word")
+    __slots__ = ("_pace", "_window_ms", "at_ms", "lives", "offsets", "shares", "since_ms", "word")
 
     def __init__(self, at_ms: int, first: Offsets, window_ms: int) -> None:
         self.at_ms = self.since_ms = at_ms
         self.offsets = first
-        self.pace = Pace(at_ms, first, window_ms)
+        self._window_ms = window_ms
+        self._pace: Pace | None = None
         self.lives: dict[TopicPartition, PartitionLife] = {}
         self.word: str | None = None
         self.shares: dict[str, int] = {}
+
+    @property
+    def pace(self) -> Pace:
+        """Of the first sample on; a single one has none."""
+        if self._pace is None:
+            self._pace = Pace(self.at_ms, self.offsets, self._window_ms)
+        return self._pace
 
 
 class History:
@@ -88,13 +97,11 @@ class History:
         now = Offsets(rows, state)
         known = self._groups.get(group)
         if known is None:  # nothing to compare with
-            known = self._groups[group] = _Group(at_ms, now, self._window_ms)
-            _live(known.lives, at_ms, now, [None] * len(now.partitions))
+            self._groups[group] = _Group(at_ms, now, self._window_ms)
             return
         commits, ends = now.steps_from(known.offsets)
         alone = known.offsets.deserted and now.deserted
-        own = [one and min(one, 0) for one in commits] if known.pace.excluded else commits
-        _live(known.lives, at_ms, now, own)
+        _live(known, at_ms, now, commits, ends)
         if known.offsets.deserted != now.deserted or state in _MOVING:
             for life in known.lives.values():
                 life.rest(at_ms)
@@ -122,6 +129,7 @@ class History:
         """
         known = self._groups.get(group)
         if known is not None and known.pace.resume(at_ms):
+            known.at_ms = at_ms
             for life in known.lives.values():
                 if not life.stalled:
                     life.rest(at_ms)
@@ -131,15 +139,15 @@ class History:
         known = self._groups.get(group)
         return Trend() if known is None else known.pace.trend
 
-    def verdict(self, group: str, state: str, rows: Collection[PartitionLag]) -> Verdict:
-        """The verdict on a group whose rows were added last."""
+    def verdict(
+        self, group: str, state: str, rows: Collection[PartitionLag], *, explain: bool = True
+    ) -> Verdict:
+        """The verdict on a group whose rows were added last; ``explain``: say why."""
         known = self._groups[group]
         words, why = _words(known, state, rows), ""
-        word = words if isinstance(words, str) else None
-        if isinstance(words, list):
-            word = worst(words)
-            if word in _REASONS:
-                why = _reason(word, words, rows, known.lives, known.at_ms)
+        word = worst(words) if isinstance(words, list) else words
+        if explain and word in _REASONS:
+            why = _reason(word, words, rows, known.lives, known.at_ms)
         if word != known.word:
             known.word, known.since_ms = word, known.at_ms
         return Verdict(word, words, why, known.since_ms, dict(known.shares))
@@ -151,26 +159,32 @@ class History:
 
 
 def _live(
-    lives: dict[TopicPartition, PartitionLife], at_ms: int, now: Offsets, steps: Sequence[int | None]
+    known: _Group, at_ms: int, now: Offsets, commits: Sequence[int | None], ends: Sequence[int | None]
 ) -> None:
-    """A sample more of each partition; one that has read everything so far has no life of its own."""
-    alone, drained = now.deserted, now.drained
-    for tp, step, committed, stable, end in zip(
-        now.partitions, steps, now.committed, now.stable, now.ends, strict=True
+    """A sample more of each partition; ``commits`` and ``ends`` have moved so far since the one before. A partition of
+    which all was read so far has no life of its own.
+    """
+    lives, alone, drained, excluded = known.lives, now.deserted, now.drained, known.pace.excluded
+    for tp, step, grown, committed, stable, end in zip(
+        now.partitions, commits, ends, now.committed, now.stable, now.ends, strict=True
     ):
         life = lives.get(tp)
-        if life is None and committed >= end and (step is None or step >= 0):
-            continue
+        if life is None:
+            if step is None or grown is None:
+                continue
+            before, before_end = committed - step, end - grown
+            if committed >= end and before >= before_end and step >= 0:
+                continue
+            before_stable = min(stable, before_end)
+            unread = 0 if tp in drained else max(0, before_stable - before)
+            life = lives[tp] = PartitionLife(
+                known.at_ms, unread, before_stable, before_end, known=before >= before_end
+            )
         unread = (stable if committed <= stable else end) - committed
         if unread < 0 or tp in drained:
             unread = 0
-        if life is None or step is None:
-            life = lives[tp] = PartitionLife(
-                at_ms, unread, stable, end, known=life is None and step is not None
-            )
-            if not step:
-                continue
-        life.add(at_ms, step or 0, unread, stable, end, alone=alone)
+        own = 0 if step is None or (excluded and step > 0) else step
+        life.add(at_ms, own, unread, stable, end, alone=alone)
     if len(lives) > len(now.partitions):
         for tp in lives.keys() - set(now.partitions):
             del lives[tp]
@@ -182,6 +196,11 @@ def _words(known: _Group, state: str, rows: Collection[PartitionLag]) -> list[st
         return REBALANCING
     lives, deserted = known.lives, state in WITHOUT_MEMBERS
     if isinstance(rows, LagColumns):
+        if not lives:
+            unread, read = (STOPPED, EMPTY) if deserted else (None, OK)
+            if all(rows.lag):
+                return unread
+            return [unread if lag else read for lag in rows.lag] if any(rows.lag) else read
         if not deserted and state and all(life.calm for life in lives.values()):
             return OK
         get = lives.get
@@ -201,7 +220,7 @@ def _of_row(row: PartitionLag, life: PartitionLife | None, deserted: bool, state
 
 def _of_life(life: PartitionLife | None, lag: int, deserted: bool, state: str) -> str | None:
     if life is None:
-        return EMPTY if deserted else OK
+        return (STOPPED if lag else EMPTY) if deserted else None if lag else OK
     if life.rewound:
         return REWOUND
     if deserted and not life.reads:
@@ -217,18 +236,21 @@ def _of_life(life: PartitionLife | None, lag: int, deserted: bool, state: str) -
 
 def _reason(
     word: str | None,
-    words: Sequence[str | None],
+    words: Sequence[str | None] | str | None,
     rows: Collection[PartitionLag],
     lives: Mapping[TopicPartition, PartitionLife],
     at_ms: int,
 ) -> str:
     """``2 of 40: orders-7 no commit for 4m while 12,000 arrived``."""
     of = _REASONS[word]
-    places = [place for place, one in enumerate(words) if one == word]
-    some = list(rows)
-    worst = sorted(places, key=lambda place: -(some[place].lag or 0))[:_NAMED]
-    texts = [f"{some[place].tp} {of(some[place], lives.get(some[place].tp), at_ms)}" for place in worst]
-    return f"{len(places)} of {len(words)}: {'; '.join(texts)}"
+    places: Sequence[int] = range(len(rows))
+    if isinstance(words, list):
+        places = [place for place in places if words[place] == word]
+    lags = rows.lag if isinstance(rows, LagColumns) else [row.lag or 0 for row in rows]
+    some = rows.row if isinstance(rows, LagColumns) else list(rows).__getitem__
+    worst = map(some, nlargest(_NAMED, places, key=lags.__getitem__))
+    texts = "; ".join([f"{row.tp} {of(row, lives.get(row.tp), at_ms)}" for row in worst])
+    return f"{len(places)} of {len(rows)}: {texts}" if len(rows) > 1 else texts
 
 
 def _stalled(row: PartitionLag, life: PartitionLife | None, at_ms: int) -> str:
@@ -266,7 +288,7 @@ def _at_risk(row: PartitionLag, _life: PartitionLife | None, _at_ms: int) -> str
 
 
 def _stopped(row: PartitionLag, _life: PartitionLife | None, _at_ms: int) -> str:
-    return f"{counted(row.lag or 0, 'record')} unread, no members"
+    return f"{row.lag or 0:,} unread"
 
 
 def _unread(row: PartitionLag, _life: PartitionLife | None, _at_ms: int) -> str:

@@ -90,6 +90,8 @@ def _with_fonts(svg: str) -> str:
     """With fonts that the reader has, all of them of one width."""
     svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)
     svg = svg.replace("font-family: Fira Code, monospace;", f"font-family: {_FONTS};")
+    # Some viewers drop no-break spaces at the ends of texts.
+    svg = svg.replace("<svg ", '<svg xml:space="preserve" ', 1)
     return svg.replace("        font-variant-east-asian: full-width;\n", "")
 
 

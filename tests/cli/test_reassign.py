@@ -577,7 +577,7 @@ def test_watching_ends_with_the_move_and_removes_the_throttle(held: Reassign) ->
     assert [row["status"] for row in done.items] == ["done"]
     progress = [json.loads(line) for line in done.err.splitlines() if line.startswith("{")]
     assert (progress[-1]["unit"], progress[-1]["total"]) == ("partitions", 1)
-    assert 0 < progress[-1]["bytes"] <= 500
+    assert 0 < progress[-1]["bytes"] <= 1_070  # of the whole replica, where the last look came after the end
     assert held.throttles == {}
 
 

@@ -130,6 +130,10 @@ def _too_large(lags: Mapping[str, float], text: Callable[[float], str], allowed:
 def _rows_of(
     group: str, state: str, rows: Collection[PartitionLag], verdict: GroupVerdict, by: str
 ) -> Iterable[Row]:
+    if by == "group":
+        trend = {} if verdict.trend is None else row_of(TREND, verdict.trend)
+        whole = _sum(summary(rows), verdict.verdict.word, verdict.verdict.why)
+        return [{"group": group, "state": state or None, **whole, **trend}]
     words = verdict.verdict.of(rows)
     if by == "partition":
         return (
@@ -138,11 +142,7 @@ def _rows_of(
         )
     if by == "topic":
         return [{"group": group, "topic": topic, **part} for topic, part in _sums(rows, words, _topic)]
-    if by == "member":
-        return [{"group": group, **owner_fields(one), **part} for one, part in _sums(rows, words, _member)]
-    trend = {} if verdict.trend is None else row_of(TREND, verdict.trend)
-    whole = _sum(summary(rows), verdict.verdict.word, verdict.verdict.why)
-    return [{"group": group, "state": state or None, **whole, **trend}]
+    return [{"group": group, **owner_fields(one), **part} for one, part in _sums(rows, words, _member)]
 
 
 def _sums(

@@ -13,7 +13,6 @@ WRITTEN = Metric(
     "each change of a group.",
 )
 METRICS = (WRITTEN,)
-TOPIC = "__consumer_offsets"
 
 
 class Growth:

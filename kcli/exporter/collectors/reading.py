@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
+from kcli.core.admin.groups import COORDINATORS
 from kcli.core.cluster.offsets import LATEST
 from kcli.core.errors import KcliError, NotFoundError, TimedOutError, UnsupportedError
 from kcli.core.types import TopicPartition
 from kcli.exporter.collectors import choice
-from kcli.exporter.collectors.commits import TOPIC as COMMITS_TOPIC
 from kcli.flows.groups.offsets import list_offsets
 from kcli.flows.transactions.coordinated import Coordinated, open_transactions
 
@@ -81,7 +81,7 @@ class FactReader:
     def read(self, topics: Collection[str]) -> Facts:
         """``topics``: those whose configuration is wanted."""
         admin, errors = self._admin, dict[str, list[KcliError]]()
-        seconds, until = admin.timeout, self._clock() + admin.timeout
+        until = self._clock() + admin.timeout
 
         def wanted(
             kept: float,
@@ -92,15 +92,14 @@ class FactReader:
             asking = [one for one in collectors if one in self._chosen]
             if not asking:
                 return None
-            admin.timeout = max(0.0, until - self._clock())
-            found = self._within(collectors[0], kept, read, of)
+            found = self._within(collectors[0], kept, read, of, until)
             for one in asking if found.errors else ():
                 errors.setdefault(one, []).extend(found.errors)
             value: T | None = found.value
             return value
 
         names = tuple(sorted(topics))
-        try:
+        with admin.within(admin.timeout):
             return Facts(
                 quorum=wanted(
                     _EACH_TIME, lambda: (admin.describe_quorum(), ()), choice.QUORUM, choice.BROKERS
@@ -113,11 +112,14 @@ class FactReader:
                 configs=wanted(_SELDOM, lambda: self._configs(names), choice.CONFIGS, of=names),
                 errors=errors,
             )
-        finally:
-            admin.timeout = seconds
 
     def _within(
-        self, name: str, kept: float, read: Callable[[], tuple[object, Sequence[KcliError]]], of: object
+        self,
+        name: str,
+        kept: float,
+        read: Callable[[], tuple[object, Sequence[KcliError]]],
+        of: object,
+        until: float,
     ) -> _Read:
         """From the sample before while that is recent enough; what brokers do not have is no error."""
         now, known = self._clock(), self._kept.get(name)
@@ -130,7 +132,7 @@ class FactReader:
         value: object = None
         errors: Sequence[KcliError] = ()
         try:
-            if not self._admin.timeout:
+            if self._clock() >= until:
                 raise TimedOutError(
                     f"collector {name} was not read",
                     why="the others have taken as long as --timeout allows",
@@ -149,12 +151,12 @@ class FactReader:
         return found, found.errors
 
     def _commits(self) -> tuple[dict[int, int], Sequence[KcliError]]:
-        topic = self._admin.describe_topics([COMMITS_TOPIC])[COMMITS_TOPIC]
+        topic = self._admin.describe_topics([COORDINATORS])[COORDINATORS]
         if isinstance(topic, NotFoundError):
             return {}, ()  # nobody has committed yet
         if isinstance(topic, KcliError):
             raise topic
-        places = [TopicPartition(COMMITS_TOPIC, part.partition) for part in topic.partitions]
+        places = [TopicPartition(COORDINATORS, part.partition) for part in topic.partitions]
         ends, errors = _sorted_out(list_offsets(self._admin, places, LATEST))
         return {tp.partition: end.offset for tp, end in ends.items()}, errors
 

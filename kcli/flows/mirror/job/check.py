@@ -182,16 +182,23 @@ def _unread(job: KnownJob, topics: Sequence[str], error: KcliError) -> _Readings
     return dict.fromkeys(own, Reading(unknown=str(error))), [Missing.of(error, "the source")]
 
 
+def matching_topics(admin: Admin, state: JobState, excludes: Sequence[str]) -> list[str]:
+    """Topics of a cluster that patterns of the job select; nothing is asked where it has none."""
+    patterns = [one for one in state.selectors if is_pattern(one)]
+    if not patterns:
+        return []
+    names = [topic.name for topic in admin.list_topics() if not topic.internal]
+    return select_topics(names, patterns, (), excludes)
+
+
 def not_begun(admin: Admin, saved: SavedJob, writers: Callable[[], Iterable[JobState]]) -> list[str]:
     """Topics of the source that patterns of the job select, and that its last run has not begun with. ``writers``: the
     jobs that write to the source, since what they copy from the target is not meant.
     """
     state = saved.state
-    patterns = [one for one in state.selectors if is_pattern(one)]
-    if state.how is None or not patterns:
+    if state.how is None:
         return []
-    names = [topic.name for topic in admin.list_topics() if not topic.internal]
-    found = [one for one in select_topics(names, patterns, (), state.how.excludes) if not state.selects(one)]
+    found = [one for one in matching_topics(admin, state, state.how.excludes) if not state.selects(one)]
     out = copies_of_target(writers(), state.target) if found else set()
     return [one for one in found if one not in out]
 

@@ -28,7 +28,7 @@ from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.copy.offset_map import ContinuedMap, OffsetMap
 from kcli.flows.mirror.groups.offsets import Mapped
-from kcli.flows.mirror.job.check import not_begun
+from kcli.flows.mirror.job.check import matching_topics, not_begun
 from kcli.flows.mirror.job.state import (
     HowCopied,
     JobId,
@@ -52,7 +52,6 @@ from kcli.flows.mirror.proof.proof import Log, logs
 from kcli.flows.mirror.run import Mirror
 from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.mirror.topics.preflight import ConflictError
-from kcli.flows.mirror.topics.routes import is_pattern, select_topics
 from kcli.output.tables import time_text
 
 
@@ -169,12 +168,10 @@ def begun_elsewhere(copy: Admin, forth: SavedJob) -> list[str]:
     and the way back does not begin with them. With rename rules no name of the target tells what it would be called.
     """
     state, how = forth.state, how_copied(forth)
-    patterns = [one for one in state.selectors if is_pattern(one)]
-    if how.renames or not patterns:
+    if how.renames:
         return []
-    names = [topic.name for topic in copy.list_topics() if not topic.internal]
     known = set(state.topics.values())
-    return [name for name in select_topics(names, patterns, (), how.excludes) if name not in known]
+    return [name for name in matching_topics(copy, state, how.excludes) if name not in known]
 
 
 def _ends(admin: Admin, partitions: list[TopicPartition]) -> dict[TopicPartition, Log | None]:

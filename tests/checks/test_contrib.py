@@ -5,7 +5,7 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,7 +50,7 @@ class Watched(NamedTuple):
 
     @property
     def labels(self) -> set[str]:
-        return {label for one in self.metrics for label in one.labels} | {"instance", "job"}
+        return {label for one in self.metrics for label in one.labels} | {"instance", "job", "cluster"}
 
     @property
     def rules(self) -> list[dict[str, Any]]:
@@ -69,7 +69,7 @@ class Watched(NamedTuple):
 
 
 EXPORTER = Watched(
-    CONTRIB / "prometheus" / "kcli-alerts.yml", CONTRIB / "grafana" / "kcli-groups.json", METRICS, 3
+    CONTRIB / "prometheus" / "kcli-alerts.yml", CONTRIB / "grafana" / "kcli-groups.json", METRICS, 4
 )
 MIRROR = Watched(
     CONTRIB / "prometheus" / "kcli-mirror-alerts.yml",
@@ -305,101 +305,161 @@ def test_promtool_accepts_a_page_of_a_mirror() -> None:
     assert promtool("check", "metrics", text=b"".join(page).decode()) == ""
 
 
-def fired(name: str, *, at: str = "10m", **labels: str) -> dict[str, Any]:
-    """An alert as promtool expects it, without its annotations."""
-    return {"alertname": name, "eval_time": at, "exp_alerts": [{"exp_labels": labels}] if labels else []}
+class Case(NamedTuple):
+    """Series that fire an alert, with their values while all is bad and while all is well, and its labels."""
+
+    alert: str
+    series: Mapping[str, tuple[str, str]]
+    labels: Mapping[str, str]
 
 
-def test_promtool_fires_the_alerts_of_a_mirror(tmp_path: Path) -> None:
+TP = 'topic="t",partition="0"'
+_TP = {"topic": "t", "partition": "0"}
+_STATE = f'kcli_mirror_partition_state{{{TP},kcli_mirror_partition_state="%s"}}'
+MIRROR_CASES = [
+    Case("KafkaMirrorNotRun", {'kcli_mirror_lease{job="m",instance="a"}': ("0x40", "1x40")}, {"job": "m"}),
+    Case(
+        "KafkaMirrorStuck",
+        {'kcli_mirror_idle_seconds{job="m",instance="a"}': ("200x40", "0x40")},
+        {"job": "m", "instance": "a"},
+    ),
+    *(
+        Case(
+            f"KafkaMirrorPartition{name}",
+            {_STATE % state: ("1x40", "0x40")},
+            {**_TP, "kcli_mirror_partition_state": state},
+        )
+        for name, state in (("Ended", "ended"), ("Waits", "waiting"))
+    ),
+    Case("KafkaMirrorLate", {f"kcli_mirror_lag_seconds{{{TP}}}": ("900x40", "0x40")}, _TP),
+    Case("KafkaMirrorGap", {f"kcli_mirror_gaps{{{TP}}}": ("1x40", "0x40")}, _TP),
+    Case(
+        "KafkaMirrorGroupNotSynced",
+        {'kcli_mirror_group_sync_age_seconds{group="g"}': ("1000x40", "0x40")},
+        {"group": "g"},
+    ),
+    Case("KafkaMirrorDown", {'up{job="m",instance="a"}': ("0x40", "1x40")}, {"job": "m", "instance": "a"}),
+]
+_G = {"group": "g", "cluster": "c"}
+EXPORTER_CASES = [
+    Case(
+        "KafkaClusterNotRead",
+        {'kcli_exporter_up{instance="e",cluster="c"}': ("0x40", "1x40")},
+        {"instance": "e", "cluster": "c"},
+    ),
+    Case(
+        "KafkaExporterDown",
+        {
+            'up{job="k",instance="d"}': ("0x40", "1x40"),
+            'kcli_exporter_up{job="k",instance="d"}': ("1x5 _x40", "1x40"),
+        },
+        {"job": "k", "instance": "d"},
+    ),
+    Case(
+        "KafkaExporterSeriesDropped",
+        {'kcli_exporter_dropped_series{cluster="c"}': ("7x40", "0x40")},
+        {"cluster": "c"},
+    ),
+    Case(
+        "KafkaExporterPartlyBlind",
+        {
+            'kcli_sample_complete{cluster="blind"}': ("0x40", "1x40"),
+            'kcli_exporter_up{cluster="blind"}': ("1x40", "1x40"),
+        },
+        {"cluster": "blind"},
+    ),
+    *(
+        Case(
+            f"KafkaGroup{name}",
+            {f'kcli_group_verdict{{group="g",cluster="c",kcli_group_verdict="{word}"}}': ("1x60", "0x60")},
+            {**_G, "kcli_group_verdict": word},
+        )
+        for name, word in (
+            ("Stalled", "stalled"),
+            ("Stopped", "stopped"),
+            ("FallsBehind", "slow"),
+            ("Held", "held"),
+            ("LosesRecords", "loss risk"),
+            ("Rebalancing", "rebalancing"),
+        )
+    ),
+    Case("KafkaGroupLate", {'kcli_group_max_lag_seconds{group="g",cluster="c"}': ("900x40", "0x40")}, _G),
+    Case(
+        "KafkaRetentionMarginShort",
+        {
+            f'kcli_group_retention_margin_seconds{{group="g",cluster="c",{TP}}}': ("60x40", "6000x40"),
+            f'kcli_group_lag_seconds{{group="g",cluster="c",{TP}}}': ("6000x40", "60x40"),
+            f'kcli_group_lag_records{{group="g",cluster="c",{TP}}}': ("5x40", "5x40"),
+        },
+        _G,
+    ),
+    *(
+        Case(
+            f"KafkaTopic{name}",
+            {f'kcli_topic_{metric}_partitions{{topic="t"}}': ("2x40", "0x40")},
+            {"topic": "t"},
+        )
+        for name, metric in (
+            ("OfflinePartitions", "offline"),
+            ("UnderReplicated", "under_replicated"),
+            ("UnderMinIsr", "under_min_isr"),
+        )
+    ),
+    Case("KafkaBrokerDown", {'kcli_broker_up{broker="3"}': ("0x40", "1x40")}, {"broker": "3"}),
+    Case(
+        "KafkaQuorumWithoutLeader", {'kcli_quorum_leader{cluster="c"}': ("-1x40", "1x40")}, {"cluster": "c"}
+    ),
+    Case(
+        "KafkaQuorumVoterBehind",
+        {
+            'kcli_quorum_lag_seconds{node="2",role="voter"}': ("90x40", "1x40"),
+            'kcli_quorum_lag_seconds{node="9",role="observer"}': ("90x40", "90x40"),
+        },
+        {"node": "2", "role": "voter"},
+    ),
+    Case(
+        "KafkaTransactionOpen",
+        {'kcli_transactions_oldest_seconds{cluster="c"}': ("1000x40", "5x40")},
+        {"cluster": "c"},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("found", "cases"), [(EXPORTER, EXPORTER_CASES), (MIRROR, MIRROR_CASES)], ids=["exporter", "mirror"]
+)
+def test_promtool_fires_each_alert(found: Watched, cases: Sequence[Case], tmp_path: Path) -> None:
     """Each alert, by what a page has then; none of them while all is well."""
-    tp = 'topic="t",partition="0"'
-    state = f'kcli_mirror_partition_state{{{tp},kcli_mirror_partition_state="%s"}}'
-    bad = {
-        'kcli_mirror_lease{job="m",instance="a"}': ("0x40", "KafkaMirrorNotRun"),
-        'kcli_mirror_idle_seconds{job="m",instance="a"}': ("200x40", "KafkaMirrorStuck"),
-        state % "ended": ("1x40", "KafkaMirrorPartitionEnded"),
-        state % "waiting": ("1x40", "KafkaMirrorPartitionWaits"),
-        f"kcli_mirror_lag_seconds{{{tp}}}": ("900x40", "KafkaMirrorLate"),
-        f"kcli_mirror_gaps{{{tp}}}": ("1x40", "KafkaMirrorGap"),
-        'kcli_mirror_group_sync_age_seconds{group="g"}': ("1000x40", "KafkaMirrorGroupNotSynced"),
-        'up{job="m",instance="a"}': ("0x40", "KafkaMirrorDown"),
-    }
-    assert {name for _, name in bad.values()} == {rule["alert"] for rule in MIRROR.rules}
+    assert sorted(one.alert for one in cases) == sorted(rule["alert"] for rule in found.rules)
+    rules = json.loads(json.dumps(yaml.safe_load(found.rules_path.read_text())))
+    for rule in rules["groups"][0]["rules"]:
+        del rule["annotations"]
+    (tmp_path / "rules.yml").write_text(json.dumps(rules))
+    severities = {rule["alert"]: rule["labels"]["severity"] for rule in found.rules}
     for is_bad in (True, False):
         series = [
-            {
-                "series": name,
-                "values": values
-                if is_bad
-                else "1x40"
-                if name.startswith(("up", "kcli_mirror_lease"))
-                else "0x40",
-            }
-            for name, (values, _) in bad.items()
+            {"series": name, "values": values[not is_bad]}
+            for one in cases
+            for name, values in one.series.items()
         ]
-        rules = json.loads(json.dumps(yaml.safe_load(MIRROR.rules_path.read_text())))
-        for rule in rules["groups"][0]["rules"]:
-            del rule["annotations"]
-            rule["labels"] = {"severity": rule["labels"]["severity"]}
-        (tmp_path / "rules.yml").write_text(json.dumps(rules))
-        one = {"topic": "t", "partition": "0"}
-        severities = {rule["alert"]: rule["labels"]["severity"] for rule in rules["groups"][0]["rules"]}
-        expected = {
-            "KafkaMirrorNotRun": {"job": "m"},
-            "KafkaMirrorStuck": {"job": "m", "instance": "a"},
-            "KafkaMirrorPartitionEnded": {**one, "kcli_mirror_partition_state": "ended"},
-            "KafkaMirrorPartitionWaits": {**one, "kcli_mirror_partition_state": "waiting"},
-            "KafkaMirrorLate": one,
-            "KafkaMirrorGap": one,
-            "KafkaMirrorGroupNotSynced": {"group": "g"},
-            "KafkaMirrorDown": {"job": "m", "instance": "a"},
-        }
-        tests = [
-            fired(name, at="30m", **({**labels, "severity": severities[name]} if is_bad else {}))
-            for name, labels in expected.items()
+        fired = [
+            {
+                "alertname": one.alert,
+                "eval_time": "35m",
+                "exp_alerts": [{"exp_labels": {**one.labels, "severity": severities[one.alert]}}]
+                if is_bad
+                else [],
+            }
+            for one in cases
         ]
         test = {
             "rule_files": [str(tmp_path / "rules.yml")],
             "evaluation_interval": "1m",
-            "tests": [{"interval": "1m", "input_series": series, "alert_rule_test": tests}],
+            "tests": [{"interval": "1m", "input_series": series, "alert_rule_test": fired}],
         }
         path = tmp_path / "test.yml"
         path.write_text(json.dumps(test))
         assert "SUCCESS" in promtool("test", "rules", str(path))
-
-
-def test_promtool_fires_the_alerts_of_a_page(tmp_path: Path) -> None:
-    """A stalled group, and a cluster that is away."""
-    series = [
-        {"series": 'kcli_exporter_up{instance="e"}', "values": "0x20"},
-        {"series": 'kcli_group_verdict{group="g",kcli_group_verdict="stalled"}', "values": "1x20"},
-        {"series": 'kcli_group_verdict{group="g",kcli_group_verdict="slow"}', "values": "0x20"},
-    ]
-    expected = [
-        {"alertname": name, "eval_time": "10m", "exp_alerts": alerts}
-        for name, alerts in (
-            (
-                "KafkaGroupStalled",
-                [
-                    {
-                        "exp_labels": {"severity": "critical", "group": "g", "kcli_group_verdict": "stalled"},
-                        "exp_annotations": {
-                            "summary": "group g has members and unread records, and commits nothing"
-                        },
-                    }
-                ],
-            ),
-            ("KafkaGroupFallsBehind", []),
-        )
-    ]
-    test = {
-        "rule_files": [str(EXPORTER.rules_path)],
-        "evaluation_interval": "1m",
-        "tests": [{"interval": "1m", "input_series": series, "alert_rule_test": expected}],
-    }
-    path = tmp_path / "test.yml"
-    path.write_text(json.dumps(test))
-    assert "SUCCESS" in promtool("test", "rules", str(path))
 
 
 def test_each_metric_has_a_heading_in_the_classic_format(watched: Watched) -> None:

@@ -116,8 +116,17 @@ def test_a_partition_without_a_leader_waits_and_is_said_to_and_goes_on(
 
 
 @pytest.mark.case("M17")
-@pytest.mark.parametrize("away", ["source", "target", "both"])
-@pytest.mark.parametrize("how", ["stopped", "silent"])
+@pytest.mark.parametrize(
+    ("away", "how"),
+    [
+        ("source", "silent"),
+        ("target", "stopped"),
+        ("both", "silent"),
+        pytest.param("source", "stopped", marks=pytest.mark.long),
+        pytest.param("target", "silent", marks=pytest.mark.long),
+        pytest.param("both", "stopped", marks=pytest.mark.long),
+    ],
+)
 def test_a_follower_outlives_clusters_that_are_away(
     source: FakeCluster,
     target: FakeCluster,

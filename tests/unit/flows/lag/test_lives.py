@@ -11,8 +11,8 @@ from tests.unit.flows.lag.lives import LIVES, Life, samples
 EVERY = [
     pytest.param(2.0, marks=pytest.mark.long),
     pytest.param(5.0, marks=pytest.mark.long),
-    10.0,
-    pytest.param(30.0, marks=pytest.mark.long),
+    pytest.param(10.0, marks=pytest.mark.long),
+    30.0,
     60.0,
 ]
 LATE = 30.0  # seconds, or three samples

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.names import own_group_note
 from kcli.flows.groups.nearest import name_nearest, topics_without_groups
 from kcli.flows.lag.measure import Measurement, measure_lag
-from kcli.flows.lag.sample import LagSample, without_rows
+from kcli.flows.lag.sample import LagSample, sample_seconds, without_rows
 from kcli.flows.lag.verdicts import History
 
 if TYPE_CHECKING:
@@ -106,12 +106,19 @@ class Measuring:
                 self.inv.talk.warn(f"group {one.group}: {note}")
 
     def _measure(self, known: Collection[str] = ()) -> Measurement:
-        found = measure_lag(self.admin, self.wanted, self.asked.method, known)
+        with self._time_of_sample():
+            found = measure_lag(self.admin, self.wanted, self.asked.method, known)
         if self.asked.record is not None:
             from kcli.flows.lag.recording import append_sample  # only with --record
 
             append_sample(self.asked.record, self.cluster, found)
         return found
+
+    def _time_of_sample(self) -> AbstractContextManager[None]:
+        """Of one that is repeated: a single one has the timeout for each call."""
+        if self.asked.watch is None:
+            return nullcontext()
+        return self.admin.within(sample_seconds(self.admin, self.asked.watch))
 
     def _measure_again(self, before: LagSample) -> Measurement:
         """Groups of the sample before that are not in this one, and may exist, are among those that could not be read."""

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from kcli.core.admin.repeated_groups import RepeatedGroups
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
 from kcli.core.cluster.fanout import Items, NextRequestError, Part, fan_out, verdict
@@ -52,10 +53,12 @@ class MemberBytes:
     """Subscriptions and assignments of classic members. A stable group has the same bytes in every description.
 
     Who describes thousands of groups again and again spares most of the work, and equal values are one object. What a
-    call did not have is forgotten with the next.
+    call did not have is forgotten with the next. ``repeated``, by broker, spares also the rest where all of a group's
+    bytes are the same.
     """
 
     def __init__(self) -> None:
+        self.repeated: dict[str, RepeatedGroups] = {}
         self._subscriptions = _Decoded(decode_subscription)
         self._assignments = _Decoded(decode_assignment)
         self.subscription, self.assignment = self._subscriptions.value, self._assignments.value
@@ -175,7 +178,7 @@ class _Describe:
         groups = [group for group, _ in items if group not in self._not_classic]
         others = [group for group, _ in items if group in self._not_classic]
         return [
-            *(self._ask_classic(groups) if groups else ()),
+            *(self._ask_classic(broker, groups) if groups else ()),
             *(self._ask_modern(broker, others) if others else ()),
         ]
 
@@ -184,16 +187,25 @@ class _Describe:
             return self._read_modern(response)
         return self._read_classic(response)
 
-    def _ask_classic(self, groups: list[str]) -> list[Part[str]]:
+    def _ask_classic(self, broker: Broker, groups: list[str]) -> list[Part[str]]:
         request = classic.DescribeGroupsRequest(
             groups=groups, include_authorized_operations=self._include_operations
         )
+        repeated = self._member_bytes.repeated.setdefault(broker.name, RepeatedGroups())
+        request.decode_with(repeated.decoder(self._kept))
         return [Part(request, groups)]
 
-    def _read_classic(
-        self, response: classic.DescribeGroupsResponse
-    ) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
+    def _kept(self, row: classic.DescribedGroup) -> classic.DescribedGroup | GroupDescription:
+        """The description of a group that the broker has; else the row, which says why it has none."""
+        if row.error_code != NONE or row.group_state == _DEAD:
+            return row
+        return _classic(row, self._coordinator(row.group_id), self._member_bytes)
+
+    def _read_classic(self, response: Any) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
         for row in response.groups:
+            if isinstance(row, GroupDescription):
+                yield row.group_id, NONE, row
+                continue
             outcome: int | KcliError = row.error_code
             if row.error_code == GROUP_ID_NOT_FOUND or (row.error_code == NONE and row.group_state == _DEAD):
                 # Versions before 6 report "Dead" instead.

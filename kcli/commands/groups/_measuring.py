@@ -13,6 +13,7 @@ from kcli.commands.groups.lag_options import LagOptions
 from kcli.commands.groups.lag_output import LagOutput
 from kcli.commands.shared.cluster import no_groups, warn_of_hidden
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.exit import orderly_end
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError, NotFoundError
@@ -65,6 +66,7 @@ class Measuring:
         Warnings are printed once, and again when they change. Returns the exit status.
         """
         with ExitStack() as stack:
+            stack.enter_context(orderly_end())  # a document is complete whatever signal ends it
             if self.asked.on_verdict is not None or self.asked.webhook is not None:
                 # Threads, processes and HTTP: only where changes are reported.
                 from kcli.commands.groups._notifying import notifying

@@ -14,7 +14,7 @@ from kcli.flows.lag.webhook import Webhook, parse_webhook
 
 @contextmanager
 def notifying(inv: Invocation, asked: LagOptions, cluster: str) -> Iterator[Notifications]:
-    """In the end, also by a signal that ends it in order, what is queued is delivered; what was not counts for the exit status."""
+    """In the end, also where an exception ends it, what is queued is delivered; what was not counts for the status."""
     deliveries: dict[str, Deliver] = {}
     if asked.on_verdict is not None:
         deliveries["--on-verdict"] = command_delivery(asked.on_verdict, os.environ)

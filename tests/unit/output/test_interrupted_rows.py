@@ -46,10 +46,9 @@ def test_a_document_has_the_items_before_the_signal(form: str, whole: int) -> No
         out, form, "List", "Item", [Column("a")], cluster=None, warnings=(), missing=(), fields={}
     )
     rows.endless = True
+    added = [*({"a": number} for number in range(whole)), Interrupting()]
     with pytest.raises(KeyboardInterrupt), rows:
-        for number in range(whole):
-            rows.add({"a": number})
-        rows.add(Interrupting())
+        rows.add_block(added)  # type: ignore[arg-type]  # any rows
     text = out.stream.getvalue()
     found = json.loads(text) if form == "json" else yaml.safe_load(text)
     assert [item["a"] for item in found["items"] or ()] == list(range(whole))

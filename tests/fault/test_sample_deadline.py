@@ -41,8 +41,8 @@ from tests.fake.script import FOREVER, When
 
 PARTITIONS = 6
 GROUPS = frozenset(f"g{number:02}" for number in range(12))
-SECONDS, SLACK = 1.2, 0.3
-AGAIN = 0.6
+SECONDS, SLACK = 1.6, 1.0
+AGAIN = 0.8
 """Seconds for a sample that knows the silent broker."""
 VIEW = View(time=ESTIMATE, topics=True, brokers=True, all_timed=True)
 

@@ -91,7 +91,7 @@ def exporting(
         latencies = Latencies(Hooks())
         with Admin(options, latencies.hooks, timeout=timeout) as admin:
             monitor = Monitor(admin, latencies, Wanted(), lookups=Lookups(100_000, 0))
-            yield Readers(monitor, FactReader(admin, collect))
+            yield Readers(admin, monitor, FactReader(admin, collect))
 
     loop = Loop(readers, Collecting(time, collect), interval=INTERVAL, most=most, warn=said.append)
     server = Server(Address("127.0.0.1", 0), ClusterSite({"": lambda: loop.state}), **how)

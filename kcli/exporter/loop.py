@@ -20,7 +20,7 @@ from kcli.exporter.collectors import choice
 from kcli.exporter.collectors.reading import FactReader
 from kcli.exporter.last_sample import LastSample
 from kcli.exporter.page import Pages
-from kcli.flows.lag.sample import Wanted
+from kcli.flows.lag.sample import Wanted, sample_seconds
 from kcli.flows.monitor.ages import Lookups
 from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.cluster_reading import Reading, View
@@ -34,8 +34,9 @@ Warn = Callable[[str], object]
 
 
 class Readers(NamedTuple):
-    """Of one cluster: groups and topics, and what the other collectors show."""
+    """Of one cluster: groups and topics, and what the other collectors show, read by one client."""
 
+    admin: Admin
     monitor: Monitor
     facts: FactReader
 
@@ -118,8 +119,9 @@ class Loop:
         """Publishes the page of a reading, or that there is none; returns what is missing in it."""
         before, began = self.state, monotonic()
         try:
-            reading = readers.monitor.read(self._collecting.view)
-            facts = readers.facts.read([one.name for one in reading.cluster.topics or ()])
+            with readers.admin.within(sample_seconds(readers.admin, self._interval)):
+                reading = readers.monitor.read(self._collecting.view, self._interval)
+                facts = readers.facts.read([one.name for one in reading.cluster.topics or ()])
             reading = replace(reading, problems=(*reading.problems, *facts.problems))
         except KcliError as error:
             self._say("cluster", f"no sample: {error}")
@@ -194,4 +196,4 @@ def open_readers(
     )
     latencies = Latencies(quiet)
     with Admin(options, latencies.hooks, timeout=timeout) as admin:
-        yield Readers(Monitor(admin, latencies, wanted, lookups=lookups), FactReader(admin, chosen))
+        yield Readers(admin, Monitor(admin, latencies, wanted, lookups=lookups), FactReader(admin, chosen))

@@ -37,10 +37,9 @@ class JsonDocument(Rows):
         self._begun = False
 
     def put(self, row: Row) -> None:
-        """Writes the item."""
+        """Writes the item, with what separates it, at once: a signal that ends a watch comes before or after it."""
         self._begin()
-        self.out.text(",\n" if self.count > 1 else "\n")
-        self.out.text(compact(item_of(self.columns, row)))
+        self.out.text((",\n" if self.count > 1 else "\n") + compact(item_of(self.columns, row)))
 
     def close(self) -> None:
         """Completes the document."""
@@ -74,13 +73,13 @@ class YamlDocument(JsonDocument):
 
     def put(self, row: Row) -> None:
         """Writes the item."""
-        self._begin()
         lines = list(_yaml(item_of(self.columns, row)))
+        self._begin()
         self.out.text("".join(f"{'- ' if i == 0 else '  '}{line}\n" for i, line in enumerate(lines)))
 
     def close(self) -> None:
         """Completes the document."""
-        if not self.count and not self._begun:
+        if not self._begun:
             self._begun = True
             self.out.text("".join(f"{line}\n" for line in _yaml({**self._head, "items": []})))
         self.out.text("".join(f"{line}\n" for line in _yaml(self._end())))

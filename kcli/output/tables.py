@@ -99,7 +99,8 @@ class Rows:
     """Prints rows: immediately where the format can stream, aligned ones at the end.
 
     A context manager: it completes the output also when an error or a signal ends the loop, so that a JSON
-    document is always valid; if the first row never came and an error ends it, nothing is written.
+    document is always valid; if the first row never came and an error ends it, nothing is written. A watch that a
+    signal ends before that has an empty list.
     """
 
     def __init__(self, out: "Output", columns: Sequence[Column]) -> None:
@@ -120,7 +121,7 @@ class Rows:
         if isinstance(error, BrokenPipeError):
             return
         self.cut = error if isinstance(error, Exception) or not self.endless else None
-        if error is None or self.count:
+        if error is None or self.count or (self.endless and not isinstance(error, Exception)):
             self.close()
 
     def add(self, row: Row) -> None:

@@ -11,6 +11,7 @@ import termios
 import time
 from codecs import getincrementaldecoder
 from contextlib import suppress
+from threading import Event
 from typing import IO, TYPE_CHECKING, Any
 
 from textual._xterm_parser import XTermParser
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
 _CHUNK = 4_096
-_PATIENCE = 0.1  # seconds between two looks at whether the driver is to end
+_PATIENCE = 0.1  # seconds between two looks at whether a lone escape is a key
 _LAST_PATIENCE = 1.0  # seconds for a terminal to take what gives it back
 _AS_BEFORE = (
     "\x1b[?2026l\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l\x1b[?1004l"
@@ -43,6 +44,7 @@ class TopDriver(LinuxDriver):
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
         self._file = self._guarded = _Guarded(sys.__stderr__, self._gone)  # type: ignore[assignment]
+        self.exit_event = self._ending = _Ending()
         self._is_gone = False
         self._has_to_stop = self._is_suspended = False
 
@@ -89,8 +91,12 @@ class TopDriver(LinuxDriver):
         decode = getincrementaldecoder(getattr(sys.__stderr__, "encoding", None) or "utf-8")("replace").decode
         poll = select.poll()
         poll.register(self.fileno, select.POLLIN)
-        while not self.exit_event.is_set():
-            if poll.poll(_PATIENCE * 1_000):
+        poll.register(self._ending, select.POLLIN)
+        while True:
+            ready = poll.poll(_PATIENCE * 1_000)
+            if self.exit_event.is_set():
+                return
+            if ready:
                 try:
                     data = os.read(self.fileno, _CHUNK)
                 except OSError:
@@ -131,6 +137,29 @@ class TopDriver(LinuxDriver):
                 if select.select([], [terminal], [], wait)[1]:
                     with suppress(BlockingIOError):
                         left = left[os.write(terminal, left) :]
+
+
+class _Ending(Event):
+    """Set when the thread that reads keys has to end. It is joined then, and waits for keys: a pipe wakes it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._awake, self._wake = os.pipe()
+
+    def fileno(self) -> int:
+        """Becomes readable when it is set."""
+        return self._awake
+
+    def set(self) -> None:
+        """Ends waiting."""
+        super().set()
+        os.write(self._wake, b"!")
+
+    def clear(self) -> None:
+        """For the next thread, which begins to read keys when the terminal is taken again."""
+        if self.is_set():
+            os.read(self._awake, _CHUNK)
+        super().clear()
 
 
 class _Guarded:

@@ -195,7 +195,7 @@ class LiveFeed:
             view = view._replace(topics=True, brokers=True)
         began_ms = wall_ms()
         try:
-            reading = monitor.read(view)
+            reading = monitor.read(view, self.interval)
         except KcliError as error:
             self._board.interrupt()
             self._send(Lost(error, began_ms))

@@ -31,7 +31,7 @@ class Hanging:
         self._readings = list(readings(answered))
         self.asked, self.released = Event(), Event()
 
-    def read(self, _view: View) -> Reading:
+    def read(self, _view: View, _interval: float = 0.0) -> Reading:
         if self._readings:
             return self._readings.pop(0)
         self.asked.set()

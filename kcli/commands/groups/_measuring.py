@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,14 @@ from kcli.commands.groups.lag_options import LagOptions
 from kcli.commands.groups.lag_output import LagOutput
 from kcli.commands.shared.cluster import no_groups, warn_of_hidden
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.exit import orderly_end
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.names import own_group_note
 from kcli.flows.groups.nearest import name_nearest, topics_without_groups
 from kcli.flows.lag.measure import Measurement, measure_lag
-from kcli.flows.lag.sample import LagSample, without_rows
+from kcli.flows.lag.sample import LagSample, sample_seconds, without_rows
 from kcli.flows.lag.verdicts import History
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Measuring:
         Warnings are printed once, and again when they change. Returns the exit status.
         """
         with ExitStack() as stack:
+            stack.enter_context(orderly_end())  # a document is complete whatever signal ends it
             if self.asked.on_verdict is not None or self.asked.webhook is not None:
                 # Threads, processes and HTTP: only where changes are reported.
                 from kcli.commands.groups._notifying import notifying
@@ -106,12 +108,19 @@ class Measuring:
                 self.inv.talk.warn(f"group {one.group}: {note}")
 
     def _measure(self, known: Collection[str] = ()) -> Measurement:
-        found = measure_lag(self.admin, self.wanted, self.asked.method, known)
+        with self._time_of_sample():
+            found = measure_lag(self.admin, self.wanted, self.asked.method, known)
         if self.asked.record is not None:
             from kcli.flows.lag.recording import append_sample  # only with --record
 
             append_sample(self.asked.record, self.cluster, found)
         return found
+
+    def _time_of_sample(self) -> AbstractContextManager[None]:
+        """Of one that is repeated: a single one has the timeout for each call."""
+        if self.asked.watch is None:
+            return nullcontext()
+        return self.admin.within(sample_seconds(self.admin, self.asked.watch))
 
     def _measure_again(self, before: LagSample) -> Measurement:
         """Groups of the sample before that are not in this one, and may exist, are among those that could not be read."""

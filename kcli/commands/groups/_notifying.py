@@ -8,14 +8,13 @@ from contextlib import contextmanager
 
 from kcli.commands.groups.lag_options import LagOptions
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.exit import orderly_end
 from kcli.flows.lag.notification import Channel, Deliver, Notifications, command_delivery
 from kcli.flows.lag.webhook import Webhook, parse_webhook
 
 
 @contextmanager
 def notifying(inv: Invocation, asked: LagOptions, cluster: str) -> Iterator[Notifications]:
-    """In the end, also by a signal, what is queued is delivered; what was not counts for the exit status."""
+    """In the end, also where an exception ends it, what is queued is delivered; what was not counts for the status."""
     deliveries: dict[str, Deliver] = {}
     if asked.on_verdict is not None:
         deliveries["--on-verdict"] = command_delivery(asked.on_verdict, os.environ)
@@ -30,10 +29,9 @@ def notifying(inv: Invocation, asked: LagOptions, cluster: str) -> Iterator[Noti
         Channel(option, deliver, cluster, inv.talk.warn, seconds=inv.timeout)
         for option, deliver in deliveries.items()
     ]
-    with orderly_end():
-        try:
-            yield Notifications(channels)
-        finally:
-            for channel in channels:
-                if (error := channel.close()) is not None:
-                    inv.failed(error, partly=True)
+    try:
+        yield Notifications(channels)
+    finally:
+        for channel in channels:
+            if (error := channel.close()) is not None:
+                inv.failed(error, partly=True)

@@ -43,8 +43,9 @@ class LagOutput(ExitStack):
         if form == "openmetrics":
             from kcli.commands.groups._openmetrics import openmetrics  # only with -o openmetrics
 
-            for line in openmetrics(chain.from_iterable(groups), len(self._inv.missing)):
-                self._out.shown(line)
+            lines = openmetrics(chain.from_iterable(groups), len(self._inv.missing))
+            for text in ("".join(lines),) if self._watched else lines:  # a signal cuts no exposition in two
+                self._out.shown(text)
         elif self._watched and form in ("table", "wide", "plain"):
             self._show_table(at_ms, groups)
         else:

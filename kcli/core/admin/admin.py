@@ -13,7 +13,8 @@ from kcli.core.admin.arguments import check_groups, check_numbers, check_offsets
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.offsets import OffsetInfo, list_offsets
-from kcli.core.errors import ConfigError, KcliError
+from kcli.core.cluster.silence import Silence
+from kcli.core.errors import ConfigError, KcliError, TimedOutError
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ClientOptions, given
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, TopicSpec
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from kcli.core.cluster import coordinators  # noqa: F401 - imported on use
     from kcli.core.cluster.coordinators import Coordinators
 
+_LEAST = 0.25  # seconds for a call after the deadline that it shares: its broker is not to blame
+
 
 class Admin:
     """``Admin(bootstrap_servers="host:9092")``; a context manager. ``timeout`` is in seconds, per call.
@@ -74,6 +77,8 @@ class Admin:
         self._emptied: set[str] = set()
         self._member_bytes: MemberBytes | None = None
         self._until: float | None = None
+        self._silence = Silence()
+        self._late_groups: set[str] = set()
 
     def __enter__(self) -> Admin:
         return self
@@ -83,17 +88,28 @@ class Admin:
 
     def connect(self) -> ClusterView:
         """Connects to the cluster; ConnectError says which address failed and why."""
-        return self.cluster.connect(self.timeout)
+        left = self.timeout if self._until is None else max(0.0, self._until - self.cluster.loop.now())
+        return self.cluster.connect(min(self.timeout, left))
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """All calls made in the block share this deadline; none takes longer than its own timeout either."""
+        """All calls made in the block, which only read, share this deadline; none takes longer than its timeout either.
+
+        A call that waits leaves time for those after it: it takes half of what is left at most. A broker that has not
+        answered by then, and a group whose coordinator was away, are asked again but hardly waited for until they
+        answer, also in the next block: they delay what others answer only once.
+        """
         before, until = self._until, self.cluster.deadline(seconds)
         self._until = until if before is None else min(before, until)
+        if before is None:
+            self._silence.begin()
+            self.cluster.silence = self._silence
         try:
             yield
         finally:
             self._until = before
+            if before is None:
+                self.cluster.silence = None
 
     # --- the cluster ---------------------------------------------------------------------------------
 
@@ -404,14 +420,18 @@ class Admin:
         names = several(names)
         if self._member_bytes is None:
             self._member_bytes = operations.group_description.MemberBytes()
-        return operations.group_description.describe_groups(
+        found = operations.group_description.describe_groups(
             self.cluster,
             self._coordinators(),
             names,
             self._start(),
             include_operations=include_operations,
             member_bytes=self._member_bytes,
+            hurried=self._late_groups if self._until is not None else (),
         )
+        late = {name for name, told in found.items() if isinstance(told, TimedOutError)}
+        self._late_groups = self._late_groups.difference(found) | late
+        return found
 
     def delete_groups(self, names: Sequence[str]) -> dict[str, KcliError | None]:
         """Deletes groups without members, with their committed offsets (KIP-229). None on success.
@@ -581,4 +601,7 @@ class Admin:
 
     def _deadline(self) -> float:
         deadline = self.cluster.deadline(self.timeout)
-        return deadline if self._until is None else min(deadline, self._until)
+        if self._until is None:
+            return deadline
+        now = self.cluster.loop.now()
+        return min(deadline, now + max(_LEAST, (self._until - now) / 2))

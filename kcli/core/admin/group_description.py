@@ -1,22 +1,23 @@
 """Describes groups, members and assignments: classic ones (DescribeGroups) and those of KIP-848.
 
-A group's name does not reveal its type. All are described as classic groups first; those that the coordinator does not
-know as such are then described as groups of the new protocol.
+A group's name does not reveal its type. All are described as classic groups first; one that its coordinator does not
+know as such is then described as a group of the new protocol, whether others have been answered or not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from kcli.core.admin.repeated_groups import RepeatedGroups
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
-from kcli.core.cluster.fanout import Items, Part, fan_out, verdict
+from kcli.core.cluster.fanout import Items, NextRequestError, Part, fan_out, verdict
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSUPPORTED_VERSION
-from kcli.core.errors import KcliError, NotFoundError, ProtocolError, UnsupportedError
+from kcli.core.errors import KcliError, ProtocolError, UnsupportedError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment, decode_subscription
 from kcli.core.names import unknown_group
 from kcli.core.permissions import Permission, on_group
@@ -52,10 +53,12 @@ class MemberBytes:
     """Subscriptions and assignments of classic members. A stable group has the same bytes in every description.
 
     Who describes thousands of groups again and again spares most of the work, and equal values are one object. What a
-    call did not have is forgotten with the next.
+    call did not have is forgotten with the next. ``repeated``, by broker, spares also the rest where all of a group's
+    bytes are the same.
     """
 
     def __init__(self) -> None:
+        self.repeated: dict[str, RepeatedGroups] = {}
         self._subscriptions = _Decoded(decode_subscription)
         self._assignments = _Decoded(decode_assignment)
         self.subscription, self.assignment = self._subscriptions.value, self._assignments.value
@@ -135,39 +138,28 @@ def describe_groups(
     *,
     include_operations: bool = False,
     member_bytes: MemberBytes | None = None,
+    hurried: Collection[str] = (),
 ) -> dict[str, GroupDescription | KcliError]:
     """Each group, or the error: NotFoundError if it does not exist, however the broker's version expresses that.
 
-    UnsupportedError for a group of neither type (share, streams). ``member_bytes`` are kept from call to call.
+    UnsupportedError for a group of neither type (share, streams). ``member_bytes`` are kept from call to call;
+    ``hurried``: see ``fan_out``.
     """
     member_bytes = member_bytes or MemberBytes()
     member_bytes.begin_call()
     run = _Describe(coordinators, member_bytes, include_operations=include_operations)
     route = ToCoordinator[str](cluster, coordinators, str)
-    what = "describing group"
-    found = fan_out(
+    return fan_out(
         cluster,
         dict.fromkeys(names),
         route,
-        run.ask_classic,
-        run.read_classic,
+        run.ask,
+        run.read,
         deadline,
-        what,
+        "describing group",
+        hurried=hurried,
         needs=_describe,
     )
-    others = [group for group, told in found.items() if isinstance(told, NotFoundError)]
-    if others:
-        found |= fan_out(
-            cluster,
-            dict.fromkeys(others),
-            route,
-            run.ask_modern,
-            run.read_modern,
-            deadline,
-            what,
-            needs=_describe,
-        )
-    return found
 
 
 def _describe(group: str) -> list[Permission]:
@@ -180,25 +172,48 @@ class _Describe:
     ) -> None:
         self._coordinators, self._member_bytes = coordinators, member_bytes
         self._include_operations = include_operations
+        self._not_classic: set[str] = set()
 
-    def ask_classic(self, _broker: Broker, items: Items[str, None]) -> list[Part[str]]:
-        groups = [group for group, _ in items]
+    def ask(self, broker: Broker, items: Items[str, None]) -> list[Part[str]]:
+        groups = [group for group, _ in items if group not in self._not_classic]
+        others = [group for group, _ in items if group in self._not_classic]
+        return [
+            *(self._ask_classic(broker, groups) if groups else ()),
+            *(self._ask_modern(broker, others) if others else ()),
+        ]
+
+    def read(self, response: Any, part: Part[str]) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
+        if isinstance(part.request, modern.ConsumerGroupDescribeRequest):
+            return self._read_modern(response)
+        return self._read_classic(response)
+
+    def _ask_classic(self, broker: Broker, groups: list[str]) -> list[Part[str]]:
         request = classic.DescribeGroupsRequest(
             groups=groups, include_authorized_operations=self._include_operations
         )
+        repeated = self._member_bytes.repeated.setdefault(broker.name, RepeatedGroups())
+        request.decode_with(repeated.decoder(self._kept))
         return [Part(request, groups)]
 
-    def read_classic(
-        self, response: classic.DescribeGroupsResponse, _part: Part[str]
-    ) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
+    def _kept(self, row: classic.DescribedGroup) -> classic.DescribedGroup | GroupDescription:
+        """The description of a group that the broker has; else the row, which says why it has none."""
+        if row.error_code != NONE or row.group_state == _DEAD:
+            return row
+        return _classic(row, self._coordinator(row.group_id), self._member_bytes)
+
+    def _read_classic(self, response: Any) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
         for row in response.groups:
+            if isinstance(row, GroupDescription):
+                yield row.group_id, NONE, row
+                continue
             outcome: int | KcliError = row.error_code
             if row.error_code == GROUP_ID_NOT_FOUND or (row.error_code == NONE and row.group_state == _DEAD):
-                outcome = unknown_group(row.group_id)  # versions before 6 report "Dead" instead
+                # Versions before 6 report "Dead" instead.
+                self._not_classic.add(row.group_id)
+                outcome = NextRequestError(row.group_id)
             yield row.group_id, outcome, _classic(row, self._coordinator(row.group_id), self._member_bytes)
 
-    def ask_modern(self, broker: Broker, items: Items[str, None]) -> list[Part[str]]:
-        groups = [group for group, _ in items]
+    def _ask_modern(self, broker: Broker, groups: list[str]) -> list[Part[str]]:
         if not broker.offers(modern.ConsumerGroupDescribeRequest):
             return [Part(unknown_group(group), [group]) for group in groups]
         request = modern.ConsumerGroupDescribeRequest(
@@ -206,8 +221,8 @@ class _Describe:
         )
         return [Part(request, groups)]
 
-    def read_modern(
-        self, response: modern.ConsumerGroupDescribeResponse, _part: Part[str]
+    def _read_modern(
+        self, response: modern.ConsumerGroupDescribeResponse
     ) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
         for row in response.groups:
             outcome = verdict(

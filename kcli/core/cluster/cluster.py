@@ -25,6 +25,7 @@ from kcli.core.cluster.retry import (
     late_error,
     no_response,
 )
+from kcli.core.cluster.silence import Silence
 from kcli.core.connection.handshake import BrokerApiVersions
 from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
@@ -61,7 +62,10 @@ _REFUSED_PATIENCE = 3.0  # seconds to keep trying to connect while every bootstr
 
 
 class Cluster:
-    """``Cluster(ClientOptions(bootstrap_servers="host:9092"))``; use as a context manager, or ``close``."""
+    """``Cluster(ClientOptions(bootstrap_servers="host:9092"))``; use as a context manager, or ``close``.
+
+    ``silence`` is set while reads share a deadline (``Admin.within``).
+    """
 
     def __init__(self, options: ClientOptions, *, hooks: Hooks = NO_HOOKS, loop: Loop | None = None) -> None:
         self.options = options
@@ -78,6 +82,7 @@ class Cluster:
         self._refresh = MetadataRefresh(options)
         self._refresh_timer: Timer | None = None
         self.last_error: KcliError | None = None  # of the last metadata request that failed
+        self.silence: Silence | None = None
         self._closed = False
 
     def __enter__(self) -> Cluster:
@@ -164,7 +169,11 @@ class Cluster:
         while True:
             # Anew for each attempt: leader, coordinator and versions may be others after the pause.
             future = attempt()
-            self.poll(max(0.0, deadline - self.loop.now()), future)
+            left = max(0.0, deadline - self.loop.now())
+            self.poll(left if self.silence is None else left / 2, future)
+            if not future.done and self.silence is not None:
+                future = attempt()  # only reads share a deadline: another broker is asked as well
+                self.poll(max(0.0, deadline - self.loop.now()), future)
             if not future.done:
                 cause = last or no_response(self.waits_for())
                 raise given_up(what, cause, self.loop.now() - started) from cause

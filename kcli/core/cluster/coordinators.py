@@ -169,8 +169,12 @@ class ToCoordinator(Generic[K]):
                 self._cluster.request_refresh()
 
     def _look_up(self, names: list[str], deadline: float) -> dict[str, int | KcliError]:
-        lookup = self._coordinators.find_many(self._key_type, names)
-        self._cluster.poll(max(0.0, deadline - self._cluster.loop.now()), lookup)
-        if lookup.done:
-            return lookup.value
+        left = max(0.0, deadline - self._cluster.loop.now())
+        for share in (
+            (1.0,) if self._cluster.silence is None else (0.5, 0.5)
+        ):  # of two brokers one may be silent
+            lookup = self._coordinators.find_many(self._key_type, names)
+            self._cluster.poll(left * share, lookup)
+            if lookup.done:
+                return lookup.value
         return dict.fromkeys(names, no_response(self._cluster.waits_for()))

@@ -14,6 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import Backoff, classify_error, given_up, no_response, outcome_is_ambiguous
 from kcli.core.cluster.routes import Route, ToLeader
+from kcli.core.cluster.silence import SHORT_PATIENCE
 from kcli.core.connection.plan import Broker, Plan
 from kcli.core.error_codes import NONE
 from kcli.core.errors import (
@@ -41,6 +42,10 @@ Items = list[tuple[K, V]]
 
 class LeftOutError(ProtocolError):
     """A response lacks a key that was in its request. The key is retried until the deadline."""
+
+
+class NextRequestError(KcliError):
+    """The outcome of a key about which another request is to be made, at once; no caller sees it."""
 
 
 class Part(NamedTuple, Generic[K]):
@@ -76,6 +81,7 @@ class _Call(Generic[K]):
     parts: list[Part[K]]
     plan: Plan
     future: Future[Any]
+    until: float  # when it is given up
 
 
 def fan_out(
@@ -91,6 +97,7 @@ def fan_out(
     unknown: Collection[int] = (),
     unsure: set[K] | None = None,
     leader_patience: float | None = None,
+    hurried: Collection[K] = (),
     needs: Needs[K] = _nothing,
 ) -> dict[K, A | KcliError]:
     """The result or the error of every key in ``items``, in their order. Never raises for a single key.
@@ -98,12 +105,13 @@ def fan_out(
     ``what`` precedes the key in errors. ``final``: codes that are not retried here, whatever the table of codes says;
     ``unknown``: codes that mean "does not exist", which may change within a moment. ``unsure`` collects the keys with
     an attempt whose outcome is unknown: the broker may have done what was requested. ``leader_patience``: seconds for
-    which a partition may be without a leader; None: until the deadline. ``needs``: the permissions for a key.
+    which a partition may be without a leader; None: until the deadline. ``hurried``: keys whose errors are retried for
+    SHORT_PATIENCE only. ``needs``: the permissions for a key.
     """
     run = _FanOut(cluster, items, route, ask, read, deadline, what)
     run.final, run.unknown = final, unknown
     run.unsure = set() if unsure is None else unsure
-    run.leader_patience = leader_patience
+    run.leader_patience, run.hurried = leader_patience, hurried
     run.needs = needs
     return run.run()
 
@@ -155,6 +163,7 @@ class _FanOut(Generic[K, V, A]):
         self.unsure: set[K] = set()
         self.leader_patience: float | None = None
         self.needs: Needs[K] = _nothing
+        self.hurried: Collection[K] = ()
         self._results: dict[K, A | KcliError] = {}
         self._errors: dict[K, KcliError] = {}
         self._in_flight: list[_Call[K]] = []
@@ -169,7 +178,8 @@ class _FanOut(Generic[K, V, A]):
             self._wait()
             self._collect()
             self._give_up()
-            if refused := self._idle():
+            refused = self._idle()
+            if refused and all(key in self._errors for key in refused):  # else others are asked about at once
                 left = min(map(self._until, refused)) - self._cluster.loop.now()
                 self._cluster.sleep(min(self._backoff.next(), max(0.0, left)))
                 self._route.renew({key: self._errors[key] for key in refused}, self._deadline)
@@ -207,12 +217,19 @@ class _FanOut(Generic[K, V, A]):
             return [part.request for part in parts if not isinstance(part.request, KcliError)]
 
         plan = Plan(write)
-        return _Call(node_id, keys, parts, plan, self._cluster.send(plan, node_id))
+        return _Call(node_id, keys, parts, plan, self._cluster.send(plan, node_id), self._until_of(node_id))
+
+    def _until_of(self, node_id: int) -> float:
+        """How long a broker is waited for that is asked now."""
+        silence = self._cluster.silence
+        if silence is None:
+            return self._deadline
+        return silence.patience(node_id, self._cluster.loop.now(), self._deadline)
 
     def _wait(self) -> None:
-        """Returns when one of the brokers has responded, or at the deadline."""
+        """Returns when one of the brokers has responded, or is not waited for any longer."""
         while self._in_flight and not any(call.future.done for call in self._in_flight):
-            if (left := self._deadline - self._cluster.loop.now()) <= 0:
+            if (left := min(call.until for call in self._in_flight) - self._cluster.loop.now()) <= 0:
                 return
             self._cluster.poll(left)
 
@@ -220,8 +237,8 @@ class _FanOut(Generic[K, V, A]):
         """Reads the responses that have arrived; at the deadline also those of incomplete calls."""
         # At the deadline a call whose plan is answered in part counts in part: what is known is a result, the
         # rest is unsure.
-        late = self._cluster.loop.now() >= self._deadline
-        done = [call for call in self._in_flight if late or call.future.done]
+        now = self._cluster.loop.now()
+        done = [call for call in self._in_flight if now >= call.until or call.future.done]
         self._in_flight = [call for call in self._in_flight if call not in done]
         for call in done:
             self._read_call(call)
@@ -231,18 +248,18 @@ class _FanOut(Generic[K, V, A]):
             self._note_errors(call.keys, call.future.error)
             return
         if not call.future.done and not call.plan.responses:
-            self._note_silence(call.keys, call.node_id)
+            self._note_silence(call.keys, call)
             return
         responses = iter(call.plan.responses)
         for part in call.parts:
             if isinstance(part.request, KcliError):
                 self._note_errors(part.keys, part.request)
             else:
-                self._read_response(part, next(responses), call.node_id)
+                self._read_response(part, next(responses), call)
 
-    def _read_response(self, part: Part[K], response: Future[Any], node_id: int) -> None:
+    def _read_response(self, part: Part[K], response: Future[Any], call: _Call[K]) -> None:
         if not response.done:
-            self._note_silence(part.keys, node_id)
+            self._note_silence(part.keys, call)
             return
         if response.error is not None:
             self._note_errors(part.keys, response.error)
@@ -252,7 +269,9 @@ class _FanOut(Generic[K, V, A]):
             if key not in left_out:
                 continue  # listed twice, or not requested
             del left_out[key]
-            if isinstance(outcome, KcliError):
+            if isinstance(outcome, NextRequestError):
+                self._errors.pop(key, None)
+            elif isinstance(outcome, KcliError):
                 self._note_error(key, outcome)
             elif outcome != NONE:
                 self._note_error(key, BrokerError(outcome, f"{self._what} {key}", needs=self.needs(key)))
@@ -265,8 +284,8 @@ class _FanOut(Generic[K, V, A]):
         """Completes the keys whose time is up."""
         now = self._cluster.loop.now()
         for key in self._idle():
-            error = self._errors[key]
-            if now < self._until(key):
+            error = self._errors.get(key)
+            if error is None or now < self._until(key):
                 continue
             patience = self._patience(error)
             what = f"{self._what} {key}"
@@ -276,7 +295,7 @@ class _FanOut(Generic[K, V, A]):
 
     def _until(self, key: K) -> float:
         """When the last error of a key becomes its result."""
-        patience = self._patience(self._errors[key])
+        patience = SHORT_PATIENCE if key in self.hurried else self._patience(self._errors[key])
         if patience is None or self._routed is None:
             return self._deadline
         return min(self._routed + patience, self._deadline)
@@ -295,11 +314,15 @@ class _FanOut(Generic[K, V, A]):
         asked = {key for call in self._in_flight for key in call.keys}
         return [key for key in self._open() if key not in asked]
 
-    def _note_silence(self, keys: Iterable[K], node_id: int) -> None:
-        error = no_response(self._cluster.waits_for(node_id))
+    def _note_silence(self, keys: Iterable[K], call: _Call[K]) -> None:
+        error, now = no_response(self._cluster.waits_for(call.node_id)), self._cluster.loop.now()
+        if self._cluster.silence is not None:
+            self._cluster.silence.add(call.node_id, call.future)
         for key in keys:  # an earlier error is more specific than the deadline
             self._errors.setdefault(key, error)
             self.unsure.add(key)
+            if now < self._deadline:
+                self._results[key] = given_up(f"{self._what} {key}", self._errors[key], now - self._started)
 
     def _note_errors(self, keys: Iterable[K], error: BaseException) -> None:
         for key in keys:

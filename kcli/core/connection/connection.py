@@ -421,7 +421,8 @@ class Connection:
             self._hooks.wire("←", self.node, correlation_id, sent.request.api_name, sent.version, size)
         try:
             if self._handshake is None:
-                response = decode_response(type(sent.request), sent.version, frame.data)
+                request = sent.request
+                response = decode_response(type(request), sent.version, frame.data, request.decoder)
             else:
                 response = _handshake_response(sent, frame.data)
         except ProtocolError as error:

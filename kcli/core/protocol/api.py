@@ -6,7 +6,7 @@ read the rejection of an unsupported version (KIP-511).
 
 import functools
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from kcli.core.errors import ProtocolError, UnsupportedError
@@ -15,6 +15,9 @@ from kcli.core.protocol.codec import Buffer
 from kcli.core.protocol.schema import Struct
 
 R = TypeVar("R", bound="Response")
+
+Decode = Callable[..., tuple[Any, int]]
+"""As ``compiler.decode``."""
 
 API_VERSIONS = 18
 
@@ -71,6 +74,12 @@ class Request(Struct):
         cls.no_news = no_news
         cls.api_key, cls.versions, cls.flexible, cls.response = key, versions, flexible, response
         cls.api_name = cls.__name__.removesuffix("Request")
+
+    decoder: ClassVar[Decode] = staticmethod(compiler.decode)
+
+    def decode_with(self, decoder: Decode) -> None:
+        """Has the body of the response decoded by another one, which takes what the compiled one does."""
+        self.__dict__["decoder"] = decoder
 
     version_cap: ClassVar[int] = 0x7FFF
 
@@ -147,10 +156,13 @@ _NO_TAGS = b"\0"
 """An empty section of tagged fields. A second one is ignored: librdkafka's mock cluster ends Metadata v13 with two."""
 
 
-def decode_response(request: type[Request], version: int, frame: memoryview) -> Response:
+def decode_response(
+    request: type[Request], version: int, frame: memoryview, decode: Decode = compiler.decode
+) -> Response:
     """The response in ``frame``, which starts with the correlation id (already checked by the connection)."""
     pos, flexible = _behind_header(request, version, frame), version >= request.flexible
-    response, end = compiler.decode(request.response, frame, pos, version, flexible=flexible)
+    response: Response
+    response, end = decode(request.response, frame, pos, version, flexible=flexible)
     if end != len(frame) and not (flexible and frame[end:] == _NO_TAGS):
         raise ProtocolError(
             f"malformed response: {len(frame) - end} extra bytes after {request.api_name} v{version}",

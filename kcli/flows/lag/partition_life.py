@@ -17,6 +17,8 @@ transaction (KIP-98). One that takes no longer than twice the one before is no n
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 STILL_MS = 20_000
 """Members commit every five seconds by default: a shorter time does not show a stall."""
 BACK_MS = 60_000
@@ -30,6 +32,12 @@ _NOISE_STEPS = 8  # over which the noise is averaged
 _SUDDEN = 2.0  # a lag that grows so much faster than records are written comes from a burst
 _RATE_MS, _SURGE = 60_000, 3.0  # over which the rate is averaged, and by how much one step may exceed it
 _FEW = 2.0  # records a second: a topic with fewer is taken for one with as many
+
+
+@lru_cache(4_096)
+def _shared(intervals: tuple[int, ...]) -> tuple[int, ...]:
+    """One object for all partitions that are committed at the same times: often all of a group."""
+    return intervals
 
 
 class PartitionLife:
@@ -94,7 +102,7 @@ class PartitionLife:
         if stable != end or self.held_ms is not None:
             self._watch_transactions(at_ms, stable, end)
         if step > 0 and self.still_ms is not None and at_ms > self.still_ms:
-            self._intervals = (*self._intervals[1 - _KNOWN :], at_ms - self.still_ms)
+            self._intervals = _shared((*self._intervals[1 - _KNOWN :], at_ms - self.still_ms))
         if step < 0:
             self.back_ms, self.back = at_ms, -step
             self._compare_anew(at_ms, unread)

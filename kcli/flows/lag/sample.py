@@ -111,6 +111,11 @@ class Wanted(NamedTuple):
     internal: bool = False
 
 
+def sample_seconds(admin: Admin, interval: float) -> float:
+    """How long a sample may take that is repeated every ``interval`` seconds (``Admin.within``)."""
+    return max(interval, admin.timeout)
+
+
 def take_sample(admin: Admin, wanted: Wanted, known: Collection[str] = ()) -> LagSample:
     """Raises an error only if nothing could be read; every other error is part of the sample.
 

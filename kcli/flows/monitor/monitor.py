@@ -12,8 +12,8 @@ from kcli.core.clock import wall_ms
 from kcli.core.errors import ConnectError, KcliError, NoLeaderError, TimedOutError
 from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import described
-from kcli.flows.groups.offsets import LogEnds, log_ends
-from kcli.flows.lag.sample import LagSample, Wanted, take_sample
+from kcli.flows.groups.offsets import LogEnds, log_ends, missing_offsets
+from kcli.flows.lag.sample import LagSample, Wanted, sample_seconds, take_sample
 from kcli.flows.monitor.ages import USUAL, Ages, Lookups
 from kcli.flows.monitor.cluster_reading import ClusterFacts, Reading, View
 from kcli.flows.monitor.latencies import Latencies
@@ -49,8 +49,16 @@ class Monitor:
         self._names: frozenset[str] = frozenset()
         self._description: ClusterDescription | None = None
 
-    def read(self, view: View) -> Reading:
-        """One reading. Raises a KcliError only if nothing could be read."""
+    def read(self, view: View, interval: float = 0.0) -> Reading:
+        """One reading. Raises a KcliError only if nothing could be read.
+
+        It takes as long as the ``interval`` of readings or a call, whichever is longer, whatever the brokers do: what
+        was not read by then is among the problems.
+        """
+        with self._admin.within(sample_seconds(self._admin, interval)):
+            return self._read(view)
+
+    def _read(self, view: View) -> Reading:
         began = self._clock()
         problems: list[KcliError] = []
         sample = self._groups(view)
@@ -65,7 +73,7 @@ class Monitor:
             times=ages.times,
             retention=ages.retention,
             notes=ages.notes,
-            ends=self._ends(sample, facts) if view.topics else sample.bounds,
+            ends=self._ends(sample, facts, problems) if view.topics else sample.bounds,
             latencies=latencies,
             requests=sum(one.requests for one in latencies.values()),
             seconds=self._clock() - began,
@@ -92,7 +100,9 @@ class Monitor:
             if view.topics and topics is not None:
                 sizes = self._topic_sizes(topics, problems)
         except KcliError as error:
-            problems.append(error)
+            problems.append(error)  # the topics are those of the reading before
+            topics = None if self._topics is None else self._topics[1]
+            sizes = {} if self._sizes is None or not view.topics else self._sizes[1]
         try:
             self._description = described(self._admin)
         except KcliError as error:
@@ -136,11 +146,19 @@ class Monitor:
         problems += self._sizes[2]
         return self._sizes[1]
 
-    def _ends(self, sample: LagSample, facts: ClusterFacts) -> Mapping[TopicPartition, LogEnds]:
+    def _ends(
+        self, sample: LagSample, facts: ClusterFacts, problems: list[KcliError]
+    ) -> Mapping[TopicPartition, LogEnds]:
         """With those of the topics that no group reads."""
         rest = {
             TopicPartition(topic.name, part.partition)
             for topic in facts.topics or ()
             for part in topic.partitions
         } - sample.bounds.keys()
-        return {**sample.bounds, **log_ends(self._admin, rest)} if rest else sample.bounds
+        try:
+            found = log_ends(self._admin, rest) if rest else {}
+        except KcliError as error:
+            problems.append(error)
+            return sample.bounds
+        problems += [part.error for part in missing_offsets({tp: log.error for tp, log in found.items()}, {})]
+        return {**sample.bounds, **found}

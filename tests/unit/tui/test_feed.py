@@ -23,7 +23,7 @@ class Away:
     def __init__(self) -> None:
         self.now = 1_000
 
-    def read(self, _view: View) -> Reading:
+    def read(self, _view: View, _interval: float = 0.0) -> Reading:
         self.now += 10_000
         raise KcliError("gave up after 10.0 s")
 
@@ -47,7 +47,7 @@ class Reader:
     def __init__(self) -> None:
         self.second = 0
 
-    def read(self, _view: View) -> Reading:
+    def read(self, _view: View, _interval: float = 0.0) -> Reading:
         self.second += 1
         at = 10 * self.second + (1_000 if self.second > 2 else 0)
         return reading(self.second, group("g", {P0: at}, "a"), ends={P0: 5_000})
@@ -75,7 +75,7 @@ class Answering:
         self.left = readings
         self.emptied = Event()
 
-    def read(self, _view: View) -> Reading:
+    def read(self, _view: View, _interval: float = 0.0) -> Reading:
         if not self.left:
             self.emptied.set()
             raise KcliError("gave up")

@@ -1,7 +1,7 @@
 """Describes groups, members and assignments: classic ones (DescribeGroups) and those of KIP-848.
 
 A group's name does not reveal its type. All are described as classic groups first; those that the coordinator does not
-know as such are then described as groups of the new protocol.
+know as such are then described as groups of the new protocol. ``other_groups`` describes share and streams groups.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
@@ -75,6 +75,21 @@ class OtherGroupError(UnsupportedError):
     """The group is of a type whose members commit no offsets that can be set: share, streams."""
 
 
+class Task(NamedTuple):
+    """A task of a Streams application: a subtopology reads this partition of all its source topics."""
+
+    subtopology: str
+    partition: int
+
+
+class Tasks(NamedTuple):
+    """What a member of a streams group has (KIP-1071). Only active tasks read and commit."""
+
+    active: tuple[Task, ...] = ()
+    standby: tuple[Task, ...] = ()
+    warmup: tuple[Task, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class MemberDescription:
     """A member. ``subscription`` names topics, ``subscription_regex`` applies to KIP-848 members only.
@@ -83,7 +98,8 @@ class MemberDescription:
     ``target`` is a KIP-848 member's target assignment; classic members have none. ``epoch`` is the member epoch, −1
     for classic members: they have none, and DescribeGroups does not return the generation. ``owned`` is what a
     cooperative member of a classic group reported as owned when it last joined (KIP-429). ``protocol`` is ``classic``
-    or ``consumer`` where a KIP-848 group reports it: a group that is being upgraded has both.
+    or ``consumer`` where a KIP-848 group reports it: a group that is being upgraded has both. ``tasks`` and
+    ``target_tasks`` are those of a streams group's member, whose ``assignment`` is what its active tasks read.
     """
 
     member_id: str
@@ -99,6 +115,8 @@ class MemberDescription:
     subscription_regex: str | None = None
     protocol: str | None = None
     owned: tuple[TopicPartition, ...] = ()
+    tasks: Tasks | None = None
+    target_tasks: Tasks | None = None
 
     @property
     def host(self) -> str:
@@ -108,11 +126,13 @@ class MemberDescription:
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """A group. ``type`` is ``classic`` or ``consumer`` (KIP-848), ``state`` Kafka's name, ``coordinator`` a node id.
+    """A group. ``type`` is ``classic``, ``consumer`` (KIP-848), ``share`` (KIP-932) or ``streams`` (KIP-1071), ``state``
+    Kafka's name, ``coordinator`` a node id.
 
     ``assignor`` is the assignor in use; in groups that are not consumer groups, the protocol selected. ``epoch`` and
-    ``assignment_epoch`` are −1 for classic groups. ``operations`` are the bits of the operations this client is
-    authorized for (KIP-430), None if the broker does not report them.
+    ``assignment_epoch`` are −1 for classic groups, ``topology_epoch`` for all but streams groups that have a topology.
+    ``operations`` are the bits of the operations this client is authorized for (KIP-430), None if the broker does not
+    report them.
     """
 
     group_id: str
@@ -125,6 +145,7 @@ class GroupDescription:
     epoch: int = -1
     assignment_epoch: int = -1
     operations: int | None = None
+    topology_epoch: int = -1
 
 
 def describe_groups(
@@ -153,7 +174,7 @@ def describe_groups(
         run.read_classic,
         deadline,
         what,
-        needs=_describe,
+        needs=on_describing,
     )
     others = [group for group, told in found.items() if isinstance(told, NotFoundError)]
     if others:
@@ -165,12 +186,13 @@ def describe_groups(
             run.read_modern,
             deadline,
             what,
-            needs=_describe,
+            needs=on_describing,
         )
     return found
 
 
-def _describe(group: str) -> list[Permission]:
+def on_describing(group: str) -> list[Permission]:
+    """What describing a group needs."""
     return [on_group("DESCRIBE", group)]
 
 
@@ -211,7 +233,7 @@ class _Describe:
     ) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
         for row in response.groups:
             outcome = verdict(
-                row.error_code, f"describing group {row.group_id}", row.error_message, _describe(row.group_id)
+                row.error_code, f"describing group {row.group_id}", row.error_message, on_describing(row.group_id)
             )
             if row.error_code == GROUP_ID_NOT_FOUND:
                 outcome = _neither(row.group_id, row.error_message or "")
@@ -242,7 +264,7 @@ def _classic(row: classic.DescribedGroup, coordinator: int, member_bytes: Member
         assignor=row.protocol_data,
         coordinator=coordinator,
         members=tuple(_classic_member(member, member_bytes if consumers else None) for member in row.members),
-        operations=_operations(row.authorized_operations),
+        operations=known_operations(row.authorized_operations),
     )
 
 
@@ -283,7 +305,7 @@ def _modern(row: modern.DescribedGroup, coordinator: int) -> GroupDescription:
         members=tuple(_modern_member(member) for member in row.members),
         epoch=row.group_epoch,
         assignment_epoch=row.assignment_epoch,
-        operations=_operations(row.authorized_operations),
+        operations=known_operations(row.authorized_operations),
     )
 
 
@@ -311,5 +333,6 @@ def _partitions(assignment: modern.Assignment) -> tuple[TopicPartition, ...]:
     )
 
 
-def _operations(bits: int) -> int | None:
+def known_operations(bits: int) -> int | None:
+    """The bits of a response; None if the broker does not report them."""
     return None if bits == _NO_OPERATIONS else bits

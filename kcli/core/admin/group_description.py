@@ -233,7 +233,10 @@ class _Describe:
     ) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
         for row in response.groups:
             outcome = verdict(
-                row.error_code, f"describing group {row.group_id}", row.error_message, on_describing(row.group_id)
+                row.error_code,
+                f"describing group {row.group_id}",
+                row.error_message,
+                on_describing(row.group_id),
             )
             if row.error_code == GROUP_ID_NOT_FOUND:
                 outcome = _neither(row.group_id, row.error_message or "")

@@ -47,11 +47,13 @@ class LagColumns(Collection[PartitionLag]):
     committed: Sequence[int]
     lag: list[int]
     description: GroupDescription | None
+    type: str = ""
     _members: list[MemberDescription | None] | None = None
     margin = None
     lost = 0
     note = ""
     at_risk = False
+    judged = True
 
     @property
     def tp(self) -> TopicPartitions:
@@ -158,7 +160,7 @@ class ColumnsOf:
             return None
         if min(commits.offsets) < logs.highest_start and min(map(sub, commits.offsets, logs.starts)) < 0:
             return None
-        return LagColumns(one.group, logs, commits.offsets, lags, one.description)
+        return LagColumns(one.group, logs, commits.offsets, lags, one.description, one.type)
 
     def _logs(self, partitions: TopicPartitions) -> Logs | None:
         """None where the bounds of a log are not known."""

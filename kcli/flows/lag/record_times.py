@@ -11,8 +11,8 @@ from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.first_records import PartitionOffset, first_unread_records
-from kcli.flows.lag.partition_lag import INTERPOLATED, READ, UNKNOWN, RecordTime, unread_from
-from kcli.flows.lag.sample import GroupSample, LagSample
+from kcli.flows.lag.partition_lag import INTERPOLATED, READ, UNKNOWN, RecordTime, unread_from, unread_of_share
+from kcli.flows.lag.sample import SHARE, GroupSample, LagSample
 
 _ROUNDS = 60
 _CLOSE_MS = 1_000
@@ -23,7 +23,8 @@ def unread_offsets(groups: Iterable[GroupSample], sample: LagSample) -> dict[Par
     found: dict[PartitionOffset, None] = {}
     for one in groups:
         for tp, commit in one.committed.items():
-            first = unread_from(commit, sample.bounds[tp])
+            bounds = sample.bounds[tp]
+            first = unread_of_share(one, tp, bounds) if one.type == SHARE else unread_from(commit, bounds)
             if first is not None:
                 found[tp, first] = None
     return found

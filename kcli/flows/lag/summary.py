@@ -49,7 +49,9 @@ def summary(rows: Collection[PartitionLag]) -> Summary:
         method=worst.method if worst is not None else READ if drained else UNKNOWN,
         margin=min(margins, default=None),
         lost=sum(row.lost or 0 for row in rows),
-        note=_note(rows, len(rows) - len(lags)),
+        note=_note(
+            rows, sum(1 for row in rows if row.lag is None and (row.judged or row.committed is not None))
+        ),
     )
 
 

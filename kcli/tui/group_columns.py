@@ -2,6 +2,7 @@
 
 from operator import attrgetter
 
+from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.lag import partition_lag as fields
 from kcli.flows.lag.verdicts import (
     EMPTY,
@@ -126,6 +127,11 @@ COLUMNS: tuple[Column[GroupRow], ...] = (
         "GROUP", 14, lambda one: _text(one, one.line.group), lambda one: one.line.group, grows=True, least=4,
         about="the group's name",
         data=(fields.GROUP.within(_line),),
+    ),
+    Column(
+        "TYPE", 8, lambda one: _text(one, one.line.type or figures.UNKNOWN), lambda one: one.line.type, drop=1,
+        about="classic, consumer, share or streams; shown where a group is of the last two",
+        data=(fields.TYPE.within(_line),), needed=lambda one: one.line.type in (SHARE, STREAMS),
     ),
     Column(
         "LAG", 9, lambda one: _lag(one, figures.count(one.seen.lag)), lambda one: one.seen.lag,

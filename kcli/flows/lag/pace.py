@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kcli.core.types import TopicPartition
+from kcli.flows.groups.description import SHARE
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.partition_lag import PartitionLag
-from kcli.flows.lag.sample import SHARE
 
 WINDOW_MS = 60_000
 _NOTHING: tuple[tuple[Any, ...], ...] = ((), (), (), (), ())
@@ -41,8 +41,8 @@ class Offsets:
 
     ``lag`` excludes partitions in which only markers and aborted records are left; ``complete``: the lag is known for
     every partition with a commit. ``deserted``: it has no members. ``drained``: the partitions with nothing but such
-    markers. Of a share group ``committed`` is the end less the lag, and ``starts`` has the start offset and the lag of each
-    partition: two samples may differ by what was written between reading the lag and the end.
+    markers. Of a share group ``committed`` is the end less the lag, and ``starts`` has the start offset and the lag
+    of each partition: two samples may differ by what was written between reading the lag and the end.
     """
 
     def __init__(self, rows: Collection[PartitionLag], state: str) -> None:
@@ -248,8 +248,8 @@ class Pace:
 
 
 def unstarted(row: PartitionLag) -> bool:
-    """Whether a member reads it and has committed nothing: this is known even where other commits could not be read. Or it
-    is a share group's that has no start offset yet.
+    """Whether a member reads it and has committed nothing: this is known even where other commits could not be read. Or
+    it is a share group's that has no start offset yet.
     """
     return row.committed is None and (row.member is not None or not row.judged)
 

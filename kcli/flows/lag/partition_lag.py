@@ -8,6 +8,7 @@ of ``LagColumns``, where it is a sequence or one value for all partitions, or of
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from operator import attrgetter
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.groups.description import assigned
-from kcli.flows.groups.offsets import LogEnds
-from kcli.flows.lag.sample import SHARE, GroupSample, LagSample
+from kcli.flows.groups.description import SHARE, assigned
+from kcli.flows.groups.offsets import NO_LAG, NO_START, LogEnds
+from kcli.flows.lag.sample import GroupSample, LagSample
 from kcli.output.progress import counted
 from kcli.output.tables import Field
 
@@ -126,6 +127,11 @@ COMMITTED = Field(
     of=attrgetter("committed"),
     meaning="The committed offset; of a share group its start offset, null without one.",
     metric="kcli_group_committed_offset",
+)
+START = replace(
+    COMMITTED,
+    meaning="The start offset of a share group as it was last stored: records after it may have been acknowledged.",
+    metric="kcli_share_group_start_offset",
 )
 END = Field(
     "end",
@@ -274,8 +280,14 @@ def partition_lags(
     retention: Retention,
     notes: Mapping[TopicPartition, str],
 ) -> Iterator[PartitionLag]:
-    """The rows of one group. ``notes``: remarks for partitions whose last stable offset is below the end."""
+    """The rows of one group. ``notes``: remarks for partitions whose last stable offset is below the end.
+
+    A partition that several members of a share group read is nobody's.
+    """
     members = {} if one.description is None else assigned(one.description)
+    if one.type == SHARE and one.description is not None:
+        readers = Counter(tp for member in one.description.members for tp in member.assignment or ())
+        members = {tp: member for tp, member in members.items() if readers[tp] == 1}
     for tp, commit in one.committed.items():
         log, member = sample.bounds[tp], members.get(tp)
         if one.type == SHARE:
@@ -344,7 +356,7 @@ def partition_lags(
 def _share_lag(
     sample: LagSample, one: GroupSample, tp: TopicPartition, times: RecordTimes, retention: Retention
 ) -> PartitionLag:
-    """The row of a share group, without the member: several may read a partition."""
+    """The row of a share group, without its member."""
     commit, log, lag = one.committed[tp], sample.bounds[tp], one.lags.get(tp)
     start = commit.offset if isinstance(commit, OffsetAndMetadata) else None
     row = PartitionLag(
@@ -354,13 +366,13 @@ def _share_lag(
     if isinstance(commit, KcliError):
         return row._replace(note=str(commit))
     if start is None:
-        return row._replace(note=log.note or "no start offset yet", judged=log.error is not None)
+        row = row._replace(note=log.note or NO_START, judged=log.error is not None)
+        nothing = log.end is not None and log.start == log.end
+        return row._replace(lag=0, seconds=0.0, method=READ, drained=True) if nothing else row
     if lag is None:
         if log.end is None:
             return row
-        most = (
-            f"at most {max(0, log.end - start):,} unread, the broker does not report the lag of share groups"
-        )
+        most = f"at most {max(0, log.end - start):,} unread, {NO_LAG}"
         return row._replace(note=most, judged=False)
     first = unread_of_share(one, tp, log)
     seconds, method, margin = (

@@ -10,9 +10,10 @@ from kcli.core.admin.transactions import ProducerDescription
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.first_records import PartitionOffset, first_unread_records
 from kcli.flows.lag.partition_lag import INTERPOLATED, READ, UNKNOWN, RecordTime, unread_from, unread_of_share
-from kcli.flows.lag.sample import SHARE, GroupSample, LagSample
+from kcli.flows.lag.sample import GroupSample, LagSample
 
 _ROUNDS = 60
 _CLOSE_MS = 1_000

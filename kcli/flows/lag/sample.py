@@ -19,21 +19,18 @@ from kcli.core.clock import wall_ms
 from kcli.core.cluster.everywhere import ALL_LISTED, Unlisted
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.names import CHECKPOINTS, is_own_group, own_group_note
-from kcli.core.types import GroupPartition, OffsetAndMetadata, TopicPartition
-from kcli.flows.groups.description import assigned
-from kcli.flows.groups.offsets import LogEnds, log_ends, missing_offsets
+from kcli.core.types import GroupPartition, TopicPartition
+from kcli.flows.groups.description import SHARE, STREAMS, assigned
+from kcli.flows.groups.offsets import LogEnds, log_ends, missing_offsets, reported_lags, start_offsets
 
 if TYPE_CHECKING:  # loaded where groups are described and listed
     from kcli.core.admin.group_description import GroupDescription
     from kcli.core.admin.groups import GroupListing
-    from kcli.core.admin.share_offsets import ShareOffsets
 
 _NONE: Mapping[str, KcliError] = {}
-SHARE = "share"
-"""The type of groups that have start offsets instead of commits (KIP-932)."""
 _NO_TYPES: Mapping[str, str] = MappingProxyType({})
 _NO_LAGS: Mapping[TopicPartition, int] = MappingProxyType({})
-_OTHERS = (SHARE, "streams")  # described whatever their state is
+_OTHERS = (SHARE, STREAMS)  # described whatever their state is
 
 
 class GroupSample(NamedTuple):
@@ -198,7 +195,7 @@ def sample_of(
     starts = admin.share_offsets(shared) if shared else {}
     groups, covers = [], _Covers()
     for name, state in states.items():
-        offsets = committed[name] if name in committed else _start_offsets(starts[name])
+        offsets = committed[name] if name in committed else start_offsets(starts[name])
         description = described.get(name)
         if isinstance(offsets, KcliError):
             failed[name] = offsets
@@ -208,31 +205,9 @@ def sample_of(
         else:
             chosen = _of_topics(offsets, description, accepts_topic)
         if chosen or accepts_topic is None:
-            kind, lags = types.get(name, ""), _lags(starts.get(name))
-            groups.append(GroupSample(name, state, chosen, description, kind, lags))
+            lags = reported_lags(starts[name]) if name in starts else _NO_LAGS
+            groups.append(GroupSample(name, state, chosen, description, types.get(name, ""), lags))
     return LagSample(at_ms, groups, log_ends(admin, _partitions_of(groups), stable=True), failed, partial)
-
-
-def _start_offsets(found: ShareOffsets | KcliError) -> Committed | KcliError:
-    """Those of a share group, in the place of commits."""
-    if isinstance(found, KcliError):
-        return found
-    return {
-        tp: one
-        if isinstance(one, KcliError)
-        else None
-        if one.start is None
-        else OffsetAndMetadata(one.start, "", one.leader_epoch)
-        for tp, one in found.items()
-    }
-
-
-def _lags(found: ShareOffsets | KcliError | None) -> Mapping[TopicPartition, int]:
-    if found is None or isinstance(found, KcliError):
-        return _NO_LAGS
-    return {
-        tp: one.lag for tp, one in found.items() if not isinstance(one, KcliError) and one.lag is not None
-    }
 
 
 def _partitions_of(groups: Iterable[GroupSample]) -> set[TopicPartition]:

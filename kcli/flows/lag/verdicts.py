@@ -13,11 +13,11 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from kcli.core.types import TopicPartition
+from kcli.flows.groups.description import SHARE
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.pace import WINDOW_MS, WITHOUT_MEMBERS, Offsets, Pace, Trend, unstarted
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.partition_life import PartitionLife
-from kcli.flows.lag.sample import SHARE
 from kcli.output.progress import counted, duration_text
 from kcli.output.tables import Column
 

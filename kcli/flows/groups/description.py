@@ -84,12 +84,12 @@ def owner_fields(member: "MemberDescription | None") -> dict[str, Any]:
 
 
 def commits_of(groups: Iterable[Described]) -> dict[GroupPartition, int]:
-    """All committed offsets of the groups."""
+    """All committed offsets of the groups; start offsets of share groups are none."""
     return {
         GroupPartition(group.group_id, tp): position.committed.offset
         for group in groups
         for tp, position in group.positions.items()
-        if position.committed is not None
+        if position.committed is not None and not position.shared
     }
 
 

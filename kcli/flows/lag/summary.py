@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import NamedTuple, TypeVar
 
+from kcli.flows.groups.offsets import NO_LAG
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag
 
@@ -60,9 +61,11 @@ def _seconds(row: PartitionLag) -> float:
 
 
 def _note(rows: Collection[PartitionLag], unknown: int) -> str:
-    notes = list(dict.fromkeys(row.note for row in rows if row.note and row.lag is not None))
+    notes = list(dict.fromkeys(row.note for row in rows if row.note and row.lag is not None and row.judged))
     if not rows:
         return "no committed offsets"
     if unknown:
-        notes.append(f"{unknown:,} of {len(rows):,} partitions unknown")
+        unreported = any(row.lag is None and not row.judged and row.committed is not None for row in rows)
+        why = f": {NO_LAG}" if unreported else ""
+        notes.append(f"{unknown:,} of {len(rows):,} partitions unknown{why}")
     return "; ".join(notes[:3]) + (f"; and {len(notes) - 3} more" if len(notes) > 3 else "")

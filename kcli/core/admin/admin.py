@@ -408,20 +408,20 @@ class Admin:
         if self._member_bytes is None:
             self._member_bytes = operations.group_description.MemberBytes()
         deadline = self._start()
-        found = operations.group_description.describe_groups(
+
+        def others(some: Sequence[str], until: float) -> dict[str, GroupDescription | KcliError]:
+            return operations.other_groups.describe_others(
+                self.cluster, self._coordinators(), some, until, include_operations=include_operations
+            )
+
+        return operations.group_description.describe_groups(
             self.cluster,
             self._coordinators(),
             names,
             deadline,
             include_operations=include_operations,
             member_bytes=self._member_bytes,
-        )
-        other = operations.group_description.OtherGroupError
-        others = [name for name, one in found.items() if isinstance(one, other)]
-        if not (all_types and others):
-            return found
-        return found | operations.other_groups.describe_others(
-            self.cluster, self._coordinators(), others, deadline, include_operations=include_operations
+            others=others if all_types else None,
         )
 
     def share_offsets(self, names: Collection[str]) -> dict[str, ShareOffsets | KcliError]:

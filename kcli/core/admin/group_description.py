@@ -16,7 +16,7 @@ from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
 from kcli.core.cluster.fanout import Items, Part, fan_out, verdict
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSUPPORTED_VERSION
-from kcli.core.errors import KcliError, NotFoundError, ProtocolError, UnsupportedError
+from kcli.core.errors import KcliError, NotFoundError, ProtocolError, TimedOutError, UnsupportedError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment, decode_subscription
 from kcli.core.names import unknown_group
 from kcli.core.permissions import Permission, on_group
@@ -148,6 +148,10 @@ class GroupDescription:
     topology_epoch: int = -1
 
 
+Others = Callable[[Sequence[str], float], "dict[str, GroupDescription | KcliError]"]
+"""Describes groups of other types until a deadline: ``other_groups.describe_others``."""
+
+
 def describe_groups(
     cluster: Cluster,
     coordinators: Coordinators,
@@ -156,38 +160,43 @@ def describe_groups(
     *,
     include_operations: bool = False,
     member_bytes: MemberBytes | None = None,
+    others: Others | None = None,
 ) -> dict[str, GroupDescription | KcliError]:
     """Each group, or the error: NotFoundError if it does not exist, however the broker's version expresses that.
 
-    UnsupportedError for a group of neither type (share, streams). ``member_bytes`` are kept from call to call.
+    OtherGroupError for a group of neither type (share, streams), unless ``others`` describes it. ``member_bytes`` are
+    kept from call to call.
+
+    Each round may take half of the time that is left: a group whose coordinator does not respond would otherwise leave no
+    time for those that are described in the next. It is asked for again with what is left at the end.
     """
     member_bytes = member_bytes or MemberBytes()
     member_bytes.begin_call()
     run = _Describe(coordinators, member_bytes, include_operations=include_operations)
     route = ToCoordinator[str](cluster, coordinators, str)
     what = "describing group"
-    found = fan_out(
-        cluster,
-        dict.fromkeys(names),
-        route,
-        run.ask_classic,
-        run.read_classic,
-        deadline,
-        what,
-        needs=on_describing,
-    )
-    others = [group for group, told in found.items() if isinstance(told, NotFoundError)]
-    if others:
-        found |= fan_out(
-            cluster,
-            dict.fromkeys(others),
-            route,
-            run.ask_modern,
-            run.read_modern,
-            deadline,
-            what,
+
+    def rounds(some: Sequence[str], until: Callable[[], float]) -> dict[str, GroupDescription | KcliError]:
+        found = fan_out(
+            cluster, dict.fromkeys(some), route, run.ask_classic, run.read_classic, until(), what,
             needs=on_describing,
-        )
+        )  # fmt: skip
+        if modern := [group for group, told in found.items() if isinstance(told, NotFoundError)]:
+            found |= fan_out(
+                cluster, dict.fromkeys(modern), route, run.ask_modern, run.read_modern, until(), what,
+                needs=on_describing,
+            )  # fmt: skip
+        left = [group for group, told in found.items() if isinstance(told, OtherGroupError)]
+        return found | others(left, until()) if others is not None and left else found
+
+    def half() -> float:
+        now = cluster.loop.now()
+        return now + max(0.0, deadline - now) / 2
+
+    found = rounds(names, half if len(names) > 1 else lambda: deadline)
+    late = [group for group, told in found.items() if isinstance(told, TimedOutError)]
+    if late and cluster.loop.now() < deadline:
+        found |= rounds(late, lambda: deadline)
     return found
 
 

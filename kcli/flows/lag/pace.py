@@ -251,7 +251,9 @@ def unstarted(row: PartitionLag) -> bool:
     """Whether a member reads it and has committed nothing: this is known even where other commits could not be read. Or
     it is a share group's that has no start offset yet.
     """
-    return row.committed is None and (row.member is not None or not row.judged)
+    if row.type == SHARE:
+        return row.committed is None and not row.judged
+    return row.committed is None and row.member is not None
 
 
 def _advance(steps: Collection[int | None]) -> int:

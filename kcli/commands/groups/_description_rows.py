@@ -99,8 +99,7 @@ MEMBERS = (
     *(
         Column(
             f"{kind}_tasks",
-            wide=kind != "active",
-            spare=6 if kind == "active" else 0,
+            wide=True,
             values="objects?",
             inner=_TASK,
             meaning=f"{meaning}; null in other groups.",
@@ -132,15 +131,15 @@ STATES = (
         values="count?",
         meaning="Epoch of the assignment; null where it has none.",
     ),
+    Column("member_count", "number", meaning="How many members; null where they are unknown."),
+    Column("protocol_type", wide=True, meaning="What the members are: consumer, connect, …"),
     Column(
         "topology_epoch",
         "id",
-        spare=6,
+        wide=True,
         values="count?",
         meaning="Epoch of the topology of a streams group; null where there is none.",
     ),
-    Column("member_count", "number", meaning="How many members; null where they are unknown."),
-    Column("protocol_type", wide=True, meaning="What the members are: consumer, connect, …"),
     Column("note", "prose"),
 )
 PARTS = (

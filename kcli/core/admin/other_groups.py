@@ -95,13 +95,13 @@ def _asked(broker: Broker, kind: str, groups: list[str], *, include_operations: 
     request = _REQUESTS[kind]
     if why := unserved(broker, request):
         return [
-            Part(OtherGroupError(f"group {group} cannot be described", why=why, do=_NEWER), [group])
+            Part(OtherGroupError(f"group {group} cannot be described", why=why, do=NEWER), [group])
             for group in groups
         ]
     return [Part(request(group_ids=groups, include_authorized_operations=include_operations), groups)]
 
 
-_NEWER = "Kafka 4.2 describes share groups and streams groups"
+NEWER = "Kafka 4.2 describes share groups and streams groups"
 
 
 def _rows_of(kind: str) -> Any:
@@ -117,6 +117,7 @@ def _rows_of(kind: str) -> Any:
                 outcome = OtherGroupError(
                     f"group {group} cannot be described",
                     why=row.error_message or f"the feature {kind}.version is switched off",
+                    do=f"kafka-features.sh shows {kind}.version",
                 )
             yield group, outcome, row
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from kcli.core.admin.group_description import on_describing
-from kcli.core.admin.other_groups import unserved
+from kcli.core.admin.other_groups import NEWER, unserved
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, ToCoordinator
 from kcli.core.cluster.fanout import Items, Part, fan_out, verdict
@@ -53,7 +53,10 @@ def share_offsets(
         groups = [group for group, _ in items]
         if why := unserved(broker, DescribeShareGroupOffsetsRequest):
             return [
-                Part(UnsupportedError(f"the offsets of share group {group} are unknown", why=why), [group])
+                Part(
+                    UnsupportedError(f"the offsets of share group {group} are unknown", why=why, do=NEWER),
+                    [group],
+                )
                 for group in groups
             ]
         rows = [DescribeShareGroupOffsetsRequestGroup(group_id=group, topics=None) for group in groups]

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping
 
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.group_description import OtherGroupError
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.names import THERE_ARE, group_argument, unknown_group
 from kcli.core.near_names import near_names
@@ -39,7 +38,7 @@ def name_nearest(admin: Admin, found: Mapping[str, object]) -> None:
     for name, error in wrong.items():
         if isinstance(error, NotFoundError):
             error.do = nearest_text(name, known)
-        elif isinstance(error, OtherGroupError) and not error.do and known.get(name) in _OTHER_KINDS:
+        elif not error.do and known.get(name) in _OTHER_KINDS:
             error.why, error.do = _OTHER_KINDS[known[name]]
 
 

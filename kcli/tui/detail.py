@@ -93,10 +93,10 @@ def _type_lines(detail: Detail, room: int) -> list[Line]:
     kind, description = detail.row.line.type, detail.description
     if kind == SHARE:
         started = [row for row in detail.partitions if row.committed is not None]
-        text = f"{len(started)} of {counted(len(detail.partitions), 'partition')} have a start offset"
+        text = f"start offsets in {len(started)} of {counted(len(detail.partitions), 'partition')}"
         if started:
             last = max(started, key=lambda row: row.lag or 0)
-            text += f"; {last.tp} {figures.count(last.committed)} of {figures.count(last.end)}"
+            text += f"; {last.tp} starts at {figures.count(last.committed)} of {figures.count(last.end)}"
     elif kind == STREAMS and description is not None:
         tasks = [member.tasks for member in description.members if member.tasks is not None]
         active, standby, warmup = (sum(len(one[place]) for one in tasks) for place in range(3))
@@ -139,7 +139,9 @@ def _member_lines(detail: Detail, most: int) -> list[Line]:
     for number, one in enumerate(shown):
         has = figures.UNKNOWN if one.assignment is None else counted(len(one.assignment), "partition")
         text = f"{fitted(one.client_id, 20)} {fitted(one.host.lstrip('/'), 15)}"
-        size = f"{has:>15}, lag {figures.count(lags.get(one.member_id))}"
+        size = f"{has:>15}"
+        if description.type != SHARE:  # whose members read the same partitions
+            size += f", lag {figures.count(lags.get(one.member_id))}"
         lines.append((*_label("" if number else "members"), Cell(text), Cell(f" {size}", "dim")))
     if len(shown) < len(members):
         lines.append(

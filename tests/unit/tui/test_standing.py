@@ -126,7 +126,8 @@ def test_details_of_share_and_streams_groups_have_what_only_they_have() -> None:
     one = Board().add(reading(0, shares, streams_group("x", {P0: 3, P1: 4}, "b", "c"), ends={P0: 10, P1: 9}))
     texts = {
         row.line.group: [
-            "".join(cell.text for cell in line).rstrip() for line in detail_lines(detail_of(row, one), 100, 20)
+            "".join(cell.text for cell in line).rstrip()
+            for line in detail_lines(detail_of(row, one), 100, 20)
         ]
         for row in rows_of(one)
     }

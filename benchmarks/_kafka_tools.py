@@ -26,17 +26,24 @@ CONSOLE_PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
 CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 REASSIGN_PARTITIONS = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 CONSUMER_GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+SHARE_GROUPS = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
+STREAMS_GROUPS = "org.apache.kafka.tools.streams.StreamsGroupCommand"
+CONSOLE_SHARE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
+STREAMS = f"org/apache/kafka/kafka-streams/{VERSION}/kafka-streams-{VERSION}.jar"
 
 
 @cache
-def tool(main: str) -> list[str] | None:
-    """The command that runs a tool's main class; None where there is no Java or its jars cannot be had."""
+def tool(main: str, *more: str) -> list[str] | None:
+    """The command that runs a tool's main class, or a source file; None where there is no Java or its jars cannot be had.
+
+    ``more``: further jars, by their places in the repository.
+    """
     java = shutil.which("java")
     if java is None:
         return None
     repository = repository_of(cache_root())
     jars = [str(jar) for jar in classpath(VERSION)]
-    for path in (_TOOLS, *_ALSO):
+    for path in (_TOOLS, *_ALSO, *more):
         target = repository / path
         if not target.exists():
             _fetch(path, target)

@@ -5,11 +5,13 @@
 
 from functools import partial
 from operator import attrgetter
+from typing import Any
 
 from kcli.exporter.collectors import brokers, commits, configs, log_dirs, quorum, quotas, topics, transactions
 from kcli.exporter.metric import COUNTER, GAUGE, INFO, STATESET, SUMMARY, Metric
 from kcli.flows.lag.lag_columns import by_partition
-from kcli.flows.lag.partition_lag import LAG_SECONDS, MARGIN, MEASURED
+from kcli.flows.lag.partition_lag import COMMITTED, LAG_SECONDS, MARGIN, MEASURED, START
+from kcli.output.tables import Field
 
 STATES = (
     "Stable",
@@ -25,10 +27,18 @@ STATES = (
 """Of a group, as brokers report them. A state that is not among them is added to its group's."""
 
 
-OF_PARTITIONS = tuple(
-    Metric(one.metric, GAUGE, ("group", "topic", "partition"), one.sentence, partial(by_partition, one))
-    for one in MEASURED
+def _of_partition(field: Field[Any]) -> Metric:
+    labels = "group", "topic", "partition"
+    return Metric(field.metric, GAUGE, labels, field.sentence, partial(by_partition, field))
+
+
+SHARE_START = _of_partition(START)
+OF_PARTITIONS = tuple(map(_of_partition, MEASURED))
+OF_SHARES = tuple(
+    SHARE_START if field is COMMITTED else metric
+    for field, metric in zip(MEASURED, OF_PARTITIONS, strict=True)
 )
+"""Those of share groups."""
 
 _SUMMARY = attrgetter("summary")
 OF_GROUPS = tuple(
@@ -77,6 +87,15 @@ OWNER = Metric(
     ("group", "topic", "partition", "client_id", "host"),
     "The member that reads the partition.",
 )
+TOPOLOGY_EPOCH = Metric(
+    "kcli_streams_group_topology_epoch", GAUGE, ("group",), "The epoch of a streams group's topology."
+)
+TASKS = Metric(
+    "kcli_streams_group_tasks",
+    GAUGE,
+    ("group", "kind"),
+    "Tasks that the members of a streams group have: active, standby, warmup.",
+)
 GROUP = Metric(
     "kcli_group",
     INFO,
@@ -106,8 +125,8 @@ MISSING = Metric(
     "kcli_missing",
     GAUGE,
     ("what", "reason"),
-    "Parts that the last sample could not read: groups whose names are known, partitions of __consumer_offsets whose "
-    "groups are not listed, partitions, commits, and the rest.",
+    "Parts that the last sample could not read: groups whose names are known, members of groups, partitions of "
+    "__consumer_offsets whose groups are not listed, partitions, commits, and the rest.",
 )
 CLUSTER = Metric("kcli_cluster", INFO, ("cluster_id",), "The cluster that is read.")
 BROKERS = Metric("kcli_cluster_brokers", GAUGE, (), "Brokers that are registered and not fenced.")
@@ -168,12 +187,15 @@ OF_HEALTH = (
 
 METRICS = (
     *OF_PARTITIONS,
+    SHARE_START,
     PARTITION_VERDICT,
     OWNER,
     *OF_GROUPS,
     STATE,
     VERDICT,
     GROUP,
+    TOPOLOGY_EPOCH,
+    TASKS,
     *OF_TOPICS,
     TOPIC_START,
     TOPIC_END,

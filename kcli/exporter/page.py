@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from kcli.core.admin.commit_columns import CommitColumns
-from kcli.core.admin.group_description import GroupDescription
+from kcli.core.admin.group_description import GroupDescription, Tasks
 from kcli.core.admin.quorum import QuorumDescription
 from kcli.core.error_codes import error_code
 from kcli.core.errors import (
@@ -44,6 +44,7 @@ from kcli.exporter.collectors.sample import Sample
 from kcli.exporter.exposition import Family, Text, labels_of
 from kcli.exporter.metric import COUNTER, INFO, Metric
 from kcli.flows.cluster_state import broker_states
+from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.partition_lag import CLIENT_ID, HOST, PartitionLag
 from kcli.flows.lag.verdicts import WORDS
@@ -51,6 +52,7 @@ from kcli.flows.monitor.cluster_reading import Reading
 from kcli.flows.monitor.snapshot import GroupLine, Snapshot, TopicLine
 
 _OF_GROUP = len(metrics.OF_GROUPS) + len(metrics.STATES) + len(WORDS) + 1
+_OF_STREAMS = 1 + len(Tasks._fields)
 _OF_PARTITION = len(metrics.OF_PARTITIONS) + 1
 _OF_TOPIC, _OF_TOPIC_PARTITION = len(metrics.OF_TOPICS), 2
 _Samples = dict[Metric, list[str]]
@@ -164,15 +166,18 @@ class Pages:
 
     def _add_groups(self, found: _Samples, snapshot: Snapshot, room: _Room) -> None:
         names = sorted(line.group for line in snapshot.groups)
-        groups = frozenset(room.fitting(choice.GROUPS, ((name, _OF_GROUP) for name in names)))
+        streams = {line.group for line in snapshot.groups if line.type == STREAMS}
+        costs = [(name, _OF_GROUP + _OF_STREAMS * (name in streams)) for name in names]
+        groups = frozenset(room.fitting(choice.GROUPS, costs))
         for line in snapshot.groups:
             if line.group in groups:
                 _add_group(found, line)
         for one in snapshot.reading.sample.groups:
             if one.description is not None and one.group in groups:
                 _add_description(found, one.description)
-        costs = ((name, _OF_PARTITION * len(snapshot.rows[name])) for name in names)
-        partitions = room.fitting(choice.GROUPS, costs)
+                _add_streams(found, one.description)
+        sizes = ((name, _OF_PARTITION * len(snapshot.rows[name])) for name in names)
+        partitions = room.fitting(choice.GROUPS, sizes)
         self._add_partitions(found, {name: snapshot.rows[name] for name in partitions})
         verdicts = {line.group: line.judged for line in snapshot.groups}
         for name in partitions:
@@ -225,7 +230,8 @@ class Pages:
             partitions = rows.logs.partitions if isinstance(rows, LagColumns) else [row.tp for row in rows]
             labels = self._labels_of(group, partitions)
             kept[group] = partitions, labels
-            for metric in metrics.OF_PARTITIONS:
+            of_share = not isinstance(rows, LagColumns) and any(row.type == SHARE for row in rows)
+            for metric in metrics.OF_SHARES if of_share else metrics.OF_PARTITIONS:
                 values = zip(labels, metric.of(rows), strict=True)
                 found[metric] += [f"{metric.name}{at}{one}\n" for at, one in values if one is not None]
         self._labels = kept
@@ -251,6 +257,7 @@ def _add_missing(found: _Samples, reading: Reading) -> None:
     known = [*sample.failed.values(), *by_partition, *(part.error for part in sample.missing)]
     parts = {
         "group": sample.failed.values(),
+        "members": sample.undescribed.values(),
         "coordinator_partition": by_partition,
         "coordinator": [one for one in sample.partial if all(one is not other for other in by_partition)],
         "partition": [
@@ -314,6 +321,16 @@ def _add_group(found: _Samples, line: GroupLine) -> None:
 def _add_description(found: _Samples, one: GroupDescription) -> None:
     values = one.group_id, one.type, one.assignor, one.coordinator
     found[metrics.GROUP].append(f"{metrics.GROUP.name}_info{labels_of(metrics.GROUP.labels, values)}1\n")
+
+
+def _add_streams(found: _Samples, one: GroupDescription) -> None:
+    if one.type != STREAMS:
+        return
+    labels = labels_of(("group",), (one.group_id,))
+    _add(found, metrics.TOPOLOGY_EPOCH, labels, one.topology_epoch if one.topology_epoch >= 0 else None)
+    for place, kind in enumerate(Tasks._fields):
+        count = sum(len(member.tasks[place]) for member in one.members if member.tasks is not None)
+        _add(found, metrics.TASKS, labels_of(metrics.TASKS.labels, (one.group_id, kind)), count)
 
 
 def _add_states(found: _Samples, metric: Metric, group: str, states: Sequence[str], now: str) -> None:

@@ -27,7 +27,8 @@ class Column(Generic[R]):
 
     ``drop``: narrow terminals drop the column with the largest number first; 0 is never dropped, but becomes as narrow
     as ``least``, where ``narrow`` is what it shows. ``data`` are its values for programs, ``about`` is what it means,
-    where it does not mean the same as the first of them.
+    where it does not mean the same as the first of them. ``needed``: of which rows one has to be in the table for the
+    column to be shown; None: it always is.
     """
 
     title: str
@@ -44,6 +45,7 @@ class Column(Generic[R]):
     stretch: Callable[[R, int], Cell] | None = None
     about: str = ""
     data: Sequence[Field[R]] = ()
+    needed: Callable[[R], bool] | None = None
 
     @property
     def meaning(self) -> str:

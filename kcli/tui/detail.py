@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.verdicts import worst
 from kcli.flows.monitor.board import RECENT_MS
@@ -59,7 +60,12 @@ def detail_of(row: GroupRow, snapshot: Snapshot) -> Detail:
 def detail_lines(detail: Detail, width: int, height: int) -> list[Line]:
     """As many lines as there is room for, the most important ones first."""
     room = max(1, width - _LABEL - 2)
-    lines = [*_verdict_lines(detail, width), *_partition_lines(detail, room), *_history_lines(detail, room)]
+    lines = [
+        *_verdict_lines(detail, width),
+        *_type_lines(detail, room),
+        *_partition_lines(detail, room),
+        *_history_lines(detail, room),
+    ]
     left = height - len(lines)
     lines += _member_lines(detail, max(0, min(left, _SHOWN + 1)))
     lines += _event_lines(detail, width, height - len(lines))
@@ -80,6 +86,25 @@ def _verdict_lines(detail: Detail, width: int) -> list[Line]:
         parts.append(Cell(f"   {reads}, ETA {figures.time_to_drain(line.trend)}", "dim"))
     why = [(Cell(" "), Cell(text, head.style)) for text in wrapped(line.judged.why, width - 2)[:3]]
     return [(Cell(" "), *parts), *(why if line.judged.why else ())]
+
+
+def _type_lines(detail: Detail, room: int) -> list[Line]:
+    """What only share and streams groups have: start offsets, tasks."""
+    kind, description = detail.row.line.type, detail.description
+    if kind == SHARE:
+        started = [row for row in detail.partitions if row.committed is not None]
+        text = f"start offsets in {len(started)} of {counted(len(detail.partitions), 'partition')}"
+        if started:
+            last = max(started, key=lambda row: row.lag or 0)
+            text += f"; {last.tp} starts at {figures.count(last.committed)} of {figures.count(last.end)}"
+    elif kind == STREAMS and description is not None:
+        tasks = [member.tasks for member in description.members if member.tasks is not None]
+        active, standby, warmup = (sum(len(one[place]) for one in tasks) for place in range(3))
+        epoch = "none" if description.topology_epoch < 0 else f"epoch {description.topology_epoch}"
+        text = f"topology {epoch}; tasks: {active} active, {standby} standby, {warmup} warming up"
+    else:
+        return []
+    return [(*_label(kind), Cell(fitted(text, room)))]
 
 
 def _partition_lines(detail: Detail, room: int) -> list[Line]:
@@ -114,7 +139,9 @@ def _member_lines(detail: Detail, most: int) -> list[Line]:
     for number, one in enumerate(shown):
         has = figures.UNKNOWN if one.assignment is None else counted(len(one.assignment), "partition")
         text = f"{fitted(one.client_id, 20)} {fitted(one.host.lstrip('/'), 15)}"
-        size = f"{has:>15}, lag {figures.count(lags.get(one.member_id))}"
+        size = f"{has:>15}"
+        if description.type != SHARE:  # whose members read the same partitions
+            size += f", lag {figures.count(lags.get(one.member_id))}"
         lines.append((*_label("" if number else "members"), Cell(text), Cell(f" {size}", "dim")))
     if len(shown) < len(members):
         lines.append(

@@ -2,6 +2,7 @@
 
 from operator import attrgetter
 
+from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.lag import partition_lag as fields
 from kcli.flows.lag.verdicts import (
     EMPTY,
@@ -128,6 +129,11 @@ COLUMNS: tuple[Column[GroupRow], ...] = (
         data=(fields.GROUP.within(_line),),
     ),
     Column(
+        "TYPE", 8, lambda one: _text(one, one.line.type or figures.UNKNOWN), lambda one: one.line.type, drop=6,
+        about="classic, consumer, share or streams; shown where a group is of the last two",
+        data=(fields.TYPE.within(_line),), needed=lambda one: one.line.type in (SHARE, STREAMS),
+    ),
+    Column(
         "LAG", 9, lambda one: _lag(one, figures.count(one.seen.lag)), lambda one: one.seen.lag,
         right=True, grows=True, falling=True, least=6,
         narrow=lambda one: _lag(one, figures.short(one.seen.lag)),
@@ -163,7 +169,7 @@ COLUMNS: tuple[Column[GroupRow], ...] = (
         data=(fields.ETA.within(_trend),),
     ),
     Column(
-        "MEMBERS", 8, _members, lambda one: one.line.members, drop=6, right=True, falling=True,
+        "MEMBERS", 8, _members, lambda one: one.line.members, drop=7, right=True, falling=True,
         about="members; 4/6: four of six have partitions",
         data=(
             Field("members", "number", of=lambda one: one.line.members, meaning="Members; null where they are unknown."),
@@ -174,13 +180,13 @@ COLUMNS: tuple[Column[GroupRow], ...] = (
         ),
     ),
     Column(
-        "STATE", 11, lambda one: _text(one, one.line.state or figures.UNKNOWN), lambda one: one.line.state, drop=7,
+        "STATE", 11, lambda one: _text(one, one.line.state or figures.UNKNOWN), lambda one: one.line.state, drop=8,
         grows=True,
         about="what the coordinator says: Stable, Empty, PreparingRebalance, …",
         data=(fields.STATE.within(_line),),
     ),
     Column(
-        "TOPICS", 7, lambda one: _text(one, _topics(one)), lambda one: one.line.topics, drop=8, right=True,
+        "TOPICS", 7, lambda one: _text(one, _topics(one)), lambda one: one.line.topics, drop=9, right=True,
         falling=True,
         data=(
             Field(
@@ -190,7 +196,7 @@ COLUMNS: tuple[Column[GroupRow], ...] = (
         ),
     ),
     Column(
-        "NOT READ", 12, _why, lambda one: one.line.judged.why or None, drop=9, grows=True,
+        "NOT READ", 12, _why, lambda one: one.line.judged.why or None, drop=10, grows=True,
         about="why the group could not be read",
     ),
 )  # fmt: skip

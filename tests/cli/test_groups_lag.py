@@ -143,7 +143,7 @@ def test_by_partition_with_the_age_of_the_first_unread_record(cluster: FakeClust
     for row in (drained, never):
         assert (row["lag_records"], row["lag_seconds"], row["lag_method"]) == (0, 0.0, "read")
     keys = "group topic partition committed end log_start lag_records lag_seconds lag_method"
-    keys += " retention_margin_seconds lost_records member_id client_id host verdict note"
+    keys += " retention_margin_seconds lost_records member_id client_id host type verdict note"
     assert list(first) == keys.split()
 
 
@@ -342,7 +342,7 @@ def test_groups_of_all_kinds_share_one_table_in_tsv(cluster: FakeCluster) -> Non
     commit(cluster, "tab\there", {("t", 0): 10})
     found = ok(kcli("groups", "lag", "--by", "partition", "-o", "tsv", bootstrap=cluster.bootstrap)).decode()
     lines = [line.split("\t") for line in found.splitlines()]
-    assert {len(cells) for cells in lines} == {16}
+    assert {len(cells) for cells in lines} == {17}
     rows = [dict(zip(lines[0], cells, strict=True)) for cells in lines[1:]]
     assert [
         (row["group"], row["topic"], row["partition"], row["lag_records"], row["lag_seconds"]) for row in rows

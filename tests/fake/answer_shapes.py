@@ -25,6 +25,7 @@ from kcli.core.protocol.messages import (
     describe_log_dirs,
     describe_producers,
     describe_quorum,
+    describe_share_group_offsets,
     describe_transactions,
     describe_user_scram_credentials,
     elect_leaders,
@@ -41,6 +42,8 @@ from kcli.core.protocol.messages import (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    share_group_describe,
+    streams_group_describe,
     txn_offset_commit,
 )
 from kcli.core.protocol.schema import Struct
@@ -187,6 +190,19 @@ _NAMED: dict[type[Request], Named] = {
     consumer_group_describe.ConsumerGroupDescribeRequest: Named(
         "group_ids", "", "groups", consumer_group_describe.DescribedGroup, "group_id"
     ),
+    share_group_describe.ShareGroupDescribeRequest: Named(
+        "group_ids", "", "groups", share_group_describe.DescribedGroup, "group_id"
+    ),
+    streams_group_describe.StreamsGroupDescribeRequest: Named(
+        "group_ids", "", "groups", streams_group_describe.DescribedGroup, "group_id"
+    ),
+    describe_share_group_offsets.DescribeShareGroupOffsetsRequest: Named(
+        "groups",
+        "group_id",
+        "groups",
+        describe_share_group_offsets.DescribeShareGroupOffsetsResponseGroup,
+        "group_id",
+    ),
 }
 _IN_ORDER: dict[type[Request], InOrder] = {
     alter_user_scram_credentials.AlterUserScramCredentialsRequest: InOrder(
@@ -211,6 +227,9 @@ READ_ONLY = frozenset(
         describe_configs.DescribeConfigsRequest,
         describe_groups.DescribeGroupsRequest,
         consumer_group_describe.ConsumerGroupDescribeRequest,
+        share_group_describe.ShareGroupDescribeRequest,
+        streams_group_describe.StreamsGroupDescribeRequest,
+        describe_share_group_offsets.DescribeShareGroupOffsetsRequest,
         offset_fetch.OffsetFetchRequest,
         describe_acls.DescribeAclsRequest,
         describe_client_quotas.DescribeClientQuotasRequest,

@@ -27,7 +27,7 @@ Coordinators (``coordinator_controls``): coordinator, move_coordinator("group" |
     lose_coordinator("group", partition),
     transactions, expire_transaction, complete_transaction, next_producer_id(id, epoch), set_producer_epoch
 Groups (``groups_view``): committed_offsets, group_members, group_state, group_generation, evict, force_rebalance,
-    configure_groups, with_groups
+    configure_groups, with_groups, add_group(ShareGroup(…) | StreamsGroup(…)) of ``groups.other_groups``
 SASL (``sasl``): ``sasl=Sasl(users={"alice": "secret"}, tokens={"abc": "alice"}, session_lifetime_ms=300)``
 What was seen: requests, seen(Api), wait_for(Api, count), wait_until(condition), connections, notes.
 

@@ -1,5 +1,6 @@
 """Requests to group coordinators: is this the right node? Then ``groups.Groups`` answers."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.protocol.api import Request, Response
@@ -7,6 +8,7 @@ from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDes
 from kcli.core.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
+from kcli.core.protocol.messages.describe_share_group_offsets import DescribeShareGroupOffsetsRequest
 from kcli.core.protocol.messages.heartbeat import HeartbeatRequest
 from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
@@ -14,7 +16,10 @@ from kcli.core.protocol.messages.list_groups import ListGroupsRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
+from kcli.core.protocol.messages.share_group_describe import ShareGroupDescribeRequest
+from kcli.core.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
+from kcli.core.types import TopicPartition
 from tests.fake.coordinators import GROUP
 from tests.fake.groups.coordinator import Groups
 
@@ -63,6 +68,16 @@ async def _fetch_offsets(ctx: "Context", request: OffsetFetchRequest) -> Respons
     return answer
 
 
+async def _share_offsets(ctx: "Context", request: DescribeShareGroupOffsetsRequest) -> Response:
+    """The coordinator asks the leaders for the ends; one without a leader has none."""
+    ends = {
+        TopicPartition(name, number): part.log.high_watermark
+        for name, topic in ctx.state.topics.by_name.items()
+        for number, part in enumerate(topic.partitions)
+    }
+    return await _of_many_groups(partial(Groups.share_offsets, ends=ends))(ctx, request)
+
+
 _FIRST_WITH_GROUPS = 8
 
 GROUP_APIS: tuple[tuple[type[Request], int, int, "Handler"], ...] = (
@@ -78,5 +93,8 @@ GROUP_APIS: tuple[tuple[type[Request], int, int, "Handler"], ...] = (
     (OffsetDeleteRequest, 0, 0, _of_one_group(Groups.delete_offsets)),
     (ConsumerGroupHeartbeatRequest, 0, 1, _of_one_group(Groups.consumer_heartbeat)),
     (ConsumerGroupDescribeRequest, 0, 1, _of_many_groups(Groups.consumer_describe)),
+    (ShareGroupDescribeRequest, 1, 1, _of_many_groups(Groups.share_describe)),
+    (StreamsGroupDescribeRequest, 0, 0, _of_many_groups(Groups.streams_describe)),
+    (DescribeShareGroupOffsetsRequest, 0, 1, _share_offsets),
 )
 """Request, first and last version, who answers."""

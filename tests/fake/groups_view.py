@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from kcli.core.types import TopicPartition
 from tests.fake.groups.coordinator import Groups
 from tests.fake.groups.inspection import MemberView
+from tests.fake.groups.other_groups import OtherGroup
 from tests.fake.state import State
 from tests.fake.thread import LoopThread
 
@@ -37,6 +38,10 @@ class GroupsView:
     def group_generation(self, group: str) -> int:
         """The generation, or the epoch of a KIP-848 group; −1 for one that is unknown."""
         return self.with_groups(lambda g: g.generation(group))
+
+    def add_group(self, group: OtherGroup) -> None:
+        """A share or a streams group, instead of what was there; see ``groups.other_groups``."""
+        self.with_groups(lambda g: g.add_other(group))
 
     def evict(self, group: str, member_id: str) -> None:
         """As LeaveGroup by a stranger: the member learns it from its next request."""

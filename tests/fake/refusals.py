@@ -142,7 +142,7 @@ class Refusal:
         return made
 
     def _topic_name(self, topic: Any) -> str:
-        name = getattr(topic, "name", "") or getattr(topic, "topic", "")
+        name = getattr(topic, "name", "") or getattr(topic, "topic", "") or getattr(topic, "topic_name", "")
         return name or self._seen.names(topic.topic_id)
 
     def _mark_row(self, row: Any, name: str) -> None:

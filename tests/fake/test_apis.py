@@ -47,6 +47,10 @@ from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
+from kcli.core.protocol.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+)
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kcli.core.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
@@ -95,6 +99,8 @@ from kcli.core.protocol.messages.offset_for_leader_epoch import (
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from kcli.core.protocol.messages.share_group_describe import ShareGroupDescribeRequest
+from kcli.core.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -230,6 +236,11 @@ def requests(version, topic_id):
         subscribed_topic_names=[TOPIC], topic_partitions=[],
     )  # fmt: skip
     yield ConsumerGroupDescribeRequest(group_ids=["k"])
+    yield ShareGroupDescribeRequest(group_ids=["k"])
+    yield StreamsGroupDescribeRequest(group_ids=["k"])
+    yield DescribeShareGroupOffsetsRequest(
+        groups=[DescribeShareGroupOffsetsRequestGroup(group_id="k", topics=None)]
+    )
 
 
 VERSIONS = [

@@ -16,6 +16,16 @@ def consumer_groups(kafka: Kafka, *arguments: str) -> subprocess.CompletedProces
     return _run(kafka, tools.CONSUMER_GROUPS, *arguments)
 
 
+def share_groups(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-share-groups.sh``."""
+    return _run(kafka, tools.SHARE_GROUPS, *arguments)
+
+
+def streams_groups(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-streams-groups.sh``."""
+    return _run(kafka, tools.STREAMS_GROUPS, *arguments)
+
+
 def configs(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-configs.sh``."""
     return _run(kafka, CONFIGS, *arguments)

@@ -29,7 +29,8 @@ def test_table_equals_the_definition_of_the_newest_kafka(request_type: type[Requ
 @pytest.mark.parametrize("request_type", REQUESTS, ids=case_id)
 def test_table_agrees_with_older_kafkas_where_they_overlap(request_type: type[Request], kafka: str) -> None:
     older = definitions(kafka)
-    if request_type.__name__ in older:  # an API may be younger than that Kafka
+    # An API may be younger than that Kafka, or have been there for early access only, in a version that was removed.
+    if request_type.__name__ in older and shared_versions(request_type, older[request_type.__name__]):
         assert differences(request_type, older, newest=False) == []
 
 

@@ -265,3 +265,34 @@ def test_a_longer_name_that_comes_into_sight_widens_its_column_which_stays_so() 
         assert at() == narrow
 
     on_screen(act, width=80)
+
+
+async def _needed(pilot: Pilot[None], table: Table[Row]) -> None:
+    def titles() -> str:
+        return "".join(cell.text for cell in table.lines_in_sight()[0])
+
+    table.show([Row("a", 1)])
+    await pilot.pause()
+    assert "RARE" not in titles()
+    table.show([Row("a", 1), Row("b", None)])
+    await pilot.pause()
+    assert "RARE" in titles()
+    table.show([Row("a", 1)])
+    await pilot.pause()
+    assert "RARE" not in titles()
+
+
+def test_a_column_that_rows_need_is_shown_with_them() -> None:
+    rare = Column[Row](
+        "RARE", 5, lambda _one: Cell("x"), lambda one: one.name, needed=lambda one: one.size is None
+    )
+
+    class With(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Table((*COLUMNS, rare), lambda row: row.name, "SIZE")
+
+    async def run() -> None:
+        async with With().run_test(size=(80, 10)) as pilot:
+            await _needed(pilot, pilot.app.query_one(Table))
+
+    asyncio.run(run())

@@ -10,9 +10,9 @@ from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import ListedGroup
-from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.types import GroupPartition, Node
-from kcli.flows.groups.description import Described, commits_of, describe_groups, missing_in
+from kcli.flows.groups.description import SHARE, STREAMS, Described, commits_of, describe_groups, missing_in
 from kcli.flows.groups.nearest import name_nearest
 from kcli.output.tables import Column
 
@@ -179,6 +179,9 @@ class Describing:
         for group in sorted(groups, key=lambda one: one.group_id):
             if group.description is None:
                 continue
+            if group.type in (SHARE, STREAMS):
+                self.inv.lacks(Missing.of(_not_in_script(group), f"group {group.group_id}"))
+                continue
             if (text := kafka.message(group)) is not None:
                 self.inv.talk.note(text)
             if self.section == "state":
@@ -189,3 +192,11 @@ class Describing:
                 text = kafka.offsets(group, verbose=verbose)
             self.inv.out.shown(text)
         self.inv.out.flush()
+
+
+def _not_in_script(group: Described) -> KcliError:
+    return UnsupportedError(
+        f"group {group.group_id} cannot be shown with -o kafka",
+        why=f"it is a {group.type} group, and kafka-consumer-groups.sh does not show those",
+        do="use another output, such as -o wide",
+    )

@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kcli.core.admin.group_description import MemberDescription
+from kcli.core.admin.group_description import MemberDescription, Task, Tasks
 from kcli.core.names import group_shown
 from kcli.core.types import GroupPartition, Node, Record, TopicPartition
 from kcli.flows.groups.description import Described, assigned, owner_fields
@@ -40,17 +40,27 @@ def _peeked(key: str, meaning: str) -> Column:
 
 
 _PLACE = (Column("topic"), Column("partition", "id"))
+_TASK = (
+    Column("subtopology", meaning="Id of the subtopology."),
+    Column("partition", "id", values="count", meaning="Partition of the task."),
+)
 GROUP = Column("group")
 OFFSETS = (
     GROUP,
     *_PLACE,
-    Column("committed", "number", spare=1),
+    Column(
+        "committed",
+        "number",
+        spare=1,
+        meaning="The committed offset, of a share group its start offset; null without one.",
+    ),
     Column("end", "number", spare=2),
     Column(
         "lag_records",
         "number",
         values="integer?",
-        meaning="The end minus the committed offset: below 0 where the commit is past the end; null where it is unknown.",
+        meaning="The end minus the committed offset: below 0 where the commit is past the end; of a share group what its "
+        "coordinator reports; null where it is unknown.",
     ),
     Column("log_start", "number", spare=5),
     Column("leader_epoch", "id", spare=7),
@@ -85,7 +95,21 @@ MEMBERS = (
     Column("subscription", wide=True, values="strings", meaning="Topics that it subscribes to."),
     Column("subscription_regex", wide=True, meaning="Regular expression that it subscribes to."),
     Column("rack", wide=True, meaning="Rack of the member."),
-    Column("protocol", wide=True, meaning="classic or consumer, or the assignor."),
+    Column("protocol", wide=True, meaning="classic, consumer, share or streams, or the assignor."),
+    *(
+        Column(
+            f"{kind}_tasks",
+            wide=True,
+            values="objects?",
+            inner=_TASK,
+            meaning=f"{meaning}; null in other groups.",
+        )
+        for kind, meaning in (
+            ("active", "Tasks that a member of a streams group processes"),
+            ("standby", "Tasks whose state it keeps a copy of"),
+            ("warmup", "Tasks whose state it restores before it gets them"),
+        )
+    ),
 )
 STATES = (
     GROUP,
@@ -109,6 +133,13 @@ STATES = (
     ),
     Column("member_count", "number", meaning="How many members; null where they are unknown."),
     Column("protocol_type", wide=True, meaning="What the members are: consumer, connect, …"),
+    Column(
+        "topology_epoch",
+        "id",
+        wide=True,
+        values="count?",
+        meaning="Epoch of the topology of a streams group; null where there is none.",
+    ),
     Column("note", "prose"),
 )
 PARTS = (
@@ -150,6 +181,7 @@ def heading(group: Described, nodes: Mapping[int, Node]) -> str:
         parts += (
             [f"epoch {found.epoch}", f"assignment epoch {found.assignment_epoch}"] if found.epoch >= 0 else []
         )
+        parts += [f"topology epoch {found.topology_epoch}"] if found.topology_epoch >= 0 else []
         parts.append(counted(len(found.members), "member"))
     return visible_line(f"{group_shown(group.group_id)}: {', '.join(parts)}") + "\n"
 
@@ -165,6 +197,7 @@ def state_row(group: Described) -> Row:
         "assignor": (found.assignor if found is not None else "") or None,
         "epoch": None if found is None else _known(found.epoch),
         "assignment_epoch": None if found is None else _known(found.assignment_epoch),
+        "topology_epoch": None if found is None else _known(found.topology_epoch),
         "member_count": None if found is None else len(found.members),
         "protocol_type": group.protocol_type or None,
         "note": group.note,
@@ -179,6 +212,7 @@ def member_rows(group: Described) -> list[Row]:
             "partitions": None if member.assignment is None else len(member.assignment),
             "assignment": _partitions_text(member.assignment),
             "target_assignment": _partitions_text(member.target),
+            **{key: _tasks_text(some) for key, some in _tasks(member)},
         }
         for member in group.members
     ]
@@ -191,6 +225,10 @@ def member_items(group: Described) -> list[Row]:
             **{key: value for key, value in _member(group, member).items() if key != "group"},
             "assignment": _partitions(member.assignment),
             "target_assignment": _partitions(member.target),
+            **{
+                key: None if some is None else [task._asdict() for task in some]
+                for key, some in _tasks(member)
+            },
         }
         for member in group.members
     ]
@@ -308,6 +346,21 @@ def _partitions(assignment: Iterable[TopicPartition] | None) -> list[Row] | None
 
 def _partitions_text(assignment: Iterable[TopicPartition] | None) -> str | None:
     return None if assignment is None else partitions_text(assignment) or None
+
+
+def _tasks(member: MemberDescription) -> list[tuple[str, list[Task] | None]]:
+    """By the key of the column, in order."""
+    kinds = Tasks._fields
+    if member.tasks is None:
+        return [(f"{kind}_tasks", None) for kind in kinds]
+    return [(f"{kind}_tasks", sorted(some)) for kind, some in zip(kinds, member.tasks, strict=True)]
+
+
+def _tasks_text(tasks: Iterable[Task] | None) -> str | None:
+    """As Kafka names them: ``0_1,0_2``."""
+    return (
+        None if tasks is None else ",".join(f"{task.subtopology}_{task.partition}" for task in tasks) or None
+    )
 
 
 def partitions_text(assignment: Iterable[TopicPartition]) -> str:

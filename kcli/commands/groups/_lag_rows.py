@@ -15,6 +15,7 @@ from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.measure import Measurement
 from kcli.flows.lag.pace import Trend
 from kcli.flows.lag.partition_lag import TREND, PartitionLag
+from kcli.flows.lag.sample import GroupSample
 from kcli.flows.lag.summary import Summary, summaries_by, summary
 from kcli.flows.lag.verdicts import VERDICT, Verdict, worst
 from kcli.output.blocks import Block, Frame
@@ -33,7 +34,7 @@ _ERRORS_AT_MOST = 3  # of groups that exceed a limit; more groups are reported b
 
 _SOME = "by partition"  # no word: each partition has its own
 _END = (VERDICT, Column("note", "prose"))
-BY_GROUP = (fields.GROUP, fields.STATE, *fields.OF_SUMMARY, *_END)
+BY_GROUP = (fields.GROUP, fields.TYPE, fields.STATE, *fields.OF_SUMMARY, *_END)
 BY_TOPIC = (fields.GROUP, fields.TOPIC, *fields.OF_SUMMARY, *_END)
 BY_PARTITION = (*fields.OF_PARTITION, *_END)
 BY_MEMBER = (
@@ -80,7 +81,7 @@ def lag_rows(
         if by == "partition" and not only_lagging and isinstance(rows, LagColumns):
             yield _block(rows, verdict, frames)
         else:
-            all_rows = _rows_of(one.group, one.state, rows, verdict, by)
+            all_rows = _rows_of(one, rows, verdict, by)
             yield [row for row in all_rows if not only_lagging or row["lag_records"] or row["lost_records"]]
 
 
@@ -128,12 +129,12 @@ def _too_large(lags: Mapping[str, float], text: Callable[[float], str], allowed:
 
 
 def _rows_of(
-    group: str, state: str, rows: Collection[PartitionLag], verdict: GroupVerdict, by: str
+    one: GroupSample, rows: Collection[PartitionLag], verdict: GroupVerdict, by: str
 ) -> Iterable[Row]:
     if by == "group":
         trend = {} if verdict.trend is None else row_of(TREND, verdict.trend)
         whole = _sum(summary(rows), verdict.verdict.word, verdict.verdict.why)
-        return [{"group": group, "state": state or None, **whole, **trend}]
+        return [{"group": one.group, "type": one.type or None, "state": one.state or None, **whole, **trend}]
     words = verdict.verdict.of(rows)
     if by == "partition":
         return (
@@ -141,8 +142,10 @@ def _rows_of(
             for row, word in zip(rows, words, strict=True)
         )
     if by == "topic":
-        return [{"group": group, "topic": topic, **part} for topic, part in _sums(rows, words, _topic)]
-    return [{"group": group, **owner_fields(one), **part} for one, part in _sums(rows, words, _member)]
+        return [{"group": one.group, "topic": topic, **part} for topic, part in _sums(rows, words, _topic)]
+    return [
+        {"group": one.group, **owner_fields(member), **part} for member, part in _sums(rows, words, _member)
+    ]
 
 
 def _sums(

@@ -88,7 +88,8 @@ def _lags(inv: Invocation, admin: Admin, found: Sequence[ListedGroup]) -> dict[s
     """The sum of the known lags of each group in records, None where none is known; what is not known is missing."""
     from kcli.flows.lag.measure import total_lags  # only with --with-lag or --sort lag
 
-    lags = total_lags(admin, {row.group_id: row.state for row in found if row.type != "share"})
+    types = {row.group_id: row.type for row in found}
+    lags = total_lags(admin, {row.group_id: row.state for row in found}, types)
     for part in lags.missing:
         inv.lacks(part)
     return lags.items

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kcli.flows.lag.partition_lag import MEASURED
+from kcli.flows.groups.description import SHARE
+from kcli.flows.lag.partition_lag import COMMITTED, MEASURED, START, TYPE
 
 _LABELS = ("group", "state", "topic", "partition", "member_id", "client_id", "host")
 
@@ -18,9 +19,11 @@ def openmetrics(rows: Iterable[Mapping[str, Any]], missing: int) -> Iterator[str
     asked for could not be read.
     """
     kept = list(rows)
-    for field in MEASURED:
+    shares = [row for row in kept if row.get(TYPE.key) == SHARE]
+    own = {COMMITTED: [row for row in kept if row.get(TYPE.key) != SHARE], START: shares}
+    for field in (*MEASURED, START):
         name = field.metric
-        samples = [(row, row[field.key]) for row in kept if row.get(field.key) is not None]
+        samples = [(row, row[field.key]) for row in own.get(field, kept) if row.get(field.key) is not None]
         if not samples:
             continue
         yield f"# HELP {name} {field.sentence}\n"

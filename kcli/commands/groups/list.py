@@ -66,7 +66,8 @@ def list_groups(
     """List groups.
 
     All types: classic, consumer (KIP-848), share and streams groups. A group that has only committed offsets has no
-    protocol type. LAG-RECORDS is the sum over the partitions for which the group has committed an offset.
+    protocol type. LAG-RECORDS is the sum over the partitions for which the group has committed an offset, or has a
+    start offset.
     """
     from kcli.commands.groups import _listing  # clients are loaded when the command runs
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         acls,
         elections,
         new_partitions,
+        other_groups,
         quotas,
         records,
         topic_changes,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.quorum import QuorumDescription
     from kcli.core.admin.quotas import QuotaEntity
     from kcli.core.admin.reassignments import Reassignment
+    from kcli.core.admin.share_offsets import ShareOffsets
     from kcli.core.admin.topic_changes import CreatedTopic, Outcome
     from kcli.core.admin.topics import TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
@@ -411,27 +413,44 @@ class Admin:
         )
 
     def describe_groups(
-        self, names: Sequence[str], *, include_operations: bool = False
+        self, names: Sequence[str], *, include_operations: bool = False, all_types: bool = False
     ) -> dict[str, GroupDescription | KcliError]:
         """Describes classic and KIP-848 groups with members, subscriptions and assignments.
 
-        NotFoundError for a group that does not exist, UnsupportedError for a share or streams group.
+        NotFoundError for a group that does not exist, OtherGroupError (an UnsupportedError) for a share or streams group.
+        With ``all_types`` these are described too; then the error says that their coordinator does not do so.
         """
         names = several(names)
         if self._member_bytes is None:
             self._member_bytes = operations.group_description.MemberBytes()
+        deadline = self._start()
+
+        def others(some: Sequence[str], until: float) -> dict[str, GroupDescription | KcliError]:
+            return operations.other_groups.describe_others(
+                self.cluster, self._coordinators(), some, until, include_operations=include_operations
+            )
+
         found = operations.group_description.describe_groups(
             self.cluster,
             self._coordinators(),
             names,
-            self._start(),
+            deadline,
             include_operations=include_operations,
             member_bytes=self._member_bytes,
             hurried=self._late_groups if self._until is not None else (),
+            others=others if all_types else None,
         )
         late = {name for name, told in found.items() if isinstance(told, TimedOutError)}
         self._late_groups = self._late_groups.difference(found) | late
         return found
+
+    def share_offsets(self, names: Collection[str]) -> dict[str, ShareOffsets | KcliError]:
+        """The start offset and the lag of share groups in each of their partitions (KIP-932, KIP-1226); see
+        ``share_offsets``.
+        """
+        return operations.share_offsets.share_offsets(
+            self.cluster, self._coordinators(), several(names), self._start()
+        )
 
     def delete_groups(self, names: Sequence[str]) -> dict[str, KcliError | None]:
         """Deletes groups without members, with their committed offsets (KIP-229). None on success.

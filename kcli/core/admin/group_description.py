@@ -2,6 +2,7 @@
 
 A group's name does not reveal its type. All are described as classic groups first; one that its coordinator does not
 know as such is then described as a group of the new protocol, whether others have been answered or not.
+``other_groups`` describes share and streams groups.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from kcli.core.admin.repeated_groups import RepeatedGroups
 from kcli.core.cluster.cluster import Cluster
@@ -17,7 +18,7 @@ from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
 from kcli.core.cluster.fanout import Items, NextRequestError, Part, fan_out, verdict
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSUPPORTED_VERSION
-from kcli.core.errors import KcliError, ProtocolError, UnsupportedError
+from kcli.core.errors import KcliError, ProtocolError, TimedOutError, UnsupportedError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment, decode_subscription
 from kcli.core.names import unknown_group
 from kcli.core.permissions import Permission, on_group
@@ -78,6 +79,21 @@ class OtherGroupError(UnsupportedError):
     """The group is of a type whose members commit no offsets that can be set: share, streams."""
 
 
+class Task(NamedTuple):
+    """A task of a Streams application: a subtopology reads this partition of all its source topics."""
+
+    subtopology: str
+    partition: int
+
+
+class Tasks(NamedTuple):
+    """What a member of a streams group has (KIP-1071). Only active tasks read and commit."""
+
+    active: tuple[Task, ...] = ()
+    standby: tuple[Task, ...] = ()
+    warmup: tuple[Task, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class MemberDescription:
     """A member. ``subscription`` names topics, ``subscription_regex`` applies to KIP-848 members only.
@@ -86,7 +102,8 @@ class MemberDescription:
     ``target`` is a KIP-848 member's target assignment; classic members have none. ``epoch`` is the member epoch, −1
     for classic members: they have none, and DescribeGroups does not return the generation. ``owned`` is what a
     cooperative member of a classic group reported as owned when it last joined (KIP-429). ``protocol`` is ``classic``
-    or ``consumer`` where a KIP-848 group reports it: a group that is being upgraded has both.
+    or ``consumer`` where a KIP-848 group reports it: a group that is being upgraded has both. ``tasks`` and
+    ``target_tasks`` are those of a streams group's member, whose ``assignment`` is what its active tasks read.
     """
 
     member_id: str
@@ -102,6 +119,8 @@ class MemberDescription:
     subscription_regex: str | None = None
     protocol: str | None = None
     owned: tuple[TopicPartition, ...] = ()
+    tasks: Tasks | None = None
+    target_tasks: Tasks | None = None
 
     @property
     def host(self) -> str:
@@ -111,11 +130,13 @@ class MemberDescription:
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """A group. ``type`` is ``classic`` or ``consumer`` (KIP-848), ``state`` Kafka's name, ``coordinator`` a node id.
+    """A group. ``type`` is ``classic``, ``consumer`` (KIP-848), ``share`` (KIP-932) or ``streams`` (KIP-1071), ``state``
+    Kafka's name, ``coordinator`` a node id.
 
     ``assignor`` is the assignor in use; in groups that are not consumer groups, the protocol selected. ``epoch`` and
-    ``assignment_epoch`` are −1 for classic groups. ``operations`` are the bits of the operations this client is
-    authorized for (KIP-430), None if the broker does not report them.
+    ``assignment_epoch`` are −1 for classic groups, ``topology_epoch`` for all but streams groups that have a topology.
+    ``operations`` are the bits of the operations this client is authorized for (KIP-430), None if the broker does not
+    report them.
     """
 
     group_id: str
@@ -128,6 +149,11 @@ class GroupDescription:
     epoch: int = -1
     assignment_epoch: int = -1
     operations: int | None = None
+    topology_epoch: int = -1
+
+
+Others = Callable[[Sequence[str], float], "dict[str, GroupDescription | KcliError]"]
+"""Describes groups of other types until a deadline: ``other_groups.describe_others``."""
 
 
 def describe_groups(
@@ -139,30 +165,55 @@ def describe_groups(
     include_operations: bool = False,
     member_bytes: MemberBytes | None = None,
     hurried: Collection[str] = (),
+    others: Others | None = None,
 ) -> dict[str, GroupDescription | KcliError]:
     """Each group, or the error: NotFoundError if it does not exist, however the broker's version expresses that.
 
-    UnsupportedError for a group of neither type (share, streams). ``member_bytes`` are kept from call to call;
-    ``hurried``: see ``fan_out``.
+    OtherGroupError for a group of neither type (share, streams), unless ``others`` describes it. ``member_bytes`` are
+    kept from call to call; ``hurried``: see ``fan_out``.
+
+    With ``others``, groups of several may take half of the time at first: one whose coordinator does not respond would
+    otherwise leave none for those of other types. It is asked for again with what is left at the end.
     """
     member_bytes = member_bytes or MemberBytes()
     member_bytes.begin_call()
     run = _Describe(coordinators, member_bytes, include_operations=include_operations)
     route = ToCoordinator[str](cluster, coordinators, str)
-    return fan_out(
-        cluster,
-        dict.fromkeys(names),
-        route,
-        run.ask,
-        run.read,
-        deadline,
-        "describing group",
-        hurried=hurried,
-        needs=_describe,
-    )
+
+    def describe(some: Sequence[str], until: float) -> dict[str, GroupDescription | KcliError]:
+        return fan_out(
+            cluster,
+            dict.fromkeys(some),
+            route,
+            run.ask,
+            run.read,
+            until,
+            "describing group",
+            hurried=hurried,
+            needs=on_describing,
+        )
+
+    def half() -> float:
+        now = cluster.loop.now()
+        return now + max(0.0, deadline - now) / 2
+
+    def with_others(
+        found: dict[str, GroupDescription | KcliError], until: Callable[[], float]
+    ) -> dict[str, GroupDescription | KcliError]:
+        left = [group for group, told in found.items() if isinstance(told, OtherGroupError)]
+        return found | others(left, until()) if others is not None and left else found
+
+    if others is None or len(names) == 1:
+        return with_others(describe(names, deadline), lambda: deadline)
+    found = with_others(describe(names, half()), half)
+    late = [group for group, told in found.items() if isinstance(told, TimedOutError)]
+    if late and cluster.loop.now() < deadline:
+        found |= with_others(describe(late, deadline), lambda: deadline)
+    return found
 
 
-def _describe(group: str) -> list[Permission]:
+def on_describing(group: str) -> list[Permission]:
+    """What describing a group needs."""
     return [on_group("DESCRIBE", group)]
 
 
@@ -226,7 +277,10 @@ class _Describe:
     ) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
         for row in response.groups:
             outcome = verdict(
-                row.error_code, f"describing group {row.group_id}", row.error_message, _describe(row.group_id)
+                row.error_code,
+                f"describing group {row.group_id}",
+                row.error_message,
+                on_describing(row.group_id),
             )
             if row.error_code == GROUP_ID_NOT_FOUND:
                 outcome = _neither(row.group_id, row.error_message or "")
@@ -257,7 +311,7 @@ def _classic(row: classic.DescribedGroup, coordinator: int, member_bytes: Member
         assignor=row.protocol_data,
         coordinator=coordinator,
         members=tuple(_classic_member(member, member_bytes if consumers else None) for member in row.members),
-        operations=_operations(row.authorized_operations),
+        operations=known_operations(row.authorized_operations),
     )
 
 
@@ -298,7 +352,7 @@ def _modern(row: modern.DescribedGroup, coordinator: int) -> GroupDescription:
         members=tuple(_modern_member(member) for member in row.members),
         epoch=row.group_epoch,
         assignment_epoch=row.assignment_epoch,
-        operations=_operations(row.authorized_operations),
+        operations=known_operations(row.authorized_operations),
     )
 
 
@@ -326,5 +380,6 @@ def _partitions(assignment: modern.Assignment) -> tuple[TopicPartition, ...]:
     )
 
 
-def _operations(bits: int) -> int | None:
+def known_operations(bits: int) -> int | None:
+    """The bits of a response; None if the broker does not report them."""
     return None if bits == _NO_OPERATIONS else bits

@@ -15,8 +15,8 @@ if TYPE_CHECKING:  # loaded where groups are described and listed
     from kcli.core.admin.group_description import GroupDescription, MemberDescription
     from kcli.core.admin.groups import ListedGroup
 
-ONLY_LISTED = ("share", "streams")
-"""Types of groups of which only the listing is shown."""
+SHARE, STREAMS = "share", "streams"
+"""Types of groups: the first have start offsets instead of commits (KIP-932), the others tasks (KIP-1071)."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -49,18 +49,19 @@ def describe_groups(
 
     ``listed``: the result of ListGroups, if known; else it is requested where there is a share or streams group.
     """
-    described = admin.describe_groups(names) if names else {}
+    described = admin.describe_groups(names, all_types=True) if names else {}
     rows = {row.group_id: row for row in listed}
     if not rows and any(isinstance(one, UnsupportedError) for one in described.values()):
         rows = {row.group_id: row for row in admin.list_groups().groups}
     owners = {name: assigned(one) for name, one in described.items() if not isinstance(one, KcliError)}
-    by_group = positions(admin, owners) if offsets else {}
+    shares = [name for name, one in described.items() if not isinstance(one, KcliError) and one.type == SHARE]
+    by_group = positions(admin, owners, shares) if offsets else {}
     found: dict[str, Described | KcliError] = {}
     for name, one in described.items():
         if not isinstance(one, KcliError):
             found[name] = _described(one, by_group.get(name, {}))
-        elif isinstance(one, UnsupportedError) and name in rows and rows[name].type in ONLY_LISTED:
-            found[name] = _only_listed(rows[name])
+        elif isinstance(one, UnsupportedError) and name in rows and rows[name].type in (SHARE, STREAMS):
+            found[name] = _only_listed(rows[name], one)
         else:
             found[name] = one
     return found
@@ -83,12 +84,12 @@ def owner_fields(member: "MemberDescription | None") -> dict[str, Any]:
 
 
 def commits_of(groups: Iterable[Described]) -> dict[GroupPartition, int]:
-    """All committed offsets of the groups."""
+    """All committed offsets of the groups; start offsets of share groups are none."""
     return {
         GroupPartition(group.group_id, tp): position.committed.offset
         for group in groups
         for tp, position in group.positions.items()
-        if position.committed is not None
+        if position.committed is not None and not position.shared
     }
 
 
@@ -120,6 +121,8 @@ def _described(group: "GroupDescription", found: Positions | KcliError) -> Descr
     )
 
 
-def _only_listed(row: "ListedGroup") -> Described:
-    note = f"only the listing of {row.type} groups is shown"
-    return Described(row.group_id, row.type, row.state, row.protocol_type, row.coordinator, note=note)
+def _only_listed(row: "ListedGroup", error: KcliError) -> Described:
+    note = "its members and offsets could not be read"
+    return Described(
+        row.group_id, row.type, row.state, row.protocol_type, row.coordinator, note=note, error=error
+    )

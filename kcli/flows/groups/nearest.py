@@ -10,11 +10,11 @@ from kcli.core.near_names import near_names
 _OTHER_KINDS = {
     "share": (
         "it is a share group, which has no committed offsets",
-        "Kafka's own kafka-share-groups.sh shows and changes share groups",
+        "Kafka's own kafka-share-groups.sh changes share groups",
     ),
     "streams": (
         "it is a streams group (KIP-1071)",
-        "Kafka's own kafka-streams-groups.sh shows and changes streams groups",
+        "Kafka's own kafka-streams-groups.sh changes streams groups",
     ),
 }
 """By type: why the group is not supported here, and the tool that supports it."""
@@ -23,7 +23,8 @@ _OTHER_KINDS = {
 def name_nearest(admin: Admin, found: Mapping[str, object]) -> None:
     """Adds a remedy to the errors of groups, by name, with a single ListGroups.
 
-    For groups that do not exist the nearest names, for share and streams groups the tool that manages them.
+    For groups that do not exist the nearest names, for share and streams groups that are refused as such the tool that
+    changes them.
     """
     wrong = {
         name: error for name, error in found.items() if isinstance(error, (NotFoundError, UnsupportedError))
@@ -37,7 +38,7 @@ def name_nearest(admin: Admin, found: Mapping[str, object]) -> None:
     for name, error in wrong.items():
         if isinstance(error, NotFoundError):
             error.do = nearest_text(name, known)
-        elif known.get(name) in _OTHER_KINDS:
+        elif not error.do and known.get(name) in _OTHER_KINDS:
             error.why, error.do = _OTHER_KINDS[known[name]]
 
 

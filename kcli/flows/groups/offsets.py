@@ -5,6 +5,8 @@ partition that has vanished or has no leader gets a note and does not affect the
 is alive, an election may be in progress and is awaited briefly; where none is, metadata is conclusive.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,12 +24,16 @@ from kcli.core.errors import KcliError, NoLeaderError, NotFoundError, PartlyFail
 from kcli.core.types import GroupPartition, OffsetAndMetadata, TopicPartition
 
 if TYPE_CHECKING:
+    from kcli.core.admin.committed import Committed
+    from kcli.core.admin.share_offsets import ShareOffsets
     from kcli.core.admin.topics import TopicInfo
 
 
 NO_TOPIC = "topic does not exist"
 NO_PARTITION = "partition does not exist"
 NO_LEADER = "no leader"
+NO_START = "no start offset yet"
+NO_LAG = "the broker does not report the lag of share groups"
 
 
 class LogEnds(NamedTuple):
@@ -57,7 +63,8 @@ NOTHING = LogEnds()
 class Position(NamedTuple):
     """A group's position in a partition. ``committed`` None: there is no commit, or ``note`` says why it is unknown.
 
-    ``unread`` is why the commit could not be read, ``error`` why the log's offsets could not.
+    ``unread`` is why the commit could not be read, ``error`` why the log's offsets could not. Of a share group
+    (``shared``) ``committed`` is the start offset, and ``reported`` the lag that its coordinator reports.
     """
 
     committed: OffsetAndMetadata | None = None
@@ -66,10 +73,14 @@ class Position(NamedTuple):
     note: str | None = None
     unread: KcliError | None = None
     error: KcliError | None = None
+    shared: bool = False
+    reported: int | None = None
 
     @property
     def lag(self) -> int | None:
         """Offsets from the commit to the end; negative where the commit is beyond it, as in Kafka's script."""
+        if self.shared:
+            return self.reported
         return None if self.committed is None or self.end is None else self.end - self.committed.offset
 
 
@@ -77,10 +88,19 @@ Positions = dict[TopicPartition, Position]
 
 
 def positions(
-    admin: Admin, groups: Mapping[str, Collection[TopicPartition]]
+    admin: Admin, groups: Mapping[str, Collection[TopicPartition]], shares: Collection[str] = ()
 ) -> dict[str, Positions | KcliError]:
-    """For each group all partitions with commits and those in ``groups``, sorted; or why its commits cannot be read."""
-    commits = admin.fetch_offsets(dict.fromkeys(groups)) if groups else {}
+    """For each group all partitions with commits and those in ``groups``, sorted; or why its commits cannot be read.
+
+    ``shares``: those of them that are share groups, which have start offsets in the place of commits.
+    """
+    others = dict.fromkeys(group for group in groups if group not in shares)
+    starts = admin.share_offsets(shares) if shares else {}
+    commits: dict[str, Committed | KcliError] = {
+        **(admin.fetch_offsets(others) if others else {}),
+        **{group: start_offsets(found) for group, found in starts.items()},
+    }
+    lags = {group: reported_lags(found) for group, found in starts.items()}
     partitions = {
         group: sorted({*committed, *groups[group]})
         for group, committed in commits.items()
@@ -90,8 +110,36 @@ def positions(
     return {
         group: committed
         if isinstance(committed, KcliError)
-        else {tp: _position(committed.get(tp), logs[tp]) for tp in partitions[group]}
+        else {
+            tp: _share_position(committed.get(tp), logs[tp], lags[group].get(tp))
+            if group in lags
+            else _position(committed.get(tp), logs[tp])
+            for tp in partitions[group]
+        }
         for group, committed in commits.items()
+    }
+
+
+def start_offsets(found: ShareOffsets | KcliError) -> Committed | KcliError:
+    """Those of a share group, in the place of commits; None where there is none yet."""
+    if isinstance(found, KcliError):
+        return found
+    return {
+        tp: one
+        if isinstance(one, KcliError)
+        else None
+        if one.start is None
+        else OffsetAndMetadata(one.start, "", one.leader_epoch)
+        for tp, one in found.items()
+    }
+
+
+def reported_lags(found: ShareOffsets | KcliError) -> dict[TopicPartition, int]:
+    """The lags of a share group, where its coordinator reports them."""
+    if isinstance(found, KcliError):
+        return {}
+    return {
+        tp: one.lag for tp, one in found.items() if not isinstance(one, KcliError) and one.lag is not None
     }
 
 
@@ -145,7 +193,7 @@ def list_offsets(
     return admin.list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else {}
 
 
-def _unreadable(tp: TopicPartition, topic: "TopicInfo | KcliError", part: PartitionView | None) -> LogEnds:
+def _unreadable(tp: TopicPartition, topic: TopicInfo | KcliError, part: PartitionView | None) -> LogEnds:
     """Why a partition cannot be queried; NOTHING if it can."""
     if isinstance(topic, KcliError):
         return LogEnds(note=_why(topic), error=topic)
@@ -169,6 +217,15 @@ def _position(committed: OffsetAndMetadata | KcliError | None, log: LogEnds) -> 
         note = f"the commit is unknown: {committed}"
         return Position(None, log.start, log.end, note, unread=committed, error=log.error)
     return Position(committed, log.start, log.end, log.note, error=log.error)
+
+
+def _share_position(start: OffsetAndMetadata | KcliError | None, log: LogEnds, lag: int | None) -> Position:
+    found = _position(start, log)._replace(shared=True, reported=lag)
+    if isinstance(start, KcliError):
+        return found._replace(note=f"the start offset is unknown: {start}")
+    if found.note is None and start is None:
+        return found._replace(note=NO_START)
+    return found._replace(note=NO_LAG) if found.note is None and lag is None else found
 
 
 def missing_offsets(

@@ -1,24 +1,33 @@
 """Which groups read a topic."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kcli.account.survey import Missing, Survey
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import ListedGroup
-from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
+from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.types import TopicPartition
+from kcli.flows.groups.description import SHARE
 
 
 def readers_of(admin: Admin, listed: Sequence[ListedGroup], topic: str) -> Survey[list[ListedGroup]]:
-    """The groups with committed offsets of ``topic``, or with a member that subscribes to it or is assigned to it."""
+    """The groups with committed offsets of ``topic``, or start offsets, or with a member that subscribes to it or is
+    assigned to it.
+    """
     names = [row.group_id for row in listed]
-    committed = admin.fetch_offsets(dict.fromkeys(names)) if names else {}
+    shares = [row.group_id for row in listed if row.type == SHARE]
+    others = dict.fromkeys(name for name in names if name not in shares)
+    committed: dict[str, Collection[TopicPartition] | KcliError] = {
+        **(admin.fetch_offsets(others) if others else {}),
+        **(admin.share_offsets(shares) if shares else {}),
+    }
     with_offsets = {
         name
         for name, offsets in committed.items()
         if not isinstance(offsets, KcliError) and any(tp.topic == topic for tp in offsets)
     }
-    others = [row.group_id for row in listed if row.group_id not in with_offsets and row.state != "Empty"]
-    described = admin.describe_groups(others) if others else {}
+    live = [row.group_id for row in listed if row.group_id not in with_offsets and row.state != "Empty"]
+    described = admin.describe_groups(live, all_types=True) if live else {}
     with_members = {
         name
         for name, group in described.items()
@@ -34,6 +43,6 @@ def readers_of(admin: Admin, listed: Sequence[ListedGroup], topic: str) -> Surve
             error = described.get(name)
         if name in with_members or not isinstance(error, KcliError):
             continue
-        if not isinstance(error, UnsupportedError | NotFoundError):
+        if not isinstance(error, NotFoundError):
             unknown.append(Missing(f"whether group {name} reads {topic}", "", error))
     return Survey([row for row in listed if row.group_id in with_offsets | with_members], unknown)

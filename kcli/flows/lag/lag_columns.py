@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
 from kcli.core.types import TopicPartition
-from kcli.flows.groups.description import assigned
+from kcli.flows.groups.description import SHARE, assigned
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag
 from kcli.flows.lag.sample import GroupSample
@@ -47,11 +47,13 @@ class LagColumns(Collection[PartitionLag]):
     committed: Sequence[int]
     lag: list[int]
     description: GroupDescription | None
+    type: str = ""
     _members: list[MemberDescription | None] | None = None
     margin = None
     lost = 0
     note = ""
     at_risk = False
+    judged = True
 
     @property
     def tp(self) -> TopicPartitions:
@@ -151,14 +153,16 @@ class ColumnsOf:
     def group(self, one: GroupSample) -> LagColumns | None:
         """The columns of a group; None for a group that is not the common case."""
         commits = one.committed
-        if not isinstance(commits, CommitColumns) or (logs := self._logs(commits.partitions)) is None:
+        if one.type == SHARE or not isinstance(commits, CommitColumns):
+            return None
+        if (logs := self._logs(commits.partitions)) is None:
             return None
         lags = list(map(sub, logs.ends, commits.offsets))
         if min(lags) < 0:
             return None
         if min(commits.offsets) < logs.highest_start and min(map(sub, commits.offsets, logs.starts)) < 0:
             return None
-        return LagColumns(one.group, logs, commits.offsets, lags, one.description)
+        return LagColumns(one.group, logs, commits.offsets, lags, one.description, one.type)
 
     def _logs(self, partitions: TopicPartitions) -> Logs | None:
         """None where the bounds of a log are not known."""

@@ -77,11 +77,13 @@ def lags_of(
     }
 
 
-def total_lags(admin: Admin, states: Mapping[str, str]) -> Survey[dict[str, int | None]]:
-    """The lag in records of groups whose states are known, None where no lag is known; groups, or partitions of them, are
-    missing.
+def total_lags(
+    admin: Admin, states: Mapping[str, str], types: Mapping[str, str]
+) -> Survey[dict[str, int | None]]:
+    """The lag in records of groups whose states and types are known, None where no lag is known; groups, or partitions of
+    them, are missing.
     """
-    sample = sample_of(admin, states, {})
+    sample = sample_of(admin, states, {}, types=types)
     return Survey({name: summary(rows).lag for name, rows in lags_of(sample).items()}, sample.missing)
 
 

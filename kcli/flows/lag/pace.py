@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import repeat
 from operator import sub
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kcli.core.types import TopicPartition
+from kcli.flows.groups.description import SHARE
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.partition_lag import PartitionLag
 
 WINDOW_MS = 60_000
 _NOTHING: tuple[tuple[Any, ...], ...] = ((), (), (), (), ())
+_NO_STARTS: Mapping[TopicPartition, tuple[int, int]] = MappingProxyType({})
 WITHOUT_MEMBERS = frozenset(("Empty", "Dead"))
 _PAUSE_MS = 8_000  # unread for longer: what comes is not compared with what was
 _HABIT = 3
@@ -37,7 +41,8 @@ class Offsets:
 
     ``lag`` excludes partitions in which only markers and aborted records are left; ``complete``: the lag is known for
     every partition with a commit. ``deserted``: it has no members. ``drained``: the partitions with nothing but such
-    markers.
+    markers. Of a share group ``committed`` is the end less the lag, and ``starts`` has the start offset and the lag
+    of each partition: two samples may differ by what was written between reading the lag and the end.
     """
 
     def __init__(self, rows: Collection[PartitionLag], state: str) -> None:
@@ -47,6 +52,7 @@ class Offsets:
         self.stable: Sequence[int]
         self.ends: Sequence[int]
         self.drained: Collection[TopicPartition] = ()
+        self.starts: Mapping[TopicPartition, tuple[int, int]] = _NO_STARTS
         if isinstance(rows, LagColumns):
             logs = rows.logs
             self.partitions, self.committed, self.stable, self.ends = (
@@ -58,10 +64,15 @@ class Offsets:
             self.lag, self.complete = sum(rows.lag), True
         else:
             known = [
-                (row.tp, row.committed, row.end if row.stable is None else row.stable, row.end, row.lag or 0)
+                (row.tp, at, row.end if row.stable is None else row.stable, row.end, row.lag or 0)
                 for row in rows
-                if row.committed is not None and row.end is not None
+                if (at := row.read) is not None and row.end is not None
             ]
+            self.starts = {
+                row.tp: (row.committed, row.lag)
+                for row in rows
+                if row.type == SHARE and row.committed is not None and row.lag is not None
+            }
             self.partitions, self.committed, self.stable, self.ends, lags = (
                 zip(*known, strict=True) if known else _NOTHING
             )
@@ -73,6 +84,21 @@ class Offsets:
 
     def steps_from(self, before: Offsets) -> tuple[list[int | None], list[int | None]]:
         """How far commits and log ends have moved, by partition; None for a partition that is new."""
+        commits, ends = self._differences(before)
+        if self.starts:
+            commits = list(map(self._acknowledged, repeat(before), self.partitions, commits))
+        return commits, ends
+
+    def _acknowledged(self, before: Offsets, tp: TopicPartition, step: int | None) -> int | None:
+        """A step of a share group: only where its start offset has moved, or its lag has become smaller."""
+        if step is None or tp not in before.starts or tp not in self.starts:
+            return step
+        (start, lag), (start_before, lag_before) = self.starts[tp], before.starts[tp]
+        if start < start_before:
+            return start - start_before
+        return max(1, step) if start > start_before or lag < lag_before else 0
+
+    def _differences(self, before: Offsets) -> tuple[list[int | None], list[int | None]]:
         if self.partitions == before.partitions:
             return (
                 list(map(sub, self.committed, before.committed)),
@@ -222,7 +248,11 @@ class Pace:
 
 
 def unstarted(row: PartitionLag) -> bool:
-    """Whether a member reads it and has committed nothing: this is known even where other commits could not be read."""
+    """Whether a member reads it and has committed nothing: this is known even where other commits could not be read. Or
+    it is a share group's that has no start offset yet.
+    """
+    if row.type == SHARE:
+        return row.committed is None and not row.judged
     return row.committed is None and row.member is not None
 
 

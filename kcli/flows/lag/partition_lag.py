@@ -8,6 +8,7 @@ of ``LagColumns``, where it is a sequence or one value for all partitions, or of
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from operator import attrgetter
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.groups.description import assigned
-from kcli.flows.groups.offsets import LogEnds
+from kcli.flows.groups.description import SHARE, assigned
+from kcli.flows.groups.offsets import NO_LAG, NO_START, LogEnds
 from kcli.flows.lag.sample import GroupSample, LagSample
 from kcli.output.progress import counted
 from kcli.output.tables import Field
@@ -42,6 +43,10 @@ class PartitionLag(NamedTuple):
     ``lost`` are the offsets between the commit and the log start; ``margin`` is how long the first unread record is
     still kept at least, by its topic's retention.ms; ``at_risk``: records are lost or soon will be; ``drained``:
     between commit and end there are only transaction markers and aborted records. ``stable``: the last stable offset.
+
+    Of a share group (``type``) ``committed`` is the start offset, as it was last stored: records after it may have been
+    acknowledged, so that the lag is what the broker reports, and ``lost`` the least that it can be. ``judged`` is False
+    where the lag is not known though nothing failed.
     """
 
     group: str
@@ -59,6 +64,15 @@ class PartitionLag(NamedTuple):
     at_risk: bool = False
     drained: bool = False
     stable: int | None = None
+    type: str = ""
+    judged: bool = True
+
+    @property
+    def read(self) -> int | None:
+        """How far the group is: its commit; of a share group the end less the lag."""
+        if self.type != SHARE:
+            return self.committed
+        return None if self.end is None or self.lag is None else self.end - self.lag
 
     @property
     def topic(self) -> str:
@@ -86,7 +100,18 @@ def _state(group: Any) -> str | None:
     return group.state or None
 
 
+def _type(group: Any) -> str | None:
+    return group.type or None
+
+
 GROUP = Field("group", of=attrgetter("group"))
+TYPE = Field(
+    "type",
+    spare=7,
+    of=_type,
+    values="string?",
+    meaning="Type of the group: classic, consumer, share or streams; null where the broker does not report it.",
+)
 STATE = Field(
     "state",
     spare=4,
@@ -100,8 +125,13 @@ COMMITTED = Field(
     "number",
     spare=2,
     of=attrgetter("committed"),
-    meaning="The committed offset; null without a commit.",
+    meaning="The committed offset; of a share group its start offset, null without one.",
     metric="kcli_group_committed_offset",
+)
+START = replace(
+    COMMITTED,
+    meaning="The start offset of a share group as it was last stored: records after it may have been acknowledged.",
+    metric="kcli_share_group_start_offset",
 )
 END = Field(
     "end",
@@ -122,7 +152,8 @@ LAG_RECORDS = Field(
     "lag_records",
     "number",
     of=attrgetter("lag"),
-    meaning="Records between the committed offset and the end of the log; null where it is unknown.",
+    meaning="Records between the committed offset and the end of the log; of a share group those that are not "
+    "acknowledged, as its coordinator reports them, null where it is unknown.",
     metric="kcli_group_lag_records",
 )
 LAG_SECONDS = Field(
@@ -155,7 +186,8 @@ LOST = Field(
     "number",
     wide=True,
     of=attrgetter("lost"),
-    meaning="Offsets between the commit and the start of the log; their records are deleted, null where it is unknown.",
+    meaning="Offsets between the commit and the start of the log; their records are deleted, of a share group the "
+    "least that it can be, null where it is unknown.",
     metric="kcli_group_lost_records",
 )
 MEMBER_ID = Field(
@@ -221,6 +253,7 @@ OF_PARTITION = (
     MEMBER_ID,
     CLIENT_ID,
     HOST,
+    replace(TYPE, wide=True, spare=0),
 )
 OF_SUMMARY = (
     Field(
@@ -247,10 +280,19 @@ def partition_lags(
     retention: Retention,
     notes: Mapping[TopicPartition, str],
 ) -> Iterator[PartitionLag]:
-    """The rows of one group. ``notes``: remarks for partitions whose last stable offset is below the end."""
+    """The rows of one group. ``notes``: remarks for partitions whose last stable offset is below the end.
+
+    A partition that several members of a share group read is nobody's.
+    """
     members = {} if one.description is None else assigned(one.description)
+    if one.type == SHARE and one.description is not None:
+        readers = Counter(tp for member in one.description.members for tp in member.assignment or ())
+        members = {tp: member for tp, member in members.items() if readers[tp] == 1}
     for tp, commit in one.committed.items():
         log, member = sample.bounds[tp], members.get(tp)
+        if one.type == SHARE:
+            yield _share_lag(sample, one, tp, times, retention)._replace(member=member)
+            continue
         offset = commit.offset if isinstance(commit, OffsetAndMetadata) else None
         start, end = log.start, log.end
         if start is None or end is None or offset is None:
@@ -271,6 +313,7 @@ def partition_lags(
                 member,
                 note,
                 stable=log.stable,
+                type=one.type,
             )
             continue
         remarks = []
@@ -306,7 +349,64 @@ def partition_lags(
             at_risk=lost > 0 or offset > end or soon,
             drained=first is None or (time is not None and time.time_ms is None and time.method == READ),
             stable=log.stable,
+            type=one.type,
         )
+
+
+def _share_lag(
+    sample: LagSample, one: GroupSample, tp: TopicPartition, times: RecordTimes, retention: Retention
+) -> PartitionLag:
+    """The row of a share group, without its member."""
+    commit, log, lag = one.committed[tp], sample.bounds[tp], one.lags.get(tp)
+    start = commit.offset if isinstance(commit, OffsetAndMetadata) else None
+    row = PartitionLag(
+        one.group, tp, start, log.end, log.start, lag, None, UNKNOWN, None, None, None, log.note or "",
+        stable=log.stable, type=SHARE,
+    )  # fmt: skip
+    if isinstance(commit, KcliError):
+        return row._replace(note=str(commit))
+    if start is None:
+        row = row._replace(note=log.note or NO_START, judged=log.error is not None)
+        nothing = log.end is not None and log.start == log.end
+        return row._replace(lag=0, seconds=0.0, method=READ, drained=True) if nothing else row
+    if lag is None:
+        if log.end is None:
+            return row
+        most = f"at most {max(0, log.end - start):,} unread, {NO_LAG}"
+        return row._replace(note=most, judged=False)
+    first = unread_of_share(one, tp, log)
+    seconds, method, margin = (
+        _age(sample.at_ms, tp, first, times, retention)
+        if first is not None or not lag
+        else (None, UNKNOWN, None)
+    )
+    lost = None if log.start is None or row.read is None else max(0, log.start - row.read)
+    kept = retention.get(tp.topic)
+    soon = margin is not None and kept is not None and margin * 1000 < kept * _RISKY
+    past = log.end is not None and start > log.end
+    return row._replace(
+        seconds=seconds,
+        method=method,
+        margin=0.0 if lost else margin,
+        lost=lost,
+        note=f"starts {start - (log.end or 0):,} past the end: the log was truncated or the topic recreated"
+        if past
+        else f"at least {counted(lost, 'offset')} below the log start lost"
+        if lost
+        else row.note,
+        at_risk=bool(lost) or past or soon,
+        drained=not lag,
+    )
+
+
+def unread_of_share(one: GroupSample, tp: TopicPartition, bounds: LogEnds) -> int | None:
+    """The first record that a share group has not acknowledged, if it is known: where its lag is all that follows the
+    start offset.
+    """
+    commit, lag = one.committed[tp], one.lags.get(tp)
+    if not lag or not isinstance(commit, OffsetAndMetadata) or bounds.end is None:
+        return None
+    return unread_from(commit, bounds) if lag == bounds.end - commit.offset else None
 
 
 def unread_from(commit: OffsetAndMetadata | KcliError | None, bounds: LogEnds) -> int | None:

@@ -10,8 +10,9 @@ from kcli.core.admin.transactions import ProducerDescription
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.first_records import PartitionOffset, first_unread_records
-from kcli.flows.lag.partition_lag import INTERPOLATED, READ, UNKNOWN, RecordTime, unread_from
+from kcli.flows.lag.partition_lag import INTERPOLATED, READ, UNKNOWN, RecordTime, unread_from, unread_of_share
 from kcli.flows.lag.sample import GroupSample, LagSample
 
 _ROUNDS = 60
@@ -23,7 +24,8 @@ def unread_offsets(groups: Iterable[GroupSample], sample: LagSample) -> dict[Par
     found: dict[PartitionOffset, None] = {}
     for one in groups:
         for tp, commit in one.committed.items():
-            first = unread_from(commit, sample.bounds[tp])
+            bounds = sample.bounds[tp]
+            first = unread_of_share(one, tp, bounds) if one.type == SHARE else unread_from(commit, bounds)
             if first is not None:
                 found[tp, first] = None
     return found

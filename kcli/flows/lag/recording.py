@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.description import SHARE
 from kcli.flows.lag.measure import Measurement, Times
 from kcli.flows.lag.partition_lag import RecordTime
-from kcli.flows.lag.sample import LagSample
+from kcli.flows.lag.sample import GroupSample, LagSample
 
 if TYPE_CHECKING:  # loaded where groups are described
     from kcli.core.admin.group_description import GroupDescription
@@ -74,8 +75,7 @@ def _document(cluster: str, found: Measurement) -> dict[str, Any]:
             log = sample.bounds[tp]
             note = (log.note,) if log.note else ()
             rows.append([tp.topic, tp.partition, offset, log.start, log.end, log.stable, *note])
-        described = members_part(one.description)
-        groups.append({"group": one.group, "state": one.state or None, "partitions": rows, **described})
+        groups.append({"group": one.group, "state": one.state or None, "partitions": rows, **group_part(one)})
     head = {"kind": "LagSample", "api": "kcli/v1", "cluster": cluster, "at_ms": sample.at_ms}
     times = {} if found.times is None else times_part(found.times)
     zone = {"utc_offset": utc_offset(sample.at_ms)}
@@ -91,16 +91,24 @@ def utc_offset(at_ms: int) -> int:
     return 0 if offset is None else round(offset.total_seconds())
 
 
-def members_part(description: GroupDescription | None) -> dict[str, Any]:
-    """``type`` and ``members`` of a group; nothing if they were not requested."""
-    if description is None:
-        return {}
+def group_part(one: GroupSample) -> dict[str, Any]:
+    """``type`` of a group where it is known, ``members`` where they were requested; ``lags`` of a share group, by topic
+    and partition, and ``topology_epoch`` of a streams group.
+    """
+    found: dict[str, Any] = {"type": one.type} if one.type else {}
+    if one.type == SHARE:
+        found["lags"] = [[*tp, lag] for tp, lag in one.lags.items()]
+    return found if one.description is None else {**found, **_members_part(one.description)}
+
+
+def _members_part(description: GroupDescription) -> dict[str, Any]:
     members = []
     for one in description.members:
         by_topic: dict[str, list[int]] | None = None if one.assignment is None else {}
         for tp in one.assignment or ():
             assert by_topic is not None
             by_topic.setdefault(tp.topic, []).append(tp.partition)
+        tasks = {} if one.tasks is None else {"tasks": [[list(task) for task in some] for some in one.tasks]}
         members.append(
             {
                 "member_id": one.member_id,
@@ -108,9 +116,12 @@ def members_part(description: GroupDescription | None) -> dict[str, Any]:
                 "client_id": one.client_id,
                 "host": one.client_host,
                 "assignment": by_topic,
+                **tasks,
             }
         )
-    return {"type": description.type, "members": members}
+    epoch = description.topology_epoch
+    topology = {} if epoch < 0 else {"topology_epoch": epoch}
+    return {"type": description.type, **topology, "members": members}
 
 
 def times_part(times: Times) -> dict[str, Any]:
@@ -135,14 +146,17 @@ def times_of(document: Mapping[str, Any]) -> Times:
 
 
 def missing_part(sample: LagSample, problems: Iterable[KcliError] = ()) -> dict[str, Any]:
-    """``failed``: groups; ``partial``: why groups that were not named are missing; ``missing``: what else is."""
-    of_groups = [*sample.failed.values(), *sample.partial]
+    """``failed``: groups; ``undescribed``: members of groups; ``partial``: why groups that were not named are missing;
+    ``missing``: what else is.
+    """
+    of_groups = [*sample.failed.values(), *sample.partial, *sample.undescribed.values()]
     known = set(map(id, of_groups))
     others = [part for part in sample.missing if id(part.error) not in known]
     lines = [[part.error.what, part.why, part.what, part.where, part.code] for part in others]
     known.update(id(part.error) for part in others)
     return {
         "failed": {name: _line(error) for name, error in sample.failed.items()},
+        "undescribed": {name: _line(error) for name, error in sample.undescribed.items()},
         "partial": [_line(error) for error in sample.partial],
         "missing": [*lines, *(_line(error) for error in problems if id(error) not in known)],
     }

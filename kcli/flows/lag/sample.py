@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from shlex import quote
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.account.survey import Missing
@@ -19,27 +20,32 @@ from kcli.core.cluster.everywhere import ALL_LISTED, Unlisted
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.names import CHECKPOINTS, is_own_group, own_group_note
 from kcli.core.types import GroupPartition, TopicPartition
-from kcli.flows.groups.description import assigned
-from kcli.flows.groups.offsets import LogEnds, log_ends, missing_offsets
+from kcli.flows.groups.description import SHARE, STREAMS, assigned
+from kcli.flows.groups.offsets import LogEnds, log_ends, missing_offsets, reported_lags, start_offsets
 
 if TYPE_CHECKING:  # loaded where groups are described and listed
     from kcli.core.admin.group_description import GroupDescription
     from kcli.core.admin.groups import GroupListing
 
 _NONE: Mapping[str, KcliError] = {}
-_WITHOUT_COMMITS = ("share",)  # their positions are stored elsewhere (KIP-932)
+_NO_TYPES: Mapping[str, str] = MappingProxyType({})
+_NO_LAGS: Mapping[TopicPartition, int] = MappingProxyType({})
+_OTHERS = (SHARE, STREAMS)  # described whatever their state is
 
 
 class GroupSample(NamedTuple):
     """A group at that moment. ``committed`` has None for a partition that it reads without a commit.
 
-    ``state`` is Kafka's word, empty where brokers do not report it; ``description`` is set when members were requested.
+    ``state`` and ``type`` are Kafka's words, empty where brokers do not report them; ``description`` is set when members
+    were requested. Of a share group ``committed`` are the start offsets, and ``lags`` what its coordinator reports.
     """
 
     group: str
     state: str
     committed: Committed
     description: GroupDescription | None = None
+    type: str = ""
+    lags: Mapping[TopicPartition, int] = _NO_LAGS
 
 
 class LagSample(NamedTuple):
@@ -55,6 +61,8 @@ class LagSample(NamedTuple):
     """Whether it is not known that each group has a coordinator: then there may be more groups."""
     unlisted: Unlisted = ALL_LISTED
     """Which of those there may be."""
+    undescribed: Mapping[str, KcliError] = _NONE
+    """Why the members of groups are not known whose offsets are."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -73,6 +81,7 @@ class LagSample(NamedTuple):
         return [
             *map(Missing.of, self.partial),
             *(Missing.of(error, f"group {name}") for name, error in self.failed.items()),
+            *(Missing.of(error, f"members of group {name}") for name, error in self.undescribed.items()),
             *missing_offsets({tp: log.error for tp, log in self.bounds.items()}, commits),
         ]
 
@@ -121,17 +130,21 @@ def take_sample(admin: Admin, wanted: Wanted, known: Collection[str] = ()) -> La
 
     ``known``: the groups of the sample before. Those that may still exist, though no broker lists them, are ``failed``.
     """
-    states, described, failed, listing = _groups(admin, wanted)
+    found = _groups(admin, wanted)
+    failed, listing = dict(found.failed), found.listing
     if listing is not None:
-        failed |= _unlisted(admin, listing, set(known).difference(states, failed))
+        failed |= _unlisted(admin, listing, set(known).difference(found.states, failed))
     sample = sample_of(
         admin,
-        states,
-        described,
+        found.states,
+        found.described,
+        types=found.types,
         accepts_topic=wanted.accepts_topic,
         failed=failed,
         partial=() if listing is None else listing.missing,
     )
+    undescribed = {name: why for name, why in found.undescribed.items() if name not in sample.failed}
+    sample = sample._replace(undescribed=undescribed)
     return sample if listing is None else sample._replace(unsure=listing.unsure, unlisted=listing.unlisted)
 
 
@@ -143,7 +156,7 @@ def _unlisted(admin: Admin, listing: GroupListing, names: Collection[str]) -> di
     """
     found = {name: error for name in sorted(names) if (error := why_unlisted(listing, name)) is not None}
     others = sorted(set(names).difference(found))
-    for name, one in (admin.describe_groups(others) if others else {}).items():
+    for name, one in (admin.describe_groups(others, all_types=True) if others else {}).items():
         if not isinstance(one, KcliError):
             found[name] = KcliError(f"group {name} could not be listed", why="its coordinator has just moved")
         elif not isinstance(one, NotFoundError):
@@ -174,16 +187,21 @@ def sample_of(
     states: Mapping[str, str],
     described: Mapping[str, GroupDescription],
     *,
+    types: Mapping[str, str] = _NO_TYPES,
     accepts_topic: Accepts | None = None,
     failed: Mapping[str, KcliError] = _NONE,
     partial: Sequence[KcliError] = (),
 ) -> LagSample:
-    """The sample of groups whose states are known; see ``take_sample``."""
+    """The sample of groups whose states and types are known; see ``take_sample``."""
     failed, at_ms = dict(failed), wall_ms()
-    committed = admin.fetch_offsets(dict.fromkeys(states)) if states else {}
+    shared = [name for name in states if types.get(name) == SHARE]
+    others = dict.fromkeys(states) if not shared else dict.fromkeys(states.keys() - set(shared))
+    committed = admin.fetch_offsets(others) if others else {}
+    starts = admin.share_offsets(shared) if shared else {}
     groups, covers = [], _Covers()
     for name, state in states.items():
-        offsets, description = committed[name], described.get(name)
+        offsets = committed[name] if name in committed else start_offsets(starts[name])
+        description = described.get(name)
         if isinstance(offsets, KcliError):
             failed[name] = offsets
             continue
@@ -192,7 +210,8 @@ def sample_of(
         else:
             chosen = _of_topics(offsets, description, accepts_topic)
         if chosen or accepts_topic is None:
-            groups.append(GroupSample(name, state, chosen, description))
+            lags = reported_lags(starts[name]) if name in starts else _NO_LAGS
+            groups.append(GroupSample(name, state, chosen, description, types.get(name, ""), lags))
     return LagSample(at_ms, groups, log_ends(admin, _partitions_of(groups), stable=True), failed, partial)
 
 
@@ -208,14 +227,25 @@ def _partitions_of(groups: Iterable[GroupSample]) -> set[TopicPartition]:
     return found.union(*shared.values())
 
 
-def _groups(
-    admin: Admin, wanted: Wanted
-) -> tuple[dict[str, str], dict[str, GroupDescription], dict[str, KcliError], GroupListing | None]:
-    """States by name, descriptions if requested, errors, and the list of all groups where none was named."""
+class _Groups(NamedTuple):
+    """States and types by name, descriptions if requested, errors, and the list of all groups where none was named.
+
+    ``undescribed``: why the members of groups are not known that can be read otherwise.
+    """
+
+    states: dict[str, str]
+    types: dict[str, str]
+    described: dict[str, GroupDescription]
+    failed: dict[str, KcliError]
+    undescribed: Mapping[str, KcliError] = _NONE
+    listing: GroupListing | None = None
+
+
+def _groups(admin: Admin, wanted: Wanted) -> _Groups:
     described: dict[str, GroupDescription] = {}
     failed: dict[str, KcliError] = {}
     if wanted.groups:
-        for name, found in admin.describe_groups(wanted.groups).items():
+        for name, found in admin.describe_groups(wanted.groups, all_types=True).items():
             if isinstance(found, KcliError):
                 failed[name] = found
             elif name.startswith(CHECKPOINTS):
@@ -226,25 +256,29 @@ def _groups(
                 )
             else:
                 described[name] = found
-        return {name: found.state for name, found in described.items()}, described, failed, None
+        states = {name: found.state for name, found in described.items()}
+        return _Groups(states, {name: found.type for name, found in described.items()}, described, failed)
     listing = admin.list_groups()
     listed = [
         row
         for row in listing.groups
-        if row.type not in _WITHOUT_COMMITS
-        and not row.group_id.startswith(CHECKPOINTS)
+        if not row.group_id.startswith(CHECKPOINTS)
         and (wanted.internal or not is_own_group(row.group_id))
         and (wanted.accepts_group is None or wanted.accepts_group(row.group_id))
     ]
+    undescribed: dict[str, KcliError] = {}
     if wanted.members:
-        live = [row.group_id for row in listed if row.state != "Empty"]
-        for name, found in (admin.describe_groups(live) if live else {}).items():
+        live = [row.group_id for row in listed if row.state != "Empty" or row.type in _OTHERS]
+        for name, found in (admin.describe_groups(live, all_types=True) if live else {}).items():
             if not isinstance(found, KcliError):
                 described[name] = found
-            elif not isinstance(found, UnsupportedError):
+            elif isinstance(found, UnsupportedError):
+                undescribed[name] = found
+            else:
                 failed[name] = found
     states = {row.group_id: row.state for row in listed if row.group_id not in failed}
-    return states, described, failed, listing
+    types = {row.group_id: row.type for row in listed}
+    return _Groups(states, types, described, failed, undescribed, listing)
 
 
 class _Covers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import NamedTuple, TypeVar
 
+from kcli.flows.groups.offsets import NO_LAG
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag
 
@@ -49,7 +50,9 @@ def summary(rows: Collection[PartitionLag]) -> Summary:
         method=worst.method if worst is not None else READ if drained else UNKNOWN,
         margin=min(margins, default=None),
         lost=sum(row.lost or 0 for row in rows),
-        note=_note(rows, len(rows) - len(lags)),
+        note=_note(
+            rows, sum(1 for row in rows if row.lag is None and (row.judged or row.committed is not None))
+        ),
     )
 
 
@@ -58,9 +61,11 @@ def _seconds(row: PartitionLag) -> float:
 
 
 def _note(rows: Collection[PartitionLag], unknown: int) -> str:
-    notes = list(dict.fromkeys(row.note for row in rows if row.note and row.lag is not None))
+    notes = list(dict.fromkeys(row.note for row in rows if row.note and row.lag is not None and row.judged))
     if not rows:
         return "no committed offsets"
     if unknown:
-        notes.append(f"{unknown:,} of {len(rows):,} partitions unknown")
+        unreported = any(row.lag is None and not row.judged and row.committed is not None for row in rows)
+        why = f": {NO_LAG}" if unreported else ""
+        notes.append(f"{unknown:,} of {len(rows):,} partitions unknown{why}")
     return "; ".join(notes[:3]) + (f"; and {len(notes) - 3} more" if len(notes) > 3 else "")

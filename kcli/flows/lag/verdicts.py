@@ -13,6 +13,7 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from kcli.core.types import TopicPartition
+from kcli.flows.groups.description import SHARE
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.pace import WINDOW_MS, WITHOUT_MEMBERS, Offsets, Pace, Trend, unstarted
 from kcli.flows.lag.partition_lag import PartitionLag
@@ -214,7 +215,7 @@ def _of_row(row: PartitionLag, life: PartitionLife | None, deserted: bool, state
     if row.at_risk:
         return LOSS_RISK
     if row.lag is None:
-        return None if unstarted(row) else UNREAD
+        return None if unstarted(row) or not row.judged else UNREAD
     return _of_life(life, 0 if row.drained else row.lag, deserted, state)
 
 
@@ -258,6 +259,8 @@ def _stalled(row: PartitionLag, life: PartitionLife | None, at_ms: int) -> str:
         return "no commit"
     since = duration_text((at_ms - life.still_ms) / 1_000)
     arrived = max(0, (row.end or 0) - life.still_end)
+    if row.type == SHARE:
+        return f"nothing acknowledged for {since} while {arrived:,} arrived"
     return f"no commit for {since} while {arrived:,} arrived"
 
 
@@ -280,6 +283,8 @@ def _rewound(_row: PartitionLag, life: PartitionLife | None, _at_ms: int) -> str
 
 
 def _at_risk(row: PartitionLag, _life: PartitionLife | None, _at_ms: int) -> str:
+    if row.lost and row.type == SHARE:
+        return f"has lost at least {counted(row.lost, 'offset')}"
     if row.lost:
         return f"has lost {counted(row.lost, 'offset')}"
     return (

@@ -138,7 +138,7 @@ class Board:
         self._last[name] = _Last(now, known)
         return GroupLine(
             name,
-            "" if description is None else description.type,
+            one.type if description is None else description.type,
             one.state,
             members,
             members if description is None else sum(1 for member in description.members if member.assignment),

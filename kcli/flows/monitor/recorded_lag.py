@@ -54,12 +54,12 @@ def recorded_lag(recording: Recording, number: int, wanted: Wanted, topics: Coll
 def _narrowed(sample: LagSample, wanted: Wanted) -> LagSample:
     """What a sample of the wanted groups and topics would have been."""
     if wanted.groups:
-        have = {one.group: one for one in sample.groups}
-        groups = [have[name] for name in wanted.groups if name in have]
+        known = {one.group: one for one in sample.groups}
+        groups = [known[name] for name in wanted.groups if name in known]
         failed = {
-            name: sample.failed.get(name) or _not_there(name, have)
+            name: sample.failed.get(name) or _not_there(name, known)
             for name in wanted.groups
-            if name not in have
+            if name not in known
         }
         partial: list[KcliError] = []
     else:
@@ -68,7 +68,9 @@ def _narrowed(sample: LagSample, wanted: Wanted) -> LagSample:
         partial = list(sample.partial)
     if wanted.accepts_topic is not None:
         groups = [one for one in (_of_topics(one, wanted.accepts_topic) for one in groups) if one.committed]
-    return sample._replace(groups=groups, failed=failed, partial=partial)
+    have = {one.group for one in groups}
+    undescribed = {name: error for name, error in sample.undescribed.items() if name in have}
+    return sample._replace(groups=groups, failed=failed, partial=partial, undescribed=undescribed)
 
 
 def _accepts(wanted: Wanted, name: str) -> bool:

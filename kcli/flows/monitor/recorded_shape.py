@@ -104,13 +104,20 @@ def _by_partition(check: Check) -> Check:
 
 
 _MAYBE = _or_none(_count)
+_TASKS = _list(_row(_text, _count))
 _MEMBER = _object(
+    {"tasks": _row(_TASKS, _TASKS, _TASKS)},
     member_id=_text, instance_id=_or_none(_text), client_id=_text, host=_text,
     assignment=_or_none(_map(_text, _list(_count))),
 )  # fmt: skip
-_GROUP = _object(
-    {"type": _text, "members": _list(_MEMBER)}, group=_text, state=_text, commits=_by_partition(_MAYBE)
-)
+_PARTS: Mapping[str, Check] = {
+    "type": _text,
+    "members": _list(_MEMBER),
+    "topology_epoch": _count,
+    "lags": _list(_row(_text, _count, _count)),
+}
+"""Of a group; older files have only type and members, always both."""
+_GROUP = _object(_PARTS, group=_text, state=_text, commits=_by_partition(_MAYBE))
 _TOPIC = _object(
     topic=_text, internal=_flag, partitions=_list(_row(_count, _count, _list(_count), _list(_count))),
     bytes=_or_none(_row(_MAYBE, _MAYBE)),
@@ -124,6 +131,7 @@ _TIMES: Mapping[str, Check] = {
 _ADDED: Mapping[str, Check] = {
     "utc_offset": _zone,
     "failed": _map(_text, _ERROR),
+    "undescribed": _map(_text, _ERROR),
     "partial": _list(_ERROR),
     "missing": _list(_ERROR),
 }
@@ -151,7 +159,7 @@ _SAMPLE: Mapping[str, Check] = {
     "at_ms": _moment,
     "groups": _list(
         _object(
-            {"type": _text, "members": _list(_MEMBER)}, group=_text, state=_or_none(_text),
+            _PARTS, group=_text, state=_or_none(_text),
             partitions=_list(_either(_LOG, _row(*_OFFSETS, _text))),
         )
     ),

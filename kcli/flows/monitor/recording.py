@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from kcli.core.admin.brokers import BrokerDescription, ClusterDescription
 from kcli.core.admin.commit_columns import CommitColumns, TopicPartitions
-from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.group_description import GroupDescription, MemberDescription, Task, Tasks
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import ConfigError, KcliError
@@ -25,7 +25,7 @@ from kcli.flows.lag.measure import Times
 from kcli.flows.lag.recording import (
     append_line,
     error_of,
-    members_part,
+    group_part,
     missing_part,
     times_of,
     times_part,
@@ -114,7 +114,7 @@ def document_of(reading: Reading) -> Document:
 
 def _group(one: GroupSample) -> Document:
     commits = _nested(one.committed, lambda at: at.offset if isinstance(at, OffsetAndMetadata) else None)
-    return {"group": one.group, "state": one.state, "commits": commits, **members_part(one.description)}
+    return {"group": one.group, "state": one.state, "commits": commits, **group_part(one)}
 
 
 def _topic(topic: TopicInfo, sizes: Mapping[str, TopicSize]) -> Document:
@@ -181,8 +181,12 @@ def reading_of(document: Document) -> Reading:
 
 
 def _with_missing(sample: LagSample, document: Document) -> LagSample:
-    failed = {name: error_of(line) for name, line in document.get("failed", {}).items()}
-    return sample._replace(failed=failed, partial=[error_of(line) for line in document.get("partial", ())])
+    failed, undescribed = (
+        {name: error_of(line) for name, line in document.get(key, {}).items()}
+        for key in ("failed", "undescribed")
+    )
+    partial = [error_of(line) for line in document.get("partial", ())]
+    return sample._replace(failed=failed, partial=partial, undescribed=undescribed)
 
 
 def _problems(sample: LagSample, document: Document) -> list[KcliError]:
@@ -201,7 +205,7 @@ def _reading_of_sample(document: Document) -> Reading:
             tp = TopicPartition(topic, partition)
             ends[tp] = LogEnds(start, end, stable, note[0] if note else None)
             committed[tp] = _commit_of(offset)
-        groups.append(GroupSample(one["group"], one["state"] or "", committed, _description_of(one)))
+        groups.append(_sample_of(one, committed))
     sample = _with_missing(LagSample(document["at_ms"], groups, ends), document)
     times = times_of(document)
     return Reading(
@@ -218,14 +222,24 @@ def _reading_of_sample(document: Document) -> Reading:
 
 
 def _group_of(one: Document, shared: SharedPartitions) -> GroupSample:
-    return GroupSample(one["group"], one["state"], _commits_of(one["commits"], shared), _description_of(one))
+    return _sample_of(one, _commits_of(one["commits"], shared))
+
+
+def _sample_of(one: Document, committed: Mapping[TopicPartition, Any]) -> GroupSample:
+    lags = {TopicPartition(topic, partition): lag for topic, partition, lag in one.get("lags", ())}
+    return GroupSample(
+        one["group"], one["state"] or "", committed, _description_of(one), one.get("type", ""), lags
+    )
 
 
 def _description_of(one: Document) -> GroupDescription | None:
     if "members" not in one:
         return None
     members = tuple(_member_of(member) for member in one["members"])
-    return GroupDescription(one["group"], one["type"], one["state"] or "", "consumer", "", -1, members)
+    epoch = one.get("topology_epoch", -1)
+    return GroupDescription(
+        one["group"], one["type"], one["state"] or "", "consumer", "", -1, members, topology_epoch=epoch
+    )
 
 
 def _commits_of(by_topic: Document, shared: SharedPartitions) -> Mapping[TopicPartition, Any]:
@@ -248,8 +262,14 @@ def _member_of(one: Document) -> MemberDescription:
         assignment = tuple(
             TopicPartition(topic, number) for topic, some in by_topic.items() for number in some
         )
+    tasks = [tuple(Task(part, number) for part, number in some) for some in one.get("tasks", ())]
     return MemberDescription(
-        one["member_id"], one["instance_id"], one["client_id"], one["host"], assignment=assignment
+        one["member_id"],
+        one["instance_id"],
+        one["client_id"],
+        one["host"],
+        assignment=assignment,
+        tasks=Tasks(*tasks) if tasks else None,
     )
 
 

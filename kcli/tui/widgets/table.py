@@ -59,12 +59,13 @@ class Table(ScrollView, Generic[R], can_focus=True):
     ) -> None:
         super().__init__()
         self.columns, self._key, self.empty = columns, key, empty
+        self._needed = [column for column in columns if column.needed is None]
         self.rows: list[R] = []
         self.cursor = 0
         self.stale = False
         self._choose(next(column for column in columns if column.title == sorted_by))
         self._needs: dict[str, int] = {}
-        self._fit: tuple[int, Layout[R]] = 80, layout(columns, 80)
+        self._fit: tuple[int, Layout[R]] = 80, layout(self._needed, 80)
         self._drawn: dict[int, Line] = {}
         self._marked = _HEAD
 
@@ -75,6 +76,13 @@ class Table(ScrollView, Generic[R], can_focus=True):
         chosen = self.chosen
         restyled, self.stale = stale != self.stale, stale
         self.rows = in_order(rows, self.sorted_by, falling=self.falling)
+        self._needed, before = (
+            [one for one in self.columns if one.needed is None or any(map(one.needed, rows))],
+            self._needed,
+        )
+        if self._needed != before:
+            self._fit = -1, self._fit[1]
+            restyled = True
         if chosen is not None:
             name = self._key(chosen)
             places = (place for place, row in enumerate(self.rows) if self._key(row) == name)
@@ -220,7 +228,7 @@ class Table(ScrollView, Generic[R], can_focus=True):
         """For the width that there is: the first lines are drawn before the size is reported."""
         width = max(1, self.size.width - _MARGIN) if self.size.width else self._fit[0]
         if width != self._fit[0]:
-            self._fit = width, layout(self.columns, width, self._needs)
+            self._fit = width, layout(self._needed, width, self._needs)
         return self._fit[1]
 
     def _widened(self) -> bool:
@@ -229,11 +237,11 @@ class Table(ScrollView, Generic[R], can_focus=True):
         """
         before = self._layout
         width = self._fit[0]
-        now = needs_of(self.columns, self.in_sight, width)
+        now = needs_of(self._needed, self.in_sight, width)
         needs = {title: max(need, self._needs.get(title, 0)) for title, need in now.items()}
         if needs == self._needs:
             return False
-        self._needs, self._fit = needs, (width, layout(self.columns, width, needs))
+        self._needs, self._fit = needs, (width, layout(self._needed, width, needs))
         return self._fit[1].widths != before.widths
 
     def _head(self) -> Line:

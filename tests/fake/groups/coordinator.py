@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kcli.core.protocol.api import Request, Response
+from kcli.core.protocol.messages import share_group_describe as share
+from kcli.core.protocol.messages import streams_group_describe as streams
 from kcli.core.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -24,6 +26,10 @@ from kcli.core.protocol.messages.delete_groups import (
     DeleteGroupsResponse,
 )
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from kcli.core.protocol.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsResponse,
+)
 from kcli.core.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kcli.core.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
@@ -31,10 +37,18 @@ from kcli.core.protocol.messages.list_groups import ListGroupsRequest, ListGroup
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from kcli.core.protocol.messages.share_group_describe import (
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+)
+from kcli.core.protocol.messages.streams_group_describe import (
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+)
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kcli.core.types import TopicPartition
 from tests.fake.codes import Code, RefusedError
-from tests.fake.groups import listing
+from tests.fake.groups import listing, other_groups
 from tests.fake.groups.caller import Caller
 from tests.fake.groups.consumer_checks import check_heartbeat
 from tests.fake.groups.deletion import answer_order
@@ -72,6 +86,10 @@ class Groups(Inspection):
     def forget_topic(self, name: str) -> None:
         """A topic was deleted: its offsets vanish."""
         self._do.offsets.forget_topic(name)
+
+    def add_other(self, group: other_groups.OtherGroup) -> None:
+        """A share or a streams group, as it is to be from now on."""
+        self._do.registry.others.by_id[group.id] = group
 
     def refusal(self, request: Request, version: int, code: int) -> Response:
         """The answer to any request of the group APIs with ``code`` where that API and version has it."""
@@ -201,6 +219,8 @@ class Groups(Inspection):
         here: Here = everywhere,
     ) -> ListGroupsResponse:
         rows = [listing.listed(group) for group in self._do.registry.all() if here(group.id)]
+        others = self._do.registry.others.by_id.values()
+        rows += [listing.listed_other(group) for group in others if here(group.id)]
         shown = [row for row in rows if listing.is_listed(row, request)]
         return ListGroupsResponse(error_code=Code.NONE, groups=shown)
 
@@ -240,6 +260,74 @@ class Groups(Inspection):
             for group in request.group_ids
         ]
         return ConsumerGroupDescribeResponse(throttle_time_ms=0, groups=rows)
+
+    async def share_describe(
+        self,
+        request: ShareGroupDescribeRequest,
+        *,
+        version: int,
+        client_id: str,
+        client_host: str,
+        here: Here = everywhere,
+    ) -> ShareGroupDescribeResponse:
+        operations = self.settings.operations if request.include_authorized_operations else listing.NOT_ASKED
+
+        def described(group: str) -> share.DescribedGroup:
+            if not here(group):
+                return other_groups.undescribed_share(group, Code.NOT_COORDINATOR)
+            try:
+                found = self._do.registry.others.share(group)
+            except RefusedError as refused:
+                return other_groups.undescribed_share(group, refused.code, refused.message)
+            return other_groups.describe_share(found, self._do.topics, operations=operations)
+
+        return ShareGroupDescribeResponse(throttle_time_ms=0, groups=list(map(described, request.group_ids)))
+
+    async def streams_describe(
+        self,
+        request: StreamsGroupDescribeRequest,
+        *,
+        version: int,
+        client_id: str,
+        client_host: str,
+        here: Here = everywhere,
+    ) -> StreamsGroupDescribeResponse:
+        operations = self.settings.operations if request.include_authorized_operations else listing.NOT_ASKED
+
+        def described(group: str) -> streams.DescribedGroup:
+            if not here(group):
+                return other_groups.undescribed_streams(group, Code.NOT_COORDINATOR)
+            try:
+                found = self._do.registry.others.streams(group)
+            except RefusedError as refused:
+                return other_groups.undescribed_streams(group, refused.code, refused.message)
+            return other_groups.describe_streams(found, operations=operations)
+
+        return StreamsGroupDescribeResponse(
+            throttle_time_ms=0, groups=list(map(described, request.group_ids))
+        )
+
+    async def share_offsets(
+        self,
+        request: DescribeShareGroupOffsetsRequest,
+        *,
+        version: int,
+        client_id: str,
+        client_host: str,
+        here: Here = everywhere,
+        ends: Mapping[TopicPartition, int],
+    ) -> DescribeShareGroupOffsetsResponse:
+        """A group that is not there, or of another type, has none, which is no error."""
+        rows = []
+        for asked in request.groups:
+            found = self._do.registry.others.by_id.get(asked.group_id)
+            if not here(asked.group_id):
+                rows.append(other_groups.no_places(asked.group_id, Code.NOT_COORDINATOR))
+            elif isinstance(found, other_groups.ShareGroup):
+                rows.append(other_groups.share_places(found, ends, self._do.topics))
+            else:
+                rows.append(other_groups.no_places(asked.group_id, Code.NONE))
+        return DescribeShareGroupOffsetsResponse(throttle_time_ms=0, groups=rows)
 
     async def delete(
         self,

@@ -9,6 +9,7 @@ from tests.fake.codes import Code, RefusedError
 from tests.fake.groups.by_topic import by_topic
 from tests.fake.groups.classic_group import CONSUMER, ClassicGroup, Member, State
 from tests.fake.groups.consumer_group import ConsumerGroup, ConsumerMember
+from tests.fake.groups.other_groups import OtherGroup, kind_of
 from tests.fake.groups.registry import Group, Registry
 from tests.fake.groups.topics import Place, Topics
 
@@ -26,6 +27,11 @@ def listed(group: Group) -> ListedGroup:
         group_state=group.state.value,
         group_type="classic" if classic else "consumer",
     )
+
+
+def listed_other(group: OtherGroup) -> ListedGroup:
+    kind = kind_of(group)
+    return ListedGroup(group_id=group.id, protocol_type=kind, group_state=group.state_now, group_type=kind)
 
 
 def is_listed(row: ListedGroup, request: ListGroupsRequest) -> bool:

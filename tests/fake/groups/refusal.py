@@ -15,6 +15,10 @@ from kcli.core.protocol.messages.delete_groups import (
     DeleteGroupsResponse,
 )
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from kcli.core.protocol.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsResponse,
+)
 from kcli.core.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kcli.core.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
@@ -33,6 +37,14 @@ from kcli.core.protocol.messages.offset_fetch import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
+from kcli.core.protocol.messages.share_group_describe import (
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+)
+from kcli.core.protocol.messages.streams_group_describe import (
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+)
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -41,6 +53,7 @@ from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from tests.fake.groups.listing import undescribed, undescribed_classic
+from tests.fake.groups.other_groups import no_places, undescribed_share, undescribed_streams
 from tests.fake.groups.rebalance import refused_join, refused_sync
 
 _JOIN_GROUP_WITHOUT_PROTOCOL = 7
@@ -74,6 +87,15 @@ def refusal(request: Request, version: int, code: int) -> Response:
         case ConsumerGroupDescribeRequest():
             rows = [undescribed(group, code) for group in request.group_ids]
             return ConsumerGroupDescribeResponse(throttle_time_ms=0, groups=rows)
+        case ShareGroupDescribeRequest():
+            shares = [undescribed_share(group, code) for group in request.group_ids]
+            return ShareGroupDescribeResponse(throttle_time_ms=0, groups=shares)
+        case StreamsGroupDescribeRequest():
+            streams = [undescribed_streams(group, code) for group in request.group_ids]
+            return StreamsGroupDescribeResponse(throttle_time_ms=0, groups=streams)
+        case DescribeShareGroupOffsetsRequest():
+            places = [no_places(asked.group_id, code) for asked in request.groups]
+            return DescribeShareGroupOffsetsResponse(throttle_time_ms=0, groups=places)
         case DescribeGroupsRequest():
             return DescribeGroupsResponse(groups=[undescribed_classic(g, code) for g in request.groups])
         case DeleteGroupsRequest():

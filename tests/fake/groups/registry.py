@@ -7,16 +7,21 @@ from tests.fake.codes import Code, RefusedError
 from tests.fake.groups.classic_group import ClassicGroup, State
 from tests.fake.groups.consumer_group import ConsumerGroup
 from tests.fake.groups.deadlines import Deadlines
+from tests.fake.groups.other_groups import OtherGroups
 
 Group = ClassicGroup | ConsumerGroup
 G = TypeVar("G", ClassicGroup, ConsumerGroup)
 
 
 class Registry:
-    """Groups by id. Live groups are not converted, as if ``group.consumer.migration.policy`` were disabled."""
+    """Groups by id; ``others`` are of other types.
+
+    Live groups are not converted, as if ``group.consumer.migration.policy`` were disabled.
+    """
 
     def __init__(self, deadlines: Deadlines) -> None:
         self._groups: dict[str, Group] = {}
+        self.others = OtherGroups()
         self._deadlines = deadlines
 
     def all(self) -> Iterable[Group]:
@@ -58,13 +63,13 @@ class Registry:
         found = self.find(group_id)
         if isinstance(found, ConsumerGroup):
             return found
-        raise not_found(group_id, "consumer" if found else None)
+        raise not_found(group_id, "consumer" if found or group_id in self.others.by_id else None)
 
     def classic(self, group_id: str) -> ClassicGroup:
         found = self.find(group_id)
         if isinstance(found, ClassicGroup):
             return found
-        raise not_found(group_id, "classic" if found else None)
+        raise not_found(group_id, "classic" if found or group_id in self.others.by_id else None)
 
     def drop(self, group_id: str) -> None:
         """The group is no more; its offsets are another matter."""
@@ -74,6 +79,8 @@ class Registry:
         self._deadlines.cancel_group(group_id)
 
     def _put(self, group: G) -> G:
+        if group.id in self.others.by_id:
+            raise not_found(group.id, None)
         self.drop(group.id)
         self._groups[group.id] = group
         return group

@@ -12,7 +12,7 @@ from kcli.core.admin.groups import COORDINATORS, GroupListing
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.everywhere import Unlisted
 from kcli.core.cluster.metadata import PartitionView, no_coordinator
-from kcli.core.errors import ConnectError
+from kcli.core.errors import ConnectError, UnsupportedError
 from kcli.core.types import TopicPartition
 from kcli.exporter.collectors.choice import USUAL
 from kcli.exporter.exposition import CLASSIC, FORMATS, OPENMETRICS, document, gzipped, joined, labels_of
@@ -28,7 +28,7 @@ from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
 from kcli.flows.topics.sizes import TopicSize
 from tests.unit.exporter.facts import ALL_FACTS
 from tests.unit.exporter.pages import labels, page_of, parsed, text_of
-from tests.unit.flows.monitor.readings import BROKERS, NOW, P0, P1, group, reading
+from tests.unit.flows.monitor.readings import BROKERS, NOW, P0, P1, group, reading, share_group, streams_group
 
 HOSTILE = [
     'a"b', "a\\b", "a\nb", "\\n", 'x",group="y', "} 1\n# EOF\n", "\u202egroup", "\x1b[31m", "\x00", "\udcff",
@@ -133,9 +133,41 @@ def test_nothing_is_missing_of_a_sample_that_has_all() -> None:
     assert "kcli_missing" not in text_of(page)
 
 
+def one_of_each_type() -> list[GroupSample]:
+    return [
+        group("g", {P0: 3}, "a"),
+        share_group("s", {P0: (3, 2), P1: (None, None)}, "b"),
+        streams_group("x", {P0: 3, P1: 5}, "c", "d"),
+    ]
+
+
+def test_share_groups_have_start_offsets_and_streams_groups_tasks() -> None:
+    page = page_of(reading(0, *one_of_each_type(), ends={P0: 10, P1: 5}))
+    found = parsed(text_of(page, OPENMETRICS), OPENMETRICS)
+    place = labels(group="s", topic="t", partition=0)
+    assert found["kcli_share_group_start_offset"] == {place: 3}
+    assert place not in found["kcli_group_committed_offset"]
+    assert found["kcli_group_lag_records"][place] == 2
+    assert labels(group="s", topic="t", partition=1) not in found["kcli_group_lag_records"]
+    assert found["kcli_streams_group_topology_epoch"] == {labels(group="x"): 2}
+    assert found["kcli_streams_group_tasks"] == {
+        labels(group="x", kind="active"): 2,
+        labels(group="x", kind="standby"): 1,
+        labels(group="x", kind="warmup"): 0,
+    }
+    assert {dict(one)["type"] for one in found["kcli_group_info"]} == {"classic", "share", "streams"}
+
+
+def test_members_that_are_not_known_are_missing() -> None:
+    one = reading(0, group("g", {P0: 3})._replace(description=None), ends={P0: 3})
+    sample = one.sample._replace(undescribed={"g": UnsupportedError("group g cannot be described")})
+    found = parsed(text_of(page_of(replace(one, sample=sample))))
+    assert found["kcli_missing"] == {labels(what="members", reason="unsupported"): 1}
+
+
 def test_each_metric_of_the_table_is_on_a_page_where_all_is_known_and_no_other() -> None:
     readings = [
-        lacking(reading(at, group("g", {P0: 3}, "a"), ends={P0: 10, P1: 5}, **everything())) for at in (0, 30)
+        lacking(reading(at, *one_of_each_type(), ends={P0: 10, P1: 5}, **everything())) for at in (0, 30)
     ]
     names = {
         line.split()[2]

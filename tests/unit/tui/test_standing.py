@@ -15,6 +15,7 @@ from kcli.tui.group_columns import COLUMNS, FIELDS, verdict_cell
 from kcli.tui.look import SIGNS
 from kcli.tui.standing import STAYS_MS, GroupRow, Standing, rows_of
 from tests.tui.made_up import readings
+from tests.unit.flows.monitor.readings import P0, P1, reading, share_group, streams_group
 
 
 @pytest.fixture(scope="module")
@@ -118,3 +119,28 @@ def test_history_marks_a_rebalance_and_bars_have_the_colours_of_partitions(last:
     assert [cell.style for cell in bars[1:]] == ["bad", "ok", "dim", "ok"]
     narrow = next(line for line in detail_lines(detail, 16, 20) if "partition" in line[0].text)
     assert [cell.style for cell in narrow[1:]] == ["bad", "dim"], "the worst of two each"
+
+
+def test_details_of_share_and_streams_groups_have_what_only_they_have() -> None:
+    shares = share_group("s", {P0: (3, 2), P1: (None, None)}, "a")
+    one = Board().add(reading(0, shares, streams_group("x", {P0: 3, P1: 4}, "b", "c"), ends={P0: 10, P1: 9}))
+    texts = {
+        row.line.group: [
+            "".join(cell.text for cell in line).rstrip()
+            for line in detail_lines(detail_of(row, one), 100, 20)
+        ]
+        for row in rows_of(one)
+    }
+    assert " share       start offsets in 1 of 2 partitions; t-0 starts at 3 of 10" in texts["s"]
+    assert " streams     topology epoch 2; tasks: 2 active, 1 standby, 0 warming up" in texts["x"]
+
+
+def test_types_are_a_column_where_a_group_is_of_share_or_streams(last: Snapshot) -> None:
+    (column,) = (one for one in COLUMNS if one.needed is not None)
+    assert column.title == "TYPE"
+    assert not any(map(column.needed, rows_of(last)))  # type: ignore[arg-type]
+    other = Board().add(reading(0, share_group("s", {P0: (3, 2)}, "a"), ends={P0: 10}))
+    (row,) = rows_of(other)
+    assert column.needed is not None
+    assert column.needed(row)
+    assert row_of(column.data, row) == {"type": "share"}

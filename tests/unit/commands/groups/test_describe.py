@@ -74,8 +74,15 @@ class StandIn:
         gone = ListedGroup("vanished", "consumer", "Empty", "classic", 1)
         return GroupListing((*rows, self.shared, gone), self.listing_errors)
 
-    def describe_groups(self, names: Sequence[str]) -> dict[str, GroupDescription | KcliError]:
-        other: dict[str, KcliError] = {"shared": UnsupportedError("group shared cannot be described")}
+    def describe_groups(
+        self, names: Sequence[str], *, all_types: bool
+    ) -> dict[str, GroupDescription | KcliError]:
+        assert all_types
+        other: dict[str, KcliError] = {
+            "shared": UnsupportedError(
+                "group shared cannot be described", why="two is too old", do="update it"
+            )
+        }
         missing = {name: NotFoundError(f"group {name} does not exist") for name in names}
         return {name: GROUPS.get(name) or other.get(name) or missing[name] for name in names}
 
@@ -251,7 +258,7 @@ def test_missing_groups(admin: StandIn) -> None:
 
 
 def test_all_and_match(admin: StandIn) -> None:
-    done = describe("--all", "-o", "name")
+    done = describe("--all", "-o", "name", code=6)
     assert done.stdout.split() == ["idle", "old", "new", "shared"]
     assert "group vanished has been deleted meanwhile" in done.stderr
     assert describe("old", "--match", "i*", "-o", "name").stdout.split() == ["old", "idle"]
@@ -263,13 +270,16 @@ def test_a_broker_that_does_not_list_its_groups_is_a_failure(admin: StandIn) -> 
     assert "GROUP_AUTHORIZATION_FAILED" in describe("--all", "-o", "name", code=6).stderr
 
 
-def test_share_groups_are_shown_as_listed(admin: StandIn) -> None:
-    done = describe("shared", "--state")
+def test_what_the_list_has_is_shown_of_a_group_that_its_coordinator_does_not_describe(admin: StandIn) -> None:
+    done = describe("shared", "--state", code=6)
     assert done.stdout.splitlines()[1].split()[:4] == ["shared", "share", "Stable", "2"]
-    assert "warning: group shared: only the listing of share groups is shown" in done.stderr
-    (item,) = items("shared")
+    assert "group shared cannot be described" in done.stderr
+    assert "two is too old" in done.stderr
+    document = json.loads(describe("shared", "-o", "json", code=6).stdout)
+    (item,) = document["items"]
     assert (item["type"], item["members"], item["partitions"]) == ("share", None, None)
-    assert "shared: share, Stable, coordinator two:9092" in describe("shared", "-o", "table").stdout
+    assert [part["what"] for part in document["missing"]] == ["group shared"]
+    assert "shared: share, Stable, coordinator two:9092" in describe("shared", "-o", "table", code=6).stdout
 
 
 def test_a_group_whose_offsets_may_not_be_read_is_shown_without_and_is_a_failure(admin: StandIn) -> None:

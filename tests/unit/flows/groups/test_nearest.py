@@ -58,11 +58,11 @@ def test_groups_of_other_kinds_are_named_with_the_tool_for_them() -> None:
     assert [(error.why, error.do) for error in told.values()] == [
         (
             "it is a share group, which has no committed offsets",
-            "Kafka's own kafka-share-groups.sh shows and changes share groups",
+            "Kafka's own kafka-share-groups.sh changes share groups",
         ),
         (
             "it is a streams group (KIP-1071)",
-            "Kafka's own kafka-streams-groups.sh shows and changes streams groups",
+            "Kafka's own kafka-streams-groups.sh changes streams groups",
         ),
         ("it is a share or a streams group", ""),
     ]

@@ -1,10 +1,11 @@
 """Readings for the tests of this folder."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from kcli.core.admin.brokers import BrokerDescription, ClusterDescription
-from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.group_description import GroupDescription, MemberDescription, Task, Tasks
 from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.sample import GroupSample, LagSample
@@ -26,7 +27,11 @@ def group(
     )
     committed = {tp: None if at is None else OffsetAndMetadata(at) for tp, at in commits.items()}
     return GroupSample(
-        name, state, committed, GroupDescription(name, "classic", state, "consumer", "", 1, described)
+        name,
+        state,
+        committed,
+        GroupDescription(name, "classic", state, "consumer", "", 1, described),
+        "classic",
     )
 
 
@@ -38,3 +43,34 @@ def reading(
     sample = LagSample(NOW + round(after * 1000), list(groups), logs)
     facts = fields.pop("cluster", ClusterFacts(ClusterDescription("c", 1, BROKERS)))
     return Reading(sample, facts, **{"ends": logs, **fields})
+
+
+def share_group(
+    name: str,
+    places: Mapping[TopicPartition, tuple[int | None, int | None]],
+    *members: str,
+    state: str = "Stable",
+) -> GroupSample:
+    """Start offsets, and the lags that the coordinator reports."""
+    one = group(name, {tp: start for tp, (start, _) in places.items()}, *members, state=state)
+    assert one.description is not None
+    lags = {tp: lag for tp, (_, lag) in places.items() if lag is not None}
+    return one._replace(description=replace(one.description, type="share"), type="share", lags=lags)
+
+
+def streams_group(name: str, commits: Mapping[TopicPartition, int | None], *members: str) -> GroupSample:
+    """Each member has an active task for each of its partitions, and the first one a standby task."""
+    one = group(name, commits, *members)
+    assert one.description is not None
+    described = [
+        replace(
+            member,
+            tasks=Tasks(
+                tuple(Task("0", tp.partition) for tp in member.assignment or ()),
+                () if number else (Task("0", 9),),
+            ),
+        )
+        for number, member in enumerate(one.description.members)
+    ]
+    description = replace(one.description, type="streams", topology_epoch=2, members=tuple(described))
+    return one._replace(description=description, type="streams")

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from kcli.core.admin.brokers import ClusterDescription
+from kcli.core.admin.group_description import Task, Tasks
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
-from kcli.core.errors import AuthError, ConfigError, ConnectError, KcliError
+from kcli.core.errors import AuthError, ConfigError, ConnectError, KcliError, UnsupportedError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.measure import Measurement, Times, lags_of
@@ -20,7 +21,7 @@ from kcli.flows.monitor.board import Board
 from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
 from kcli.flows.monitor.recording import append_reading, document_of, read_line
 from kcli.flows.topics.sizes import TopicSize
-from tests.unit.flows.monitor.readings import BROKERS, NOW, P0, P1, group, reading
+from tests.unit.flows.monitor.readings import BROKERS, NOW, P0, P1, group, reading, share_group, streams_group
 
 SPARSE = TopicPartition("sparse \x1b[31m", 7)
 
@@ -78,6 +79,55 @@ def test_lines_are_appended(tmp_path: Path) -> None:
     lines = path.read_bytes().splitlines()
     assert [read_line(line, "it").sample.at_ms - NOW for line in lines] == [0, 2_000]
     assert b"\x1b" not in path.read_bytes()
+
+
+def of_other_types(second: int = 0) -> Reading:
+    failed = UnsupportedError("group x cannot be described", why="its broker is too old")
+    one = reading(
+        second,
+        share_group("s", {P0: (3, 2 + second), P1: (None, None)}, "a", "b"),
+        streams_group("x", {P0: 4, P1: None}, "c"),
+        share_group("idle", {P0: (0, 0)}, state="Empty")._replace(description=None),
+        ends={P0: 10 + second, P1: 10},
+    )
+    return replace(one, sample=one.sample._replace(undescribed={"idle": failed}))
+
+
+def test_share_and_streams_groups_are_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "samples"
+    append_sample(str(path), "c", measured(of_other_types()))
+    for found in (
+        read_line(json.dumps(document_of(of_other_types())).encode(), "it"),
+        read_line(path.read_bytes(), "it"),
+    ):
+        shown, expected = Board().add(found), Board().add(of_other_types())
+        assert shown.groups == expected.groups
+        assert [line.type for line in shown.groups] == ["share", "streams", "share"]
+        assert {name: list(rows) for name, rows in shown.rows.items()} == {
+            name: list(rows) for name, rows in expected.rows.items()
+        }
+        assert [one.lags for one in found.sample.groups] == [{P0: 2}, {}, {P0: 0}]
+        _, streams, _ = found.sample.groups
+        assert streams.description is not None
+        assert streams.description.topology_epoch == 2
+        assert [member.tasks for member in streams.description.members] == [
+            Tasks((Task("0", 0), Task("0", 1)), (Task("0", 9),))
+        ]
+        assert [part.what for part in found.missing] == ["members of group idle"]
+
+
+def test_a_file_of_before_types_were_recorded_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "samples"
+    append_sample(str(path), "c", measured(whole()))
+    document = json.loads(path.read_text())
+    for one in document["groups"]:
+        if "members" not in one:
+            del one["type"]
+    del document["undescribed"]
+    found = read_line(json.dumps(document).encode(), "it")
+    assert [line.summary.lag for line in Board().add(found).groups] == [
+        line.summary.lag for line in Board().add(whole()).groups
+    ]
 
 
 def test_what_groups_lag_records_is_read_as_well(tmp_path: Path) -> None:

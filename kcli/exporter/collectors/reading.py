@@ -149,4 +149,3 @@ def _sorted_out(answers: Mapping[K, T | KcliError]) -> tuple[dict[K, T], list[Kc
     found = {key: value for key, value in answers.items() if not isinstance(value, KcliError)}
     errors = [value for value in answers.values() if isinstance(value, KcliError)]
     return found, [error for error in errors if not isinstance(error, NotFoundError)]
-

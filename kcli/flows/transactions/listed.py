@@ -1,4 +1,4 @@
-"""Open transactions as they are listed: those that coordinators have, and those in partitions that no coordinator ends. Pure."""
+"""Open transactions as they are listed: those of coordinators, and those in partitions that none of them ends. Pure."""
 
 from __future__ import annotations
 

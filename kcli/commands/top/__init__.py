@@ -34,7 +34,7 @@ from kcli.commands.top.options import TopOptions, check
 )
 @click.option(
     "--screen",
-    type=click.Choice(["groups", "topics", "brokers", "events"]),
+    type=click.Choice(["groups", "topics", "brokers", "quorum", "transactions", "mirrors", "events"]),
     default="groups",
     help="what is shown first (default: groups)",
 )

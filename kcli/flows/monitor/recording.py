@@ -165,11 +165,7 @@ def reading_of(document: Document) -> Reading:
         ),
         document["controller"],
         None if topics is None else [_topic_of(topic) for topic in topics],
-        {
-            one["topic"]: TopicSize(*one["bytes"], partitions=one.get("partition_bytes", ()))
-            for one in topics or ()
-            if one["bytes"] is not None
-        },
+        {one["topic"]: _size_of(one) for one in topics or () if one["bytes"] is not None},
     )
     return Reading(
         sample,
@@ -267,6 +263,11 @@ def _topic_of(one: Document) -> TopicInfo:
         for number, leader, replicas, isr in one["partitions"]
     )
     return TopicInfo(one["topic"], "", one["internal"], partitions)
+
+
+def _size_of(one: Document) -> TopicSize:
+    leaders, replicas = one["bytes"]
+    return TopicSize(leaders, replicas, one.get("partition_bytes", ()))
 
 
 def _commit_of(offset: int | None) -> OffsetAndMetadata | None:

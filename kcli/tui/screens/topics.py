@@ -7,6 +7,7 @@ from kcli.flows.monitor.snapshot import Snapshot, TopicLine
 from kcli.tui.screens.listing import LISTS, Listing
 from kcli.tui.shell import command
 from kcli.tui.topic_columns import COLUMNS
+from kcli.tui.widgets.table import Table
 
 
 class Topics(Listing[TopicLine]):
@@ -17,7 +18,7 @@ class Topics(Listing[TopicLine]):
     COLUMNS = COLUMNS
     SORTED_BY = "IN"
     NOTHING = "no topic"
-    KEYS = (("/", "filter"), ("s", "sort"), ("c", "copy"), *LISTS)
+    KEYS = (("↵", "open"), ("/", "filter"), ("s", "sort"), ("c", "copy"), *LISTS)
 
     def key(self, row: TopicLine) -> str:
         return row.topic
@@ -32,6 +33,10 @@ class Topics(Listing[TopicLine]):
 
     def view(self) -> tuple[View, str | None]:
         return View(topics=True), None
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        """Its partitions."""
+        self.app.open_topic(event.key)
 
     def copied(self) -> str | None:
         row = self.table.chosen

@@ -176,11 +176,12 @@ def totals_line(snapshot: Snapshot | None, width: int) -> Line:
 
 
 def figures_line(parts: Sequence[Part], lacks: Sequence[Missing], width: int) -> Line:
-    """What a list shows in figures, and what of it is missing."""
-    found = [*parts, *([_missing_part(lacks)] if lacks else [])]
-    if not found:
-        return ()
-    return fitting([found[0]._replace(cells=(Cell(" "), *found[0].cells)), *found[1:]], _BETWEEN, width)
+    """What a list shows in figures, and what of it is missing, which has half of the line if it needs that."""
+    missing = _missing_part(lacks).cells if lacks else ()
+    room = width - 1 - min(line_width(missing) + len(_BETWEEN), width // 2) if missing else width - 1
+    found = fitting(parts, _BETWEEN, max(0, room))
+    between = (Cell(_BETWEEN),) if found and missing else ()
+    return cut((Cell(" "), *found, *between, *missing), width)
 
 
 def _missing_part(lacks: Sequence[Missing]) -> Part:

@@ -28,7 +28,7 @@ class MirrorRow(NamedTuple):
         return "warn" if self.line.state == State.WAITING or self.line.gaps else "ok"
 
 
-_RANKS = {"bad": 0, "warn": 1, "unread": 2, "ok": 3}
+RANKS = {"bad": 0, "warn": 1, "unread": 2, "ok": 3}
 
 
 def state_cell(state: str, meaning: str) -> Cell:
@@ -59,7 +59,7 @@ def _holder(line: JobLine) -> str:
 COLUMNS: tuple[Column[MirrorRow], ...] = (
     Column(
         "STATE", 12, lambda one: state_cell(one.line.state, one.meaning),
-        lambda one: (_RANKS[one.meaning], one.line.job), least=9,
+        lambda one: (RANKS[one.meaning], one.line.job), least=9,
         about="the worst of its partitions; stopped: killed, or it lost the target; silent: it runs and saves nothing; "
         "done: it ended in order",
         data=(
@@ -154,7 +154,7 @@ COLUMNS: tuple[Column[MirrorRow], ...] = (
     ),
     Column(
         "HELD BY", 14, lambda one: Cell(_holder(one.line), "" if one.line.running else "dim"),
-        lambda one: _holder(one.line) or None, grows=True, drop=4,
+        lambda one: _holder(one.line) or None, grows=True, drop=1,
         about="the machine and process that run it, and how many stand by; in brackets those that ran it last",
         data=(
             Field(
@@ -173,7 +173,7 @@ COLUMNS: tuple[Column[MirrorRow], ...] = (
     ),
     Column(
         "WHY", 10, lambda one: Cell(one.line.why, one.meaning if one.line.why else ""), lambda one: one.line.why,
-        grows=True, drop=1,
+        grows=True, drop=4,
         about="what it waits for, or why it does not run",
         data=(
             Field("why", of=lambda one: one.line.why or None, meaning="The reason; null where there is none."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.types import TopicPartition
@@ -10,7 +10,7 @@ from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.summary import Summary, summary
 from kcli.flows.lag.verdicts import worst
-from kcli.flows.monitor.cluster_reading import Part, Reading, TopicFacts
+from kcli.flows.monitor.cluster_reading import Part, Reading, SetValue, TopicFacts
 from kcli.flows.monitor.snapshot import Snapshot
 
 
@@ -40,11 +40,18 @@ def opened_topic(reading: Reading, name: str) -> Part[TopicFacts] | None:
             info,
             {tp: log for tp, log in reading.ends.items() if tp in places},
             {} if size is None else dict(zip(numbers, size.partitions, strict=False)),
-            None if configs is None or configs.value is None else configs.value.get(name, ()),
+            _configs(configs, name),
         ),
         reading.sample.at_ms,
         () if configs is None else configs.errors,
     )
+
+
+def _configs(part: Part[Mapping[str, Sequence[SetValue]]] | None, name: str) -> Sequence[SetValue] | None:
+    """A topic on which nothing is set is not in a recording; nor is one that could not be read."""
+    if part is None or part.value is None:
+        return None
+    return part.value.get(name, None if part.errors else ())
 
 
 def topic_readers(snapshot: Snapshot, topic: str) -> list[TopicReader]:

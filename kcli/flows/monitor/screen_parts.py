@@ -150,7 +150,7 @@ class ScreenParts:
             info,
             ends.value or {},
             sizes.value or {},
-            None if configs.value is None else configs.value.get(name, ()),
+            None if configs.value is None else configs.value.get(name),
         )
         return self._part("topic", at_ms, [described, ends, sizes, configs], facts, of=name)
 

@@ -12,7 +12,7 @@ from kcli.tui.cells import Cell, Line, fitted, wrapped
 from kcli.tui.fitting import Part as Piece
 from kcli.tui.fitting import cut
 from kcli.tui.look import SIGNS
-from kcli.tui.mirror_columns import COLUMNS, MirrorRow, partition_meaning, state_cell
+from kcli.tui.mirror_columns import COLUMNS, RANKS, MirrorRow, partition_meaning, state_cell
 from kcli.tui.screens.listing import LISTS
 from kcli.tui.screens.of_part import OfPart
 from kcli.tui.shell import command
@@ -41,15 +41,25 @@ class Mirrors(OfPart[MirrorRow]):
         return [MirrorRow(one, snapshot.reading.sample.at_ms) for one in value]
 
     def figures(self, snapshot: Snapshot, value: Sequence[JobLine]) -> Sequence[Piece]:
-        counts = Counter(row.meaning for row in self.rows_of(snapshot, value))
+        rows = self.rows_of(snapshot, value)
+        counts = Counter(row.meaning for row in rows)
         parts = [
-            Piece((Cell(f"{SIGNS[one]} {counts[one]:,} {word}", one if one != "ok" else "dim"),))
+            Piece(
+                (Cell(f"{SIGNS[one]} {counts[one]:,} {word}", one if one != "ok" else "dim"),),
+                2 if one == "ok" else 0,
+            )
             for one, word in _WORDS.items()
             if counts[one]
         ]
         lags = [one.lag for one in value if one.lag is not None]
-        lag = [Piece((Cell(f"lag {figures.short(sum(lags))}", "title"),), 1)] if lags else []
-        return [Piece((Cell(counted(len(value), "job"), "title"),)), *parts, *lag]
+        lag = [Piece((Cell(f"lag {figures.short(sum(lags))}", "title"),), 3)] if lags else []
+        first = min(rows, key=lambda row: RANKS[row.meaning], default=None)
+        why = (
+            [Piece((Cell(f"{first.line.job}: {first.line.why}", first.meaning),), 1)]
+            if first and first.line.why
+            else []
+        )
+        return [Piece((Cell(counted(len(value), "job"), "title"),)), *parts, *lag, *why]
 
     def detail(self, width: int, height: int) -> Sequence[Line]:
         row = self.table.chosen

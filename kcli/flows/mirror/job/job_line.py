@@ -116,9 +116,10 @@ def _state(
     worst = next((one.value for one in _WORST if states.get(one)), NEW)
     reasons = Counter(str(row["why"]) for row in rows if row["state"] == worst and row["why"])
     if not reasons:
-        return worst, ""
+        gaps = sum(len(row["gaps"]) for row in rows)
+        return worst, f"{counted(gaps, 'gap')} not acknowledged" if gaps else ""
     (reason, number), *_ = reasons.most_common(1)
-    return worst, f"{counted(number, 'partition')}: {reason}"
+    return worst, f"{reason} ({counted(number, 'partition')})"
 
 
 def _worst(rows: Sequence[Mapping[str, Any]]) -> tuple[JobPartition, ...]:

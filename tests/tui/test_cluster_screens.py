@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ import pytest
 
 from kcli.core.clock import wall_ms
 from kcli.core.names import STATE_TOPIC
+from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
@@ -19,6 +21,7 @@ from kcli.core.protocol.messages.list_transactions import ListTransactionsReques
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from kcli.flows.mirror.copy.offset_map import OffsetMap
 from kcli.flows.mirror.job.state import JobState, PartitionProgress, job_record, partition_records
+from kcli.flows.monitor.recording import append_reading
 from kcli.tui.screens.record import RecordView
 from tests.batches import batch_of
 from tests.committing import STAMP, commit, put
@@ -28,7 +31,8 @@ from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
 from tests.fake.script import FOREVER
 from tests.tui.driving import Driver, drive
-from tests.tui.screens import picture
+from tests.tui.made_up import readings
+from tests.tui.screens import picture, playing, run
 
 GROUP = "billing"
 _BEFORE_IMPLICIT = 9
@@ -114,6 +118,58 @@ def test_a_quorum_that_may_not_be_read_says_why_and_leaves_the_groups_alone(clus
         assert "not authorised" in text or "may not" in text or "authoriz" in text.lower()
         await screen.press("1")
         text = await shows(screen, GROUP, "● complete")
+
+    drive(cluster.bootstrap, use)
+
+
+@pytest.mark.parametrize(
+    ("request_of", "key", "words"),
+    [
+        (
+            DescribeQuorumRequest,
+            "4",
+            "there is no quorum: the cluster runs with ZooKeeper, or with Kafka before 3.3",
+        ),
+        (ListTransactionsRequest, "5", "brokers before Kafka 3.0 do not list transactions"),
+    ],
+)
+def test_what_a_cluster_does_not_have_is_said_and_is_not_missing(
+    cluster: FakeCluster, request_of: type[Request], key: str, words: str
+) -> None:
+    cluster.hide(request_of)
+
+    async def use(screen: Driver) -> None:
+        await screen.press(key)
+        await shows(screen, words, "● complete")
+
+    drive(cluster.bootstrap, use)
+
+
+def test_a_quorum_without_a_leader_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "seen.ndjson"
+    for one in readings(3):
+        assert one.parts.quorum is not None
+        assert one.parts.quorum.value is not None
+        quorum = one.parts.quorum._replace(value=replace(one.parts.quorum.value, leader=-1))
+        append_reading(str(path), replace(one, parts=replace(one.parts, quorum=quorum)))
+
+    async def script() -> None:
+        async with playing(path, at=2, first="quorum") as (app, _pilot):
+            text = picture(app)
+            assert "✖ no leader is elected" in text
+            assert text.count("◌ unknown") == 3
+
+    run(script)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 30)])
+def test_a_click_on_a_tab_shows_its_list(cluster: FakeCluster, size: tuple[int, int]) -> None:
+    async def use(screen: Driver) -> None:
+        await screen.resize(size)
+        line = picture(screen.app).split("\n")[1]
+        for name in ("Quorum", "Transactions", "Mirrors", "Events", "Groups"):
+            await screen.click(line.index(name) + 2, 1)
+            await screen.until(lambda name=name: name.lower() == screen.app.listing.NAME)
 
     drive(cluster.bootstrap, use)
 

@@ -80,8 +80,8 @@ class TopicFacts(NamedTuple):
 
 class Part(NamedTuple, Generic[T]):
     """What one screen shows besides groups. ``value`` is None where it was never read; it is as of ``at_ms``, which is
-    before the reading where a later one failed. ``errors``: why something is missing; ``absent``: why there is no such
-    thing.
+    before the reading where a later one failed. ``errors``: why something is missing; ``absent`` says that the
+    cluster has no such thing, and why.
     """
 
     value: T | None = None

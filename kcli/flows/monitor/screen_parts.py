@@ -30,6 +30,7 @@ SECONDS = 5.0
 _JOBS_AGAIN, _TOPIC_AGAIN, _HANGING_AGAIN, _SIZES_AGAIN, _CONFIGS_AGAIN = 5.0, 5.0, 15.0, 30.0, 120.0
 """Seconds. Whether a transaction hangs takes the offsets of all partitions."""
 _DEFAULT = "default"
+_NO_QUORUM = "there is no quorum: the cluster runs with ZooKeeper, or with Kafka before 3.3"
 
 MakeReader = Callable[[], "JobsReader"]
 
@@ -80,7 +81,8 @@ class ScreenParts:
 
     def _quorum(self, at_ms: int, until: float) -> Part[Any]:
         found = self._reader.read("the quorum", lambda: (self._admin.describe_quorum(), ()), until)
-        return self._part("quorum", at_ms, [found], found.value)
+        part = self._part("quorum", at_ms, [found], found.value)
+        return part._replace(absent=_NO_QUORUM) if part.absent else part
 
     # --- transactions ------------------------------------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ class OfPart(Listing[R]):
         if part.value is not None:
             return self.NOTHING
         if part.absent:
-            return f"no {self.SUBJECT}: {part.absent}"
+            return part.absent
         return "not read: " + "; ".join(
             dict.fromkeys(filter(None, (part.errors[0].what, part.errors[0].why)))
         )

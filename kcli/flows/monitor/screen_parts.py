@@ -12,13 +12,13 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import TopicPartition
+from kcli.flows.groups.offsets import LogEnds, log_ends
 from kcli.flows.monitor.cluster_reading import NO_PARTS, Part, Parts, SetValue, TopicFacts, View
 from kcli.flows.monitor.part_reader import PartReader, Read
 
 if TYPE_CHECKING:
     from kcli.core.admin.configs import ConfigEntry
     from kcli.core.admin.topics import TopicInfo
-    from kcli.flows.groups.offsets import LogEnds
     from kcli.flows.mirror.job.job_line import JobLine
     from kcli.flows.mirror.job.jobs_reader import JobsReader
     from kcli.flows.transactions.coordinated import Coordinated
@@ -87,7 +87,7 @@ class ScreenParts:
     # --- transactions ------------------------------------------------------------------------------------------------
 
     def _transactions(self, at_ms: int, until: float) -> Part[Sequence[OpenTransaction]]:
-        from kcli.flows.transactions.listed import listed  # only for their screen
+        from kcli.flows.transactions.listed import listed  # only for the screen of transactions
 
         coordinated = self._reader.read("transactions", self._coordinated, until)
         hanging = self._reader.read("hanging transactions", self._surveyed, until, kept=_HANGING_AGAIN)
@@ -97,13 +97,13 @@ class ScreenParts:
         return self._part("transactions", at_ms, [coordinated, hanging], value)
 
     def _coordinated(self) -> tuple[Coordinated, Sequence[KcliError]]:
-        from kcli.flows.transactions.coordinated import not_listed, open_transactions
+        from kcli.flows.transactions.coordinated import not_listed, open_transactions  # as above
 
         found = open_transactions(self._admin, not_listed)
         return found, found.errors
 
     def _surveyed(self) -> tuple[Survey, Sequence[KcliError]]:
-        from kcli.flows.transactions.coordinated import not_listed
+        from kcli.flows.transactions.coordinated import not_listed  # as above
         from kcli.flows.transactions.held import survey
 
         places = [
@@ -118,7 +118,7 @@ class ScreenParts:
 
     def _mirrors(self, at_ms: int, until: float, seconds: float) -> Part[Sequence[JobLine]]:
         def read() -> tuple[list[JobLine], Sequence[KcliError]]:
-            from kcli.flows.mirror.job.job_line import job_line
+            from kcli.flows.mirror.job.job_line import job_line  # only for the screen of mirrors
 
             if self._jobs is None:
                 assert self._make_jobs is not None
@@ -163,14 +163,12 @@ class ScreenParts:
         return found, () if found.error is None else (found.error,)
 
     def _ends(self, info: TopicInfo) -> tuple[Mapping[TopicPartition, LogEnds], Sequence[KcliError]]:
-        from kcli.flows.groups.offsets import log_ends
-
         places = [TopicPartition(info.name, part.partition) for part in info.partitions]
         found = log_ends(self._admin, places)
         return found, [log.error for log in found.values() if log.error is not None]
 
     def _sizes(self, info: TopicInfo) -> tuple[Mapping[int, int | None], Sequence[KcliError]]:
-        from kcli.flows.topics.sizes import topic_sizes
+        from kcli.flows.topics.sizes import topic_sizes  # only for the screen of a topic
 
         found = topic_sizes(self._admin, [info])
         numbers = (part.partition for part in info.partitions)

@@ -86,7 +86,9 @@ class Mirrors(OfPart[MirrorRow]):
                 )
             )
         if one.partitions > len(one.worst):
-            lines.append((Cell(f"   and {one.partitions - len(one.worst):,} more partitions", "dim"),))
+            lines.append(
+                (Cell(f"   and {counted(one.partitions - len(one.worst), 'more partition')}", "dim"),)
+            )
         return [cut(line, width) for line in lines]
 
     def view(self) -> tuple[View, str | None]:

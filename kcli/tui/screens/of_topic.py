@@ -56,7 +56,7 @@ class OfTopic(OfPart[R]):
         found = [
             Piece((Cell(f"topic {self.topic}", "title"),)),
             Piece((Cell(counted(len(parts), "partition")),), 3),
-            Piece((Cell(f"{value.info.replication_factor or figures.UNKNOWN} replicas", "dim"),), 4),
+            Piece((Cell(counted(value.info.replication_factor or 0, "replica"), "dim"),), 4),
         ]
         if offline:
             found.append(Piece((Cell(f"{SIGNS['bad']} {offline:,} offline", "bad"),)))
@@ -64,7 +64,7 @@ class OfTopic(OfPart[R]):
             found.append(Piece((Cell(f"{SIGNS['warn']} {behind - offline:,} under-replicated", "warn"),)))
         return [
             *found,
-            Piece((Cell(f"{figures.count(sum(kept) if kept else None)} records", "dim"),), 2),
+            Piece((Cell(counted(sum(kept), "record") if kept else figures.UNKNOWN, "dim"),), 2),
             Piece((Cell(whole, "dim"),), 5),
         ]
 

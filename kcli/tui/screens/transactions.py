@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from kcli.flows.monitor.cluster_reading import Part, View
 from kcli.flows.monitor.snapshot import Snapshot
 from kcli.flows.transactions.listed import OpenTransaction
-from kcli.output.progress import duration_text
+from kcli.output.progress import counted, duration_text
 from kcli.tui.cells import Cell, Line
 from kcli.tui.fitting import Part as Piece
 from kcli.tui.fitting import cut
@@ -65,7 +65,7 @@ class Transactions(OfPart[TransactionRow]):
             *((Cell(f"   {place}", "dim"),) for place in shown),
         ]
         if len(shown) < len(places):
-            lines.append((Cell(f"   and {len(places) - len(shown):,} more partitions", "dim"),))
+            lines.append((Cell(f"   and {counted(len(places) - len(shown), 'more partition')}", "dim"),))
         return [cut(line, width) for line in lines]
 
     def view(self) -> tuple[View, str | None]:

@@ -147,8 +147,8 @@ COLUMNS: tuple[Column[MirrorRow], ...] = (
         about="how long ago it saved its state",
         data=(
             Field(
-                "updated_at", of=lambda one: time_text(one.line.updated_ms), values="time",
-                meaning="When its state was saved last.",
+                "updated_at", of=lambda one: time_text(one.line.updated_ms) if one.line.updated_ms else None,
+                values="time?", meaning="When its state was saved last; null where that is not known.",
             ),
         ),
     ),

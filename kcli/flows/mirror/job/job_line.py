@@ -21,6 +21,7 @@ WRONG = (STOPPED, SILENT, State.ENDED.value)
 """Of a job that runs, an ended partition is one that failed; one that has ended in order is ``done``."""
 DONE = "done"
 _WORST = (State.ENDED, State.WAITING, State.COPYING, State.CAUGHT_UP)
+_LATEST_MS = 4_102_444_800_000  # the year 2100
 _NAMED = 12
 """Partitions that are named, at most."""
 
@@ -90,13 +91,18 @@ def job_line(job: KnownJob, now: int) -> JobLine:
         job.runs,
         saved.host if holder is None else holder.host,
         saved.pid if holder is None else holder.pid,
-        0 if holder is None else holder.since_ms,
+        0 if holder is None else _moment(holder.since_ms),
         len(job.instances.standbys),
         saved.delivery,
-        saved.updated_ms,
-        min((row["end_seen_at"] or 0 for row in rows), default=0),
+        _moment(saved.updated_ms),
+        _moment(min((row["end_seen_at"] or 0 for row in rows), default=0)),
         _worst(rows),
     )
+
+
+def _moment(at_ms: int) -> int:
+    """A time that the clock of another machine may have had; 0 for anything else that was saved."""
+    return at_ms if 0 < at_ms < _LATEST_MS else 0
 
 
 def _state(

@@ -78,11 +78,12 @@ class Mirrors(OfPart[MirrorRow]):
             name = fitted(f"{place.topic}-{place.partition}", min(32, max(12, width // 3)))
             cell = state_cell(place.state, partition_meaning(place.state))
             lag = f"{figures.count(place.lag):>11}"
+            reason = "" if place.why == one.why else place.why
             lines.append(
                 (
                     Cell(f"   {name} "),
                     cell._replace(text=f"{cell.text:<12}"),
-                    Cell(f"{lag}  {place.why}", "dim"),
+                    Cell(f"{lag}  {reason}", "dim"),
                 )
             )
         if one.partitions > len(one.worst):

@@ -53,7 +53,7 @@ class OfPart(Listing[R]):
             live = self.app.replay is None
             return f"reading the {self.SUBJECT} …" if live else f"the recording has no {self.SUBJECT}"
         if part.value is not None:
-            return self.NOTHING
+            return f"{self.NOTHING}, as far as that could be read" if part.errors else self.NOTHING
         if part.absent:
             return part.absent
         return "not read: " + "; ".join(

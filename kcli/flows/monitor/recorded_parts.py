@@ -6,14 +6,16 @@ Lines of older versions have none of them. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from kcli.core.admin.quorum import QuorumDescription, QuorumReplica
 from kcli.core.types import TopicPartition
 from kcli.flows.lag.recording import error_line, error_of
 from kcli.flows.mirror.job.job_line import JobLine, JobPartition
 from kcli.flows.monitor.cluster_reading import Part, Parts, SetValue
 from kcli.flows.transactions.listed import OpenTransaction
+
+if TYPE_CHECKING:
+    from kcli.core.admin.quorum import QuorumDescription
 
 T = TypeVar("T")
 Document = dict[str, Any]
@@ -83,6 +85,9 @@ def _quorum(quorum: QuorumDescription) -> Document:
 
 
 def _quorum_of(document: Document) -> QuorumDescription:
+    # With its messages: only where there is one.
+    from kcli.core.admin.quorum import QuorumDescription, QuorumReplica
+
     replicas = tuple(QuorumReplica(*one) for one in document["replicas"])
     return QuorumDescription(
         document["leader"],

@@ -1,8 +1,10 @@
 """The metadata quorum."""
 
-from collections.abc import Sequence
+from __future__ import annotations
 
-from kcli.core.admin.quorum import QuorumDescription
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from kcli.flows.monitor.cluster_reading import Part, View
 from kcli.flows.monitor.snapshot import Snapshot
 from kcli.flows.quorum import BEHIND, LEADER, OBSERVER, VOTER, Standing, standings
@@ -15,6 +17,9 @@ from kcli.tui.quorum_columns import COLUMNS
 from kcli.tui.screens.listing import LISTS
 from kcli.tui.screens.of_part import OfPart
 from kcli.tui.shell import command
+
+if TYPE_CHECKING:
+    from kcli.core.admin.quorum import QuorumDescription
 
 
 class Quorum(OfPart[Standing]):

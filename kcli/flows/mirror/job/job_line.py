@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.flows.mirror.copy.partition_state import State
-from kcli.flows.mirror.job.state import RUNNING_MS
 from kcli.output.progress import counted
 
 if TYPE_CHECKING:  # it comes with the clients
@@ -117,6 +116,8 @@ def _state(
         if saved.ended:
             return DONE, ""
         return STOPPED, "its last run was killed, or lost the target"
+    from kcli.flows.mirror.job.state import RUNNING_MS  # with the records' structs, which screens do not need
+
     if now - saved.updated_ms >= RUNNING_MS:
         return SILENT, "a process has the job, and saves nothing"
     worst = next((one.value for one in _WORST if states.get(one)), NEW)

@@ -59,10 +59,13 @@ def title_line(
     snapshot: Snapshot | None,
     width: int,
     lacks: Sequence[Missing] | None = None,
+    *,
+    awaited: bool = False,
 ) -> Line:
     """Of what at the left, in the profile's colour; how complete and how old at the right, and the time.
 
-    ``lacks``: what is missing of what the screen shows; None: all that is missing of groups and brokers.
+    ``lacks``: what is missing of what the screen shows; None: all that is missing of groups and brokers. ``awaited``: it
+    is not read yet.
     """
     if lacks is None:
         lacks = () if snapshot is None else snapshot.lacks
@@ -72,7 +75,7 @@ def title_line(
         Part((Cell(f" {facts.name} " if title else f" {facts.name}", title or "title"),), glued=True),
         *_size_parts(facts, snapshot),
     ]
-    right = [_age_part(status, snapshot, lacks)]
+    right = [_age_part(status, snapshot, lacks, awaited=awaited)]
     pace = f"×{status.speed:g}" if status.speed else f"every {_pace(status.interval)}"
     right.append(Part((Cell("paused", "warn"),), 1) if status.paused else Part((Cell(pace, "dim"),), 7))
     if status.note:
@@ -248,13 +251,15 @@ def key_cells(keys: Sequence[tuple[str, str]], width: int) -> Line:
     return fitting(parts, _BETWEEN, width)
 
 
-def _age_part(status: Status, snapshot: Snapshot | None, lacks: Sequence[Missing]) -> Part:
+def _age_part(status: Status, snapshot: Snapshot | None, lacks: Sequence[Missing], *, awaited: bool) -> Part:
     """How complete it is, and how old: that counts up by itself."""
     if status.lost is not None:
         since, why = status.lost
         return Part((Cell(f"{SIGNS['bad']} no contact since {figures.clock(since)}: {why}", "bad"),))
     if snapshot is None:
         return Part((Cell(f"{SIGNS['unread']} no data yet{_on_its_way(status)}", "dim"),), 3)
+    if awaited:
+        return Part((Cell(f"{SIGNS['unread']} not read yet{_on_its_way(status)}", "dim"),), 3)
     seconds = max(0.0, (status.at_ms - snapshot.reading.sample.at_ms) / 1000)
     missing = bool(lacks or snapshot.unread)
     old = not status.speed and seconds > 3 * status.interval + 5

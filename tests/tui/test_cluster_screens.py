@@ -271,6 +271,27 @@ def test_a_topic_its_readers_its_configuration_and_its_newest_records(cluster: F
     drive(cluster.bootstrap, use)
 
 
+def test_the_cursor_is_where_it_was_when_a_topic_is_left(cluster: FakeCluster) -> None:
+    for number in range(9):
+        cluster.create_topic(f"topic-{number}", 1)
+
+    async def use(screen: Driver) -> None:
+        await screen.press("2")
+        await shows(screen, "topic-8")
+        await screen.press("G")
+        name = screen.app.listing.table.chosen.topic
+        await screen.press("enter")
+        await shows(screen, f"topic {name} ", "RECORDS")
+        await screen.press("escape")
+        await screen.until(lambda: screen.app.listing.NAME == "topics")
+        for _ in range(20):
+            assert screen.app.listing.table.chosen.topic == name
+            await screen.pause(0.05)
+        await shows(screen, "● complete")
+
+    drive(cluster.bootstrap, use)
+
+
 def test_what_of_a_topic_may_not_be_read_leaves_the_rest(cluster: FakeCluster) -> None:
     cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED, times=FOREVER)
     cluster.fail(DescribeLogDirsRequest, Code.CLUSTER_AUTHORIZATION_FAILED, times=FOREVER)
@@ -312,3 +333,16 @@ def test_a_recording_has_what_all_screens_show(cluster: FakeCluster, tmp_path: P
     assert [one["job"] for one in line["mirrors"]["value"]] == ["nightly"]
     assert line["configs"]["errors"] == []
     assert [one["partition_bytes"] for one in line["topics"] if one["topic"] == "t"]
+
+
+def test_a_list_that_is_not_read_yet_is_not_complete(cluster: FakeCluster) -> None:
+    async def use(screen: Driver) -> None:
+        await screen.press("space", "4")
+        text = await shows(screen, "◌ not read yet", "reading the quorum …")
+        assert "complete" not in text
+        await screen.press("2")
+        await shows(screen, "◌ not read yet")
+        await screen.press("4", "r")
+        await shows(screen, "● complete", "leader 1")
+
+    drive(cluster.bootstrap, use)

@@ -129,9 +129,13 @@ class Listing(Screen[None], Generic[R]):
         """What is missing of what it shows."""
         return snapshot.lacks
 
-    def is_old(self, snapshot: Snapshot) -> bool:  # noqa: ARG002 - for subclasses
-        """Whether its rows are of an earlier reading than the snapshot."""
+    def is_awaited(self, snapshot: Snapshot) -> bool:  # noqa: ARG002 - for subclasses
+        """Whether what it shows was not wanted when the snapshot was taken, and comes with the next one."""
         return False
+
+    def is_old(self, snapshot: Snapshot) -> bool:
+        """Whether its rows are of an earlier reading than the snapshot."""
+        return self.is_awaited(snapshot)
 
     @property
     def tab(self) -> str:
@@ -221,7 +225,8 @@ class Listing(Screen[None], Generic[R]):
             lines[-1] = cut(lines[-1], max(0, width - line_width(shown) - 2))
             lines[-1] = spread(lines[-1], shown, width)
         lacks = None if app.snapshot is None else self.lacks(app.snapshot)
-        self.head.show((title_line(app.facts, status, app.snapshot, width, lacks),))
+        awaited = app.snapshot is not None and self.is_awaited(app.snapshot)
+        self.head.show((title_line(app.facts, status, app.snapshot, width, lacks, awaited=awaited),))
         self.tabs.paint(self.tab, app.news)
         self.totals.show(lines)
         events = self.events(app.snapshot) if app.snapshot is not None else []

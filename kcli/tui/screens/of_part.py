@@ -35,17 +35,28 @@ class OfPart(Listing[R]):
         """The rows of what was read."""
         raise NotImplementedError
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: Sequence[R] = ()
+
     def rows(self, snapshot: Snapshot) -> Sequence[R]:
+        """Those of before until it is read again: the cursor stays where it was when another list was looked at."""
         part = self.part(snapshot)
-        return () if part is None or part.value is None else self.rows_of(snapshot, part.value)
+        if not self.is_awaited(snapshot):
+            found = None if part is None else part.value
+            self._last = () if found is None else self.rows_of(snapshot, found)
+        return self._last
 
     def lacks(self, snapshot: Snapshot) -> Sequence[Missing]:
         part = self.part(snapshot)
         return [*(part.lacks if part is not None else ()), *super().lacks(snapshot)]
 
+    def is_awaited(self, snapshot: Snapshot) -> bool:
+        return self.app.replay is None and self.part(snapshot) is None
+
     def is_old(self, snapshot: Snapshot) -> bool:
         part = self.part(snapshot)
-        return part is not None and bool(part.errors) and part.at_ms < snapshot.reading.sample.at_ms
+        return part is None or (bool(part.errors) and part.at_ms < snapshot.reading.sample.at_ms)
 
     def nothing(self, snapshot: Snapshot) -> str:
         part = self.part(snapshot)

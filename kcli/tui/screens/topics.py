@@ -20,11 +20,21 @@ class Topics(Listing[TopicLine]):
     NOTHING = "no topic"
     KEYS = (("↵", "open"), ("/", "filter"), ("s", "sort"), ("c", "copy"), *LISTS)
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: Sequence[TopicLine] = ()
+
     def key(self, row: TopicLine) -> str:
         return row.topic
 
     def rows(self, snapshot: Snapshot) -> Sequence[TopicLine]:
-        return snapshot.topics
+        """Those of before until they are read again: the cursor stays where it was when a topic was opened."""
+        if not self.is_awaited(snapshot):
+            self._last = snapshot.topics
+        return self._last
+
+    def is_awaited(self, snapshot: Snapshot) -> bool:
+        return self.app.replay is None and snapshot.reading.cluster.topics is None and not snapshot.lacks
 
     def nothing(self, snapshot: Snapshot) -> str:
         if snapshot.reading.cluster.topics is not None:

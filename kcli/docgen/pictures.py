@@ -31,8 +31,12 @@ def _group(app: TopApp) -> None:
     app.open_group("search-index")
 
 
-def _topics(app: TopApp) -> None:
-    app.action_list("topics")
+def _topic(app: TopApp) -> None:
+    app.open_topic("orders")
+
+
+def _list(name: str) -> Callable[[TopApp], None]:
+    return lambda app: app.action_list(name)
 
 
 def _nothing(_app: TopApp) -> None:
@@ -42,7 +46,11 @@ def _nothing(_app: TopApp) -> None:
 PREPARED: dict[str, Callable[[TopApp], None]] = {
     "top-groups": _nothing,
     "top-group": _group,
-    "top-topics": _topics,
+    "top-topics": _list("topics"),
+    "top-topic": _topic,
+    "top-quorum": _list("quorum"),
+    "top-transactions": _list("transactions"),
+    "top-mirrors": _list("mirrors"),
 }
 """What is done before the picture is taken."""
 PICTURES = {

@@ -30,7 +30,7 @@ from kcli.tui.driver import TopDriver
 from kcli.tui.errands import Errands
 from kcli.tui.facts import REPLAY_ONLY, Facts, offered, works
 from kcli.tui.feed import Feed
-from kcli.tui.head import Status
+from kcli.tui.head import TABS, Status
 from kcli.tui.host import Host
 from kcli.tui.keys import key_rows
 from kcli.tui.look import in_sixteen_colours
@@ -45,9 +45,13 @@ from kcli.tui.screens.groups import Groups
 from kcli.tui.screens.help import Help
 from kcli.tui.screens.help_sections import help_sections
 from kcli.tui.screens.listing import Listing
+from kcli.tui.screens.mirrors import Mirrors
+from kcli.tui.screens.quorum import Quorum
 from kcli.tui.screens.record import RecordView
 from kcli.tui.screens.rewind import Rewind
+from kcli.tui.screens.topic_partitions import TopicPartitions
 from kcli.tui.screens.topics import Topics
+from kcli.tui.screens.transactions import Transactions
 from kcli.tui.widgets.tabs import Tabs
 
 _REPAINT = 0.05
@@ -91,10 +95,7 @@ class TopApp(Host):
     TITLE = "kcli top"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS = [
-        Binding("1", "list('groups')", "groups"),
-        Binding("2", "list('topics')", "topics"),
-        Binding("3", "list('brokers')", "brokers"),
-        Binding("4", "list('events')", "events"),
+        *(Binding(key, f"list('{name}')", name) for key, name in TABS),
         Binding("question_mark", "help", "help"),
         Binding("ctrl+p", "command_palette", "all commands, and the themes", show=False, priority=True),
         Binding("colon", "command_palette", "all commands, and the themes", show=False),
@@ -104,7 +105,7 @@ class TopApp(Host):
         *LIVE_KEYS,
         *REPLAY_KEYS,
     ]
-    SCREENS = {"groups": Groups, "topics": Topics, "brokers": Brokers, "events": Events}
+    SCREENS = {one.NAME: one for one in (Groups, Topics, Brokers, Quorum, Transactions, Mirrors, Events)}
     CSS = """
     Lines { height: auto; width: 100%; }
     #head { background: $panel; }
@@ -336,8 +337,8 @@ class TopApp(Host):
         form = RewindForm(group, scopes, choice=len(CHOICES) - 1 if undo else 0)
         self.push_screen(Rewind(self.actions, form, plan=undo))
 
-    def open_record(self, tp: TopicPartition, offset: int) -> None:
-        """The records around an offset."""
+    def open_record(self, tp: TopicPartition, offset: int | None) -> None:
+        """The records around an offset that a group has committed; None: the newest ones."""
         if self.actions is None:
             self.note("records are read from a live cluster")
         else:
@@ -347,6 +348,14 @@ class TopApp(Host):
         """The partitions of a group."""
         if name:
             self.push_screen(GroupPartitions(name))
+
+    def open_topic(self, name: str) -> None:
+        """The partitions of a topic."""
+        self.push_screen(TopicPartitions(name))
+
+    def show_topic(self, name: str) -> None:
+        """In place of the screen that is shown."""
+        self.switch_screen(TopicPartitions(name))
 
     def show_partitions(self, group: str) -> None:
         """In place of the screen that is shown."""

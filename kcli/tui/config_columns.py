@@ -1,4 +1,4 @@
-"""The table of what is configured for a group, and known of it."""
+"""The table of what is configured for a group or a topic, and known of it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from kcli.tui.columns import Column, fields_of
 if TYPE_CHECKING:
     from kcli.core.admin.configs import ConfigEntry
     from kcli.core.admin.group_description import GroupDescription
+    from kcli.flows.monitor.cluster_reading import TopicFacts
 
 
 class ConfigRow(NamedTuple):
-    """A key of a group's configuration, or a fact about the group. ``order`` keeps them in this order."""
+    """A key of a configuration, or a fact beside it. ``order`` keeps them in this order."""
 
     order: int
     name: str
@@ -38,7 +39,7 @@ COLUMNS: tuple[Column[ConfigRow], ...] = (
                 "name",
                 of=lambda one: one.name,
                 values="string",
-                meaning="A fact about the group, or a key of its configuration.",
+                meaning="A fact about the group or topic, or a key of its configuration.",
             ),
         ),
     ),
@@ -48,7 +49,7 @@ COLUMNS: tuple[Column[ConfigRow], ...] = (
         lambda one: Cell(one.value, one.style),
         lambda one: one.value,
         grows=True,
-        about="the value in use; coloured where it is set for this group",
+        about="the value in use; coloured where it is set for this group or topic",
         data=(Field("value", of=lambda one: one.value, meaning="The value in use."),),
     ),
     Column(
@@ -62,6 +63,23 @@ COLUMNS: tuple[Column[ConfigRow], ...] = (
     ),
 )
 FIELDS = fields_of(COLUMNS)
+
+
+def topic_rows(topic: TopicFacts) -> list[ConfigRow]:
+    """The topic's id, and the keys that differ from Kafka's defaults: coloured those that are set on the topic."""
+    rows = [ConfigRow(0, "topic id", topic.info.topic_id, "metadata")] if topic.info.topic_id else []
+    if topic.configs is None:
+        return [*rows, ConfigRow(1, "configuration", "not read", "", "dim")]
+    return rows + [
+        ConfigRow(
+            number,
+            one.name,
+            "(hidden)" if one.value is None else one.value,
+            one.source,
+            "accent" if one.source == "topic" else "",
+        )
+        for number, one in enumerate(topic.configs, 1)
+    ]
 
 
 _TYPES = ("consumer", "share", "streams")

@@ -28,6 +28,8 @@ _PATIENCE, _TO_RECORD = 0.05, 1.0
 any case: a reading that the cluster does not answer keeps nobody waiting.
 """
 
+_KINDS = ("topics", "brokers", "quorum", "transactions", "mirrors")
+
 
 class Feed(Protocol):
     """Posts ``Taken``, ``Lost`` and ``Broken``. All calls come from the application's thread.
@@ -78,7 +80,7 @@ class Feed(Protocol):
 class LiveFeed:
     """``open_monitor`` is called by the thread of the feed, which owns the clients.
 
-    ``record`` takes each reading, which then has all topics and brokers, whatever is on the screen. Its KcliErrors do not
+    ``record`` takes each reading, which then has what all screens show, whatever is on this one. Its KcliErrors do not
     end the feed: ``unrecorded`` counts them, ``record_failure`` is the last one. A reading that takes long delays the
     next one: at most half of a core is used. ``begin`` lets it read before there is somebody to post to.
     """
@@ -192,7 +194,9 @@ class LiveFeed:
 
     def _read(self, monitor: Monitor, view: View, follow: str | None) -> None:
         if self._record is not None:
-            view = view._replace(topics=True, brokers=True)
+            view = view._replace(
+                topics=True, brokers=True, quorum=True, transactions=True, mirrors=True, configs=True
+            )
         began_ms = wall_ms()
         try:
             reading = monitor.read(view, self.interval)
@@ -254,5 +258,6 @@ def stepped(steps: Sequence[float], now: float, step: int) -> float:
 
 def _more(before: View, now: View) -> bool:
     """Whether the view wants something that was not read."""
-    kinds = (now.topics and not before.topics) or (now.brokers and not before.brokers)
-    return kinds or now.time != before.time or bool(set(now.timed) - set(before.timed))
+    kinds = any(getattr(now, kind) and not getattr(before, kind) for kind in _KINDS)
+    opened = bool(now.topic) and now.topic != before.topic
+    return kinds or opened or now.time != before.time or bool(set(now.timed) - set(before.timed))

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kcli.account.survey import Missing
 from kcli.flows.lag.verdicts import UNREAD
 from kcli.flows.monitor.snapshot import Event, Snapshot, Totals
 from kcli.output.progress import counted, duration_text
@@ -24,7 +25,12 @@ _SLOW = 3.0
 _RULE = "─"
 _BETWEEN = "   "
 _LEAST_NAME = 6
-TABS = (("1", "groups"), ("2", "topics"), ("3", "brokers"), ("4", "events"))
+TABS = tuple(
+    (str(number), name)
+    for number, name in enumerate(
+        ("groups", "topics", "brokers", "quorum", "transactions", "mirrors", "events"), 1
+    )
+)
 """The lists, with the keys that show them."""
 
 
@@ -47,15 +53,29 @@ class Status:
     waiting: float = 0.0
 
 
-def title_line(facts: Facts, status: Status, snapshot: Snapshot | None, width: int) -> Line:
-    """Of what at the left, in the profile's colour; how complete and how old at the right, and the time."""
+def title_line(
+    facts: Facts,
+    status: Status,
+    snapshot: Snapshot | None,
+    width: int,
+    lacks: Sequence[Missing] | None = None,
+    *,
+    awaited: bool = False,
+) -> Line:
+    """Of what at the left, in the profile's colour; how complete and how old at the right, and the time.
+
+    ``lacks``: what is missing of what the screen shows; None: all that is missing of groups and brokers. ``awaited``: it
+    is not read yet.
+    """
+    if lacks is None:
+        lacks = () if snapshot is None else snapshot.lacks
     title = f"on {facts.color}" if facts.color else ""
     left = [
         Part((Cell(" kcli top", title or "accent"),), 6),
         Part((Cell(f" {facts.name} " if title else f" {facts.name}", title or "title"),), glued=True),
         *_size_parts(facts, snapshot),
     ]
-    right = [_age_part(status, snapshot)]
+    right = [_age_part(status, snapshot, lacks, awaited=awaited)]
     pace = f"×{status.speed:g}" if status.speed else f"every {_pace(status.interval)}"
     right.append(Part((Cell("paused", "warn"),), 1) if status.paused else Part((Cell(pace, "dim"),), 7))
     if status.note:
@@ -104,19 +124,30 @@ def _fitted(left: Sequence[Part], right: Sequence[Part], width: int, between: st
 
 def tabs_line(shown: str, new: Mapping[str, int], width: int) -> Line:
     """The lists; ``new`` counts what happened in one of them since it was shown last."""
-    return cut(tuple(cell for _, cells in tab_cells(shown, new) for cell in cells), width)
+    return cut(tuple(cell for _, cells in tab_cells(shown, new, width) for cell in cells), width)
 
 
-def tab_cells(shown: str, new: Mapping[str, int]) -> list[tuple[str, tuple[Cell, ...]]]:
-    """The names of the lists with their cells, for who has to know where they are."""
+def tab_cells(shown: str, new: Mapping[str, int], width: int) -> list[tuple[str, tuple[Cell, ...]]]:
+    """The names of the lists with their cells, for who has to know where they are: closer on narrow terminals, and at
+    last the keys only.
+    """
+    ways = [
+        _tabs(shown, new, gap, names=names) for gap, names in ((3, True), (2, True), (1, True), (1, False))
+    ]
+    return next((cells for cells in ways if sum(line_width(one) for _, one in cells) <= width), ways[-1])
+
+
+def _tabs(shown: str, new: Mapping[str, int], gap: int, *, names: bool) -> list[tuple[str, tuple[Cell, ...]]]:
     found: list[tuple[str, tuple[Cell, ...]]] = [("", (Cell(" "),))]
     for key, name in TABS:
         style = "accent" if name == shown else "dim"
         count = min(new.get(name, 0), 99)
         mark = "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(count)) if count else ""
+        word = name.capitalize() if names or name == shown else ""
+        between = " " * gap if name != TABS[-1][1] else ""
         found.append(
-            (name, (Cell(f"{key} ", style), Cell(name.capitalize(), "tab" if name == shown else "dim"),
-                    Cell(f" {mark}" if mark else "", "accent"), Cell(_BETWEEN)))
+            (name, (Cell(f"{key} " if word else key, style), Cell(word, "tab" if name == shown else "dim"),
+                    Cell(f" {mark}" if mark else "", "accent"), Cell(between)))
         )  # fmt: skip
     return found
 
@@ -138,18 +169,29 @@ def totals_line(snapshot: Snapshot | None, width: int) -> Line:
     left[0] = left[0]._replace(cells=(Cell(" "), *left[0].cells))
     lag = Cell(f"lag {figures.short(totals.lag)} ", "title")
     course = Cell(figures.course([one.lag for one in past], _LAG_COURSE), "dim")
-    missing = snapshot.lacks
-    if missing:
-        first, more = missing[0], len(missing) - 1
-        place = f" of {first.where}" if first.where and first.where not in first.what else ""
-        text = f"{first.what}{place}: {first.why}"
-        left.append(Part((Cell(text + (f" (and {more} more)" if more else ""), "bad"),)))
-        return _fitted(left, [Part((lag,), 2)], width)
+    if missing := snapshot.lacks:
+        return _fitted([*left, _missing_part(missing)], [Part((lag,), 2)], width)
     rates = [
         Part((Cell(f"in {figures.rate(totals.produced)}", "dim"),), 4),
         Part((Cell(f"out {figures.rate(totals.consumed)}", "dim"),), 3),
     ]
     return _fitted(left, [*rates, Part((lag,)), Part((course, Cell(" ")), 2, glued=True)], width)
+
+
+def figures_line(parts: Sequence[Part], lacks: Sequence[Missing], width: int) -> Line:
+    """What a list shows in figures, and what of it is missing, which has half of the line if it needs that."""
+    missing = _missing_part(lacks).cells if lacks else ()
+    room = width - 1 - min(line_width(missing) + len(_BETWEEN), width // 2) if missing else width - 1
+    found = fitting(parts, _BETWEEN, max(0, room))
+    between = (Cell(_BETWEEN),) if found and missing else ()
+    return cut((Cell(" "), *found, *between, *missing), width)
+
+
+def _missing_part(lacks: Sequence[Missing]) -> Part:
+    first, more = lacks[0], len(lacks) - 1
+    place = f" of {first.where}" if first.where and first.where not in first.what else ""
+    text = f"{first.what}{place}: {first.why}"
+    return Part((Cell(text + (f" (and {more} more)" if more else ""), "bad"),))
 
 
 def meaning_counts(totals: Totals, unread: int) -> Mapping[str, int]:
@@ -209,15 +251,17 @@ def key_cells(keys: Sequence[tuple[str, str]], width: int) -> Line:
     return fitting(parts, _BETWEEN, width)
 
 
-def _age_part(status: Status, snapshot: Snapshot | None) -> Part:
+def _age_part(status: Status, snapshot: Snapshot | None, lacks: Sequence[Missing], *, awaited: bool) -> Part:
     """How complete it is, and how old: that counts up by itself."""
     if status.lost is not None:
         since, why = status.lost
         return Part((Cell(f"{SIGNS['bad']} no contact since {figures.clock(since)}: {why}", "bad"),))
     if snapshot is None:
         return Part((Cell(f"{SIGNS['unread']} no data yet{_on_its_way(status)}", "dim"),), 3)
+    if awaited:
+        return Part((Cell(f"{SIGNS['unread']} not read yet{_on_its_way(status)}", "dim"),), 3)
     seconds = max(0.0, (status.at_ms - snapshot.reading.sample.at_ms) / 1000)
-    missing = bool(snapshot.lacks or snapshot.unread)
+    missing = bool(lacks or snapshot.unread)
     old = not status.speed and seconds > 3 * status.interval + 5
     word = "incomplete" if missing else "complete"
     style = "warn" if missing or old else "ok"

@@ -76,8 +76,8 @@ class Host(App[None]):
         """The dialog that rewinds a group."""
         raise NotImplementedError
 
-    def open_record(self, tp: TopicPartition, offset: int) -> None:
-        """The records around an offset."""
+    def open_record(self, tp: TopicPartition, offset: int | None) -> None:
+        """The records around an offset that a group has committed; None: the newest ones."""
         raise NotImplementedError
 
     def open_group(self, name: str) -> None:
@@ -86,4 +86,12 @@ class Host(App[None]):
 
     def show_partitions(self, group: str) -> None:
         """The partitions of a group, in place of the screen that is shown."""
+        raise NotImplementedError
+
+    def open_topic(self, name: str) -> None:
+        """The partitions of a topic."""
+        raise NotImplementedError
+
+    def show_topic(self, name: str) -> None:
+        """The partitions of a topic, in place of the screen that is shown."""
         raise NotImplementedError

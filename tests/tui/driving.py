@@ -35,6 +35,10 @@ class Driver:
         """One after the other."""
         await self._pilot.press(*keys)
 
+    async def click(self, x: int, y: int) -> None:
+        """At a place of the screen."""
+        await self._pilot.click(offset=(x, y))
+
     async def until(self, done: Callable[[], object]) -> None:
         """AssertionError with the screen where it takes too long."""
         give_up = time.monotonic() + _PATIENCE

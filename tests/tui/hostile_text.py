@@ -8,13 +8,16 @@ from dataclasses import replace
 
 from kcli.core.admin.brokers import BrokerDescription, ClusterDescription
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.quorum import QuorumDescription, QuorumReplica
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError
 from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.sample import GroupSample, LagSample
-from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
+from kcli.flows.mirror.job.job_line import JobLine, JobPartition
+from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Part, Parts, Reading, SetValue
+from kcli.flows.transactions.listed import OpenTransaction
 
 NOW = 1_700_000_000_000
 _PIECES = (
@@ -74,6 +77,32 @@ def reading_of(after: float, texts: Iterator[str], groups: int) -> Reading:
         ends=logs,
         latencies={1: Latency(3, 1.5, 2.0)},
         problems=tuple(failed.values()),
+        parts=_parts(texts, tuple(logs)[:3]),
+    )
+
+
+def _parts(texts: Iterator[str], places: tuple[TopicPartition, ...]) -> Parts:
+    """Also times that no clock has."""
+    error = KcliError(next(texts), why=next(texts), do=next(texts))
+    replica = QuorumReplica(1, True, 9, NOW, NOW)
+    rows = [
+        OpenTransaction(next(texts), next(texts), 1, 0, 1, since, 1 << 60, places)
+        for since in (-1, NOW, 1 << 62)
+    ]
+    worst = [JobPartition(next(texts), 0, next(texts), 1 << 62, next(texts)) for _ in range(3)]
+    jobs = [
+        JobLine(
+            next(texts), next(texts), next(texts), next(texts), next(texts), next(texts), {next(texts): 3}, 1, 1 << 62,
+            2, True, next(texts), 1 << 40, 0, 1, next(texts), time, time, worst,
+        )
+        for time in (0, 1, NOW)
+    ]  # fmt: skip
+    name = places[0].topic
+    return Parts(
+        quorum=Part(QuorumDescription(1, 1, (1,), 9, (replica,), {1: next(texts)}), NOW, [error]),
+        transactions=Part(rows, NOW, [error]),
+        mirrors=Part(jobs, NOW, [error]),
+        configs=Part({name: [SetValue(next(texts), next(texts), next(texts))]}, NOW, [error]),
     )
 
 

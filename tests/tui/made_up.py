@@ -10,15 +10,18 @@ from pathlib import Path
 
 from kcli.core.admin.brokers import BrokerDescription, ClusterDescription
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.quorum import QuorumDescription, QuorumReplica
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.partition_lag import INTERPOLATED, RecordTime
 from kcli.flows.lag.sample import GroupSample, LagSample
-from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
+from kcli.flows.mirror.job.job_line import JobLine, JobPartition
+from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Part, Parts, Reading, SetValue
 from kcli.flows.monitor.recording import document_of
 from kcli.flows.topics.sizes import TopicSize
+from kcli.flows.transactions.listed import OpenTransaction
 
 BEGIN = 1_795_421_100_000  # 2026-11-23 09:05:00 in UTC+1
 STEP, READINGS = 10, 37
@@ -26,6 +29,10 @@ PARTITIONS = {"orders": 4, "payments": 2, "clicks": 3, "audit-log": 2}
 WRITTEN = {"orders": 400, "payments": 90, "clicks": 1_500, "audit-log": 20}  # records per second
 KEPT = 86_400_000
 BROKERS = tuple(BrokerDescription(Node(n, f"kafka-{n}.example", 9092, "abc"[n - 1])) for n in (1, 2, 3))
+CONFIGS = {
+    "orders": [SetValue("min.insync.replicas", "2", "topic"), SetValue("retention.ms", "86400000", "topic")],
+    "audit-log": [SetValue("cleanup.policy", "compact", "topic")],
+}
 SHARES = (0.9, 1.2, 1.1, 0.8)
 
 
@@ -84,7 +91,11 @@ def _reading(number: int, utc_offset: int) -> Reading:
             2,
             topics,
             {
-                topic: TopicSize(size := sum(ends[tp] for tp in _partitions(topic)) * 210, size * 3)
+                topic: TopicSize(
+                    size := sum(ends[tp] for tp in _partitions(topic)) * 210,
+                    size * 3,
+                    [ends[tp] * 210 for tp in _partitions(topic)],
+                )
                 for topic in PARTITIONS
             },
         ),
@@ -98,7 +109,63 @@ def _reading(number: int, utc_offset: int) -> Reading:
         requests=18,
         seconds=0.04,
         utc_offset=utc_offset,
+        parts=Parts(
+            quorum=Part(_quorum(number, at_ms), at_ms),
+            transactions=Part(_transactions(at_ms), at_ms),
+            mirrors=Part(_jobs(number, at_ms), at_ms),
+            configs=Part(CONFIGS, at_ms),
+        ),
     )
+
+
+def _quorum(number: int, at_ms: int) -> QuorumDescription:
+    """The third controller falls behind in the last half minute."""
+    end = 481_200 + 2 * STEP * number
+    late = max(0, number - (READINGS - 4))
+    replicas = (
+        QuorumReplica(1, True, end - 1, at_ms - 400, at_ms - 100),
+        QuorumReplica(2, True, end, at_ms, at_ms),
+        QuorumReplica(3, True, end - 20 * late - 1, at_ms - 10_000 * late - 420, at_ms - 9_000 * late - 80),
+    )
+    endpoints = {node: f"kafka-{node}.example:9093" for node in (1, 2, 3)}
+    return QuorumDescription(2, 12, (1, 2, 3), end - 1, replicas, endpoints)
+
+
+def _transactions(at_ms: int) -> list[OpenTransaction]:
+    orders = [TopicPartition("orders", number) for number in range(3)]
+    payments = [TopicPartition("payments", 0)]
+    return [
+        OpenTransaction("checkout-2", "Ongoing", 4_012, 3, 2, at_ms - 840, 60_000, tuple(orders[:2])),
+        OpenTransaction("checkout-1", "PrepareCommit", 4_011, 9, 1, at_ms - 90, 60_000, (*orders, *payments)),
+        OpenTransaction("settlement", "Ongoing", 3_977, 0, 3, at_ms - 1_260_000, 900_000, tuple(payments)),
+        OpenTransaction(None, "Hanging", 3_204, 1, -1, at_ms - 7_380_000, -1, tuple(orders[2:])),
+    ]
+
+
+def _jobs(number: int, at_ms: int) -> list[JobLine]:
+    lag = 180 + number * 7 % 40
+    copied = [JobPartition("orders", one, "copying", lag // 4, "") for one in range(4)]
+    why = "the source does not answer"
+    waiting = [
+        JobPartition("clicks", 0, "waiting", 41_200 + 5_000 * number, why),
+        JobPartition("clicks", 1, "caught_up", 0, ""),
+    ]
+    source, target = "Lw0PzqT4RkeYb2tNh5Jc6A", "Qx3vKm1TRnWzB0p4uYdef9"
+    return [
+        JobLine(
+            "orders-dr", source, "kafka-1.fra.example:9092", target, "copying", "", {"copying": 4}, 1, lag, 0, True,
+            "mirror-2", 4_117, BEGIN - 86_400_000, 1, "exactly once", at_ms - 700, at_ms - 900, copied,
+        ),
+        JobLine(
+            "clicks-dr", source, "kafka-1.fra.example:9092", target, "waiting", f"{why} (1 partition)",
+            {"waiting": 1, "caught_up": 1}, 1, 41_200 + 5_000 * number, 1, True, "mirror-1", 977,
+            BEGIN - 3_600_000, 0, "at least once", at_ms - 1_800, BEGIN - 4_000, waiting,
+        ),
+        JobLine(
+            "audit-copy", source, "kafka-1.fra.example:9092", target, "done", "", {"ended": 2}, 1, 0, 0, False,
+            "mirror-1", 512, 0, 0, "at least once", BEGIN - 7_200_000, BEGIN - 7_200_000, [],
+        ),
+    ]  # fmt: skip
 
 
 def _partitions(topic: str) -> list[TopicPartition]:

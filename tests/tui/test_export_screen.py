@@ -180,8 +180,12 @@ def test_a_name_that_cannot_be_written_is_asked_again(recorded: Path, here: Path
 
 
 @pytest.mark.parametrize(
-    ("key", "item"), [("1", "TopGroup"), ("2", "TopTopic"), ("3", "TopBroker"), ("4", "TopEvent")]
-)
+    ("key", "item"),
+    [
+        ("1", "TopGroup"), ("2", "TopTopic"), ("3", "TopBroker"), ("4", "TopReplica"), ("5", "TopTransaction"),
+        ("6", "TopMirror"), ("7", "TopEvent"),
+    ],
+)  # fmt: skip
 def test_every_list_is_exported(recorded: Path, key: str, item: str) -> None:
     async def script() -> None:
         async with playing(recorded) as (app, pilot):
@@ -195,6 +199,25 @@ def test_every_list_is_exported(recorded: Path, key: str, item: str) -> None:
             for form in FORMATS:
                 assert rendered(form, found)
             check_printed(rendered("json", found), rendered("ndjson", found))
+
+    run(script)
+
+
+def test_the_screens_of_a_topic_are_exported(recorded: Path) -> None:
+    async def script() -> None:
+        async with playing(recorded) as (app, pilot):
+            app.open_topic("orders")
+            await pilot.pause()
+            for item in ("TopTopicPartition", "TopReader", "TopConfig"):
+                assert isinstance(app.screen, Listing)
+                app.screen.repaint()
+                assert app.snapshot is not None
+                found = app.screen.contents(app.snapshot)
+                assert found.item == item
+                assert found.rows
+                check_printed(rendered("json", found), rendered("ndjson", found))
+                await pilot.press("tab")
+                await pilot.pause()
 
     run(script)
 

@@ -13,6 +13,7 @@ from textual.dom import DOMNode
 import kcli.tui
 from kcli.tui.app import TopApp
 from kcli.tui.facts import Facts, offered
+from kcli.tui.head import TABS
 from kcli.tui.keys import key_rows, own_bindings, shown
 from kcli.tui.screens.help import Help
 from kcli.tui.screens.help_sections import help_sections
@@ -253,7 +254,7 @@ def test_the_palette_finds_the_keys_of_a_recording(path: Path) -> None:
     run(script)
 
 
-@pytest.mark.parametrize("first", ["groups", "topics", "brokers", "events"])
+@pytest.mark.parametrize("first", [name for _, name in TABS])
 def test_every_theme_draws_every_list(path: Path, first: str) -> None:
     async def script() -> None:
         async with playing(path, at=2, first=first) as (app, pilot):

@@ -87,7 +87,8 @@ def test_a_screen_full_of_them_writes_nothing_of_theirs_but_text() -> None:
     with Terminal([*MADE, "hostile"], columns=140, rows=45) as terminal:
         terminal.wait("✖ stalled")
         for keys, shown in (
-            ("2", "TOPIC "), ("3", "LEADERS"), ("4", "WHAT"), ("1", "VERDICT"), ("G", "VERDICT"), ("\r", "COMMITTED"),
+            ("2", "TOPIC "), ("\r", "ISR"), ("\t", "MEMBERS"), ("\t", "FROM"), ("3", "LEADERS"), ("4", "CAUGHT UP"),
+            ("5", "TIMEOUT"), ("6", "ENDS READ"), ("7", "WHAT"), ("1", "VERDICT"), ("G", "VERDICT"), ("\r", "COMMITTED"),
             ("\t", "CLIENT"), ("\x1b", "VERDICT"),
             ("/", "VERDICT"), ("\x1b[200~\x1b]52;c;Zm9v\x07[red]\u202e\x9b31m(\x1b[201~", "VERDICT"), ("\r", "filter: "),
             ("\x1b", "VERDICT"), ("/", "VERDICT"), ("\x1b[200~a\u202eb\u200b\x9b\x1b[201~", "a\\u202eb"),

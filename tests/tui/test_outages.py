@@ -71,7 +71,7 @@ def test_brokers_die_and_return_and_the_screen_says_so_and_nothing_else(tmp_path
             terminal.wait(lambda: "no contact" not in terminal.text)
             terminal.wait(lambda: not terminal.screen.buffer[row][20].italics)
             assert len(cluster.seen()) - seen < 20 * FEW
-            terminal.press("4")
+            terminal.press("7")
             terminal.wait("WHAT")
             terminal.watch(1)
             # not "stalled": these groups have unread records and read nothing, which eight seconds show

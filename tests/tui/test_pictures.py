@@ -51,3 +51,10 @@ def test_the_pictures_show_what_they_are_for(pictures: dict[str, str]) -> None:
         assert verdict in seen["top-groups.svg"]
     assert "search-index-0" in seen["top-group.svg"]
     assert "WORST LAG" in seen["top-topics.svg"]
+    for name, text in (
+        ("topic", "topic orders"),
+        ("quorum", "1 behind: voter 3"),
+        ("transactions", "✖ Hanging"),
+        ("mirrors", "▲ waiting"),
+    ):
+        assert text in seen[f"top-{name}.svg"]

@@ -9,6 +9,7 @@ from textual.widgets import OptionList
 from kcli.flows.monitor.cluster_reading import Reading
 from kcli.flows.monitor.playback import Recording
 from kcli.tui import replay as replay_module
+from kcli.tui.head import TABS
 from kcli.tui.screens.groups import Groups
 from kcli.tui.screens.listing import Listing
 from kcli.tui.widgets.timeline import Timeline
@@ -213,11 +214,15 @@ def test_a_recording_of_groups_lag_has_no_topics(tmp_path: Path) -> None:
             await pilot.press("3")
             await settled(app, pilot)
             assert "the recording has no brokers" in picture(app)
+            for key, name in (("4", "quorum"), ("5", "transactions"), ("6", "mirrors")):
+                await pilot.press(key)
+                await settled(app, pilot)
+                assert f"the recording has no {name}" in picture(app)
 
     run(script)
 
 
-@pytest.mark.parametrize("first", ["groups", "topics", "brokers", "events"])
+@pytest.mark.parametrize("first", [name for _, name in TABS])
 @pytest.mark.parametrize("width", [20, 41, 60, 80, 140])
 def test_every_screen_fits_every_terminal(path: Path, first: str, width: int) -> None:
     async def script() -> None:

@@ -34,7 +34,7 @@ from kcli.commands.top.options import TopOptions, check
 )
 @click.option(
     "--screen",
-    type=click.Choice(["groups", "topics", "brokers", "events"]),
+    type=click.Choice(["groups", "topics", "brokers", "quorum", "transactions", "mirrors", "events"]),
     default="groups",
     help="what is shown first (default: groups)",
 )
@@ -49,10 +49,10 @@ from kcli.commands.top.options import TopOptions, check
 @click.option("--read-only", is_flag=True, help="refuse everything that changes the cluster")
 @pass_invocation
 def top(inv: Invocation, /, **given: Any) -> int:
-    """Watch groups, topics and brokers live.
+    """Watch groups, topics, brokers, transactions and mirrors live.
 
     The whole terminal shows what `kcli groups lag --watch` measures, with trends and events. `?` lists the keys. With
-    --record all topics are read too, whatever is on the screen. --replay also plays what
+    --record everything that has a screen is read, whatever is on it. --replay also plays what
     `kcli groups lag --record` wrote.
     """
     asked = TopOptions(**given)

@@ -6,18 +6,23 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.commands.shared.cluster import admin_options, connect, described_groups, unique
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.record_consumer import record_consumer
 from kcli.commands.top.options import TopOptions
 from kcli.core.admin.admin import Admin
+from kcli.core.hooks import NO_HOOKS
 from kcli.core.options import ClientOptions
 from kcli.flows.lag.recording import check_appendable
 from kcli.flows.lag.sample import Wanted
 from kcli.flows.monitor.latencies import Latencies
 from kcli.flows.monitor.monitor import Monitor
 from kcli.tui.feed import LiveFeed
+
+if TYPE_CHECKING:
+    from kcli.flows.mirror.job.jobs_reader import JobsReader
 
 _INTERVAL = 2.0
 
@@ -42,7 +47,7 @@ def first_contact(inv: Invocation, asked: TopOptions) -> Live | None:
         if asked.names and not names:
             return None
         record = _recorder(asked.record)
-        monitor = Monitor(admin, latencies, Wanted(names))
+        monitor = Monitor(admin, latencies, Wanted(names), jobs=partial(_jobs_reader, inv))
         kept = clients.pop_all()
 
     @contextmanager
@@ -52,6 +57,12 @@ def first_contact(inv: Invocation, asked: TopOptions) -> Live | None:
             yield monitor
 
     return Live(options, cluster, names, LiveFeed(open_monitor, asked.interval or _INTERVAL, record))
+
+
+def _jobs_reader(inv: Invocation) -> JobsReader:
+    from kcli.flows.mirror.job.jobs_reader import JobsReader  # only for the screen of mirrors
+
+    return JobsReader(lambda: record_consumer(inv, NO_HOOKS))
 
 
 def _recorder(path: str | None) -> Any:

@@ -13,7 +13,8 @@ from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.types import TopicPartition
 from kcli.flows.transactions.coordinated import open_transactions
-from kcli.flows.transactions.held import HANGING, UNKNOWN, partitions_of
+from kcli.flows.transactions.held import partitions_of
+from kcli.flows.transactions.listed import HANGING_STATE, listed
 from kcli.output.progress import counted
 
 
@@ -36,13 +37,9 @@ def list_transactions(
     scope: set[TopicPartition] | None = None if topic is None else set(chosen)
     rows = [
         view.transaction_row(one, now)
-        for one in coordinated.transactions
+        for one in listed(coordinated, found)
         if scope is None or not scope.isdisjoint(one.partitions)
     ]
-    left = [
-        one for state in found.partitions for one in state.transactions if one.state in (HANGING, UNKNOWN)
-    ]
-    rows += [view.hanging_row(one, now) for one in left]
     rows = [row for row in rows if older_than is None or _is_older(row["age_seconds"], older_than)]
     if not rows:
         inv.talk.remark(
@@ -51,7 +48,7 @@ def list_transactions(
             else "no transaction is that old, as far as this client may describe topics and transactional ids"
         )
     _print(inv, cluster, rows)
-    hanging = sum(row["state"] == view.HANGING_STATE for row in rows)
+    hanging = sum(row["state"] == HANGING_STATE for row in rows)
     if hanging:
         inv.talk.note(
             f"{counted(hanging, 'hanging transaction')}: nothing ends one but `kcli txn abort --topic TOPIC -p N`"

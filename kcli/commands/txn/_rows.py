@@ -14,6 +14,7 @@ from kcli.flows.transactions.held import (
     age,
     known,
 )
+from kcli.flows.transactions.listed import OpenTransaction, of_coordinator
 from kcli.output.progress import duration_text
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column, time_text
@@ -78,36 +79,21 @@ TRANSACTION = (
     Column("ends_at", "time"),
     Column("partitions", values="objects", inner=PARTITION, meaning="Its partitions."),
 )
-FREE, UNREADABLE, HANGING_STATE = "free", "unknown", "Hanging"
+FREE, UNREADABLE = "free", "unknown"
 
 
-def transaction_row(one: TransactionDescription, now: int) -> Row:
-    """A transaction that its coordinator has."""
+def transaction_row(one: OpenTransaction, now: int) -> Row:
+    """An open transaction."""
     return {
         "transactional_id": one.transactional_id,
         "state": one.state,
         "producer_id": one.producer_id,
         "producer_epoch": one.producer_epoch,
         "coordinator": known(one.coordinator),
-        "since": known(one.start_ms),
-        "age_seconds": age(one.start_ms, now),
-        "timeout_seconds": one.timeout_ms / 1000,
-        "partitions": [str(tp) for tp in one.partitions],
-    }
-
-
-def hanging_row(one: PartitionTransaction, now: int) -> Row:
-    """A transaction that no coordinator ends, or whose coordinator could not be asked."""
-    return {
-        "transactional_id": one.transaction.transactional_id if one.transaction is not None else None,
-        "state": HANGING_STATE if one.state == HANGING else "Unknown",
-        "producer_id": one.producer.producer_id,
-        "producer_epoch": one.producer.producer_epoch,
-        "coordinator": known(one.transaction.coordinator) if one.transaction is not None else None,
         "since": known(one.since_ms),
         "age_seconds": age(one.since_ms, now),
-        "timeout_seconds": None,
-        "partitions": [str(one.tp)],
+        "timeout_seconds": one.timeout_ms / 1000 if one.timeout_ms >= 0 else None,
+        "partitions": [str(tp) for tp in one.partitions],
     }
 
 
@@ -140,7 +126,7 @@ def _partition_row(state: PartitionState, one: PartitionTransaction | None, now:
 def transaction_item(one: TransactionDescription, rows: Sequence[Row], now: int) -> Row:
     """A transactional id with its partitions, for JSON."""
     ends = one.start_ms + one.timeout_ms if one.start_ms >= 0 and one.state == "Ongoing" else None
-    return transaction_row(one, now) | {"ends_at": ends, "partitions": list(rows)}
+    return transaction_row(of_coordinator(one), now) | {"ends_at": ends, "partitions": list(rows)}
 
 
 def transaction_text(one: TransactionDescription, now: int) -> str:

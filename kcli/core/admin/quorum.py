@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.error_codes import NONE
@@ -24,14 +25,15 @@ _TOPIC = "__cluster_metadata"
 class QuorumReplica:
     """A replica of the metadata log, as the leader knows it. −1 is unknown.
 
-    ``log_end`` is its log end offset; ``caught_up_ms`` is when it had all that the leader had, since the epoch (KIP-836,
-    Kafka 3.4).
+    ``log_end`` is its log end offset; ``fetched_ms`` is when it fetched last, ``caught_up_ms`` when it had all that the
+    leader had, since the epoch (KIP-836, Kafka 3.4).
     """
 
     node: int
     is_voter: bool
     log_end: int
     caught_up_ms: int = -1
+    fetched_ms: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class QuorumDescription:
     """The controllers by node id: ``leader`` is the active one, −1 during an election; ``voters`` includes it.
 
     ``replicas`` are the voters, then the observers, which are the brokers; ``high_watermark`` is −1 where it is unknown.
+    ``endpoints`` of voters, as ``host:port`` by node id (KIP-853, Kafka 3.9).
     """
 
     leader: int
@@ -46,6 +49,7 @@ class QuorumDescription:
     voters: tuple[int, ...]
     high_watermark: int = -1
     replicas: tuple[QuorumReplica, ...] = ()
+    endpoints: Mapping[int, str] = field(default_factory=dict)
 
 
 def describe_quorum(cluster: Cluster, deadline: float) -> QuorumDescription:
@@ -73,12 +77,23 @@ def describe_quorum(cluster: Cluster, deadline: float) -> QuorumDescription:
         voters = tuple(sorted(voter.replica_id for voter in part.current_voters))
         replicas = [_replica(row, is_voter=True) for row in part.current_voters]
         replicas += [_replica(row, is_voter=False) for row in part.observers]
+        endpoints = {
+            node.node_id: f"{node.listeners[0].host}:{node.listeners[0].port}"
+            for node in response.nodes
+            if node.listeners
+        }
         return QuorumDescription(
-            part.leader_id, part.leader_epoch, voters, part.high_watermark, tuple(replicas)
+            part.leader_id, part.leader_epoch, voters, part.high_watermark, tuple(replicas), endpoints
         )
 
     return cluster.call(lambda: cluster.send(request), check, deadline, "describing the controllers")
 
 
 def _replica(row: DescribeQuorumReplicaState, *, is_voter: bool) -> QuorumReplica:
-    return QuorumReplica(row.replica_id, is_voter, row.log_end_offset, row.last_caught_up_timestamp)
+    return QuorumReplica(
+        row.replica_id,
+        is_voter,
+        row.log_end_offset,
+        row.last_caught_up_timestamp,
+        row.last_fetch_timestamp,
+    )

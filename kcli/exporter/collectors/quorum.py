@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from kcli.core.admin.quorum import QuorumDescription, QuorumReplica
+from kcli.core.admin.quorum import QuorumDescription
 from kcli.exporter.collectors.sample import Sample
 from kcli.exporter.metric import GAUGE, Metric
+from kcli.flows.quorum import OBSERVER, VOTER, known, standings
 
 _REPLICA = ("node", "role")
 LEADER = Metric(
@@ -25,29 +26,17 @@ LAG_SECONDS = Metric(
     "How long ago, by the leader's clock, the replica had all records of the leader.",
 )
 METRICS = (LEADER, EPOCH, HIGH_WATERMARK, REPLICAS, LAG_RECORDS, LAG_SECONDS)
-VOTER, OBSERVER = "voter", "observer"
 
 
 def samples(quorum: QuorumDescription) -> Iterator[Sample]:
     """During an election there is no leader to compare with."""
     yield Sample(LEADER, (), quorum.leader)
     yield Sample(EPOCH, (), quorum.leader_epoch)
-    yield Sample(HIGH_WATERMARK, (), _known(quorum.high_watermark))
-    for role, is_voter in ((VOTER, True), (OBSERVER, False)):
-        yield Sample(REPLICAS, (role,), sum(one.is_voter == is_voter for one in quorum.replicas))
-    leader = next((one for one in quorum.replicas if one.node == quorum.leader), None)
-    for one in quorum.replicas if leader is not None else ():
-        labels = one.node, VOTER if one.is_voter else OBSERVER
-        yield Sample(LAG_RECORDS, labels, _behind(leader, one, "log_end"))
-        behind_ms = _behind(leader, one, "caught_up_ms")
-        yield Sample(LAG_SECONDS, labels, None if behind_ms is None else behind_ms / 1000)
-
-
-def _known(value: int) -> int | None:
-    return value if value >= 0 else None
-
-
-def _behind(leader: QuorumReplica | None, one: QuorumReplica, what: str) -> int | None:
-    """By how much it is less than the leader's; the leader may know less of itself than of others, as at its start."""
-    theirs, own = getattr(leader, what), getattr(one, what)
-    return None if theirs < 0 or own < 0 else max(0, theirs - own)
+    yield Sample(HIGH_WATERMARK, (), known(quorum.high_watermark))
+    found = standings(quorum)
+    for role in (VOTER, OBSERVER):
+        yield Sample(REPLICAS, (role,), sum(one.role == role for one in found))
+    for one in found if any(one.leads for one in found) else ():
+        labels = one.node, one.role
+        yield Sample(LAG_RECORDS, labels, one.lag)
+        yield Sample(LAG_SECONDS, labels, one.behind)

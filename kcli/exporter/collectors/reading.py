@@ -9,29 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.admin.groups import COORDINATORS
 from kcli.core.cluster.offsets import LATEST
-from kcli.core.errors import KcliError, NotFoundError, TimedOutError, UnsupportedError
+from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import TopicPartition
 from kcli.exporter.collectors import choice
 from kcli.flows.groups.offsets import list_offsets
-from kcli.flows.transactions.coordinated import Coordinated, open_transactions
+from kcli.flows.monitor.part_reader import PartReader
+from kcli.flows.transactions.coordinated import Coordinated, not_listed, open_transactions
 
 if TYPE_CHECKING:
     from kcli.core.admin.brokers import LogDir
     from kcli.core.admin.quorum import QuorumDescription
     from kcli.core.admin.quotas import QuotaEntity
-    from kcli.core.admin.transactions import TransactionDescription
 
 K = TypeVar("K")
 T = TypeVar("T")
 
 _SELDOM, _AGAIN = 300.0, 60.0
-"""Seconds for which configurations are kept; log directories and quotas, and whatever could not be read whole."""
+"""Seconds for which configurations are kept; log directories and quotas."""
 _EACH_TIME = 0.0
 _MIN_ISR = "min.insync.replicas"
 
@@ -62,21 +62,12 @@ class Facts:
 NO_FACTS = Facts()
 
 
-class _Read(NamedTuple):
-    """``value`` is None where nothing was read; ``of`` is what it was asked about."""
-
-    at: float
-    of: object
-    value: Any
-    errors: Sequence[KcliError]
-
-
 class FactReader:
     """``chosen``: collectors. ``read`` is called once for each sample."""
 
     def __init__(self, admin: Admin, chosen: Collection[str], clock: Callable[[], float] = monotonic) -> None:
         self._admin, self._chosen, self._clock = admin, chosen, clock
-        self._kept: dict[str, _Read] = {}
+        self._parts = PartReader(clock)
 
     def read(self, topics: Collection[str]) -> Facts:
         """``topics``: those whose configuration is wanted."""
@@ -92,7 +83,7 @@ class FactReader:
             asking = [one for one in collectors if one in self._chosen]
             if not asking:
                 return None
-            found = self._within(collectors[0], kept, read, of, until)
+            found = self._parts.read(f"collector {collectors[0]}", read, until, kept=kept, of=of)
             for one in asking if found.errors else ():
                 errors.setdefault(one, []).extend(found.errors)
             value: T | None = found.value
@@ -113,41 +104,8 @@ class FactReader:
                 errors=errors,
             )
 
-    def _within(
-        self,
-        name: str,
-        kept: float,
-        read: Callable[[], tuple[object, Sequence[KcliError]]],
-        of: object,
-        until: float,
-    ) -> _Read:
-        """From the sample before while that is recent enough; what brokers do not have is no error."""
-        now, known = self._clock(), self._kept.get(name)
-        if (
-            known is not None
-            and known.of == of
-            and now - known.at < min(kept, _AGAIN if known.errors else kept)
-        ):
-            return known
-        value: object = None
-        errors: Sequence[KcliError] = ()
-        try:
-            if self._clock() >= until:
-                raise TimedOutError(
-                    f"collector {name} was not read",
-                    why="the others have taken as long as --timeout allows",
-                    do="a longer --timeout gives a sample more time",
-                )
-            value, errors = read()
-        except UnsupportedError:
-            pass
-        except KcliError as error:
-            errors = [error]
-        found = self._kept[name] = _Read(now, of, value, errors)
-        return found
-
     def _transactions(self) -> tuple[Coordinated, Sequence[KcliError]]:
-        found = open_transactions(self._admin, _no_log)
+        found = open_transactions(self._admin, not_listed)
         return found, found.errors
 
     def _commits(self) -> tuple[dict[int, int], Sequence[KcliError]]:
@@ -191,8 +149,3 @@ def _sorted_out(answers: Mapping[K, T | KcliError]) -> tuple[dict[K, T], list[Kc
     found = {key: value for key, value in answers.items() if not isinstance(value, KcliError)}
     errors = [value for value in answers.values() if isinstance(value, KcliError)]
     return found, [error for error in errors if not isinstance(error, NotFoundError)]
-
-
-def _no_log(_admin: Admin) -> Sequence[TransactionDescription]:
-    """Brokers before Kafka 3.0 cannot list transactions; to read their log whole with each sample costs too much."""
-    raise UnsupportedError("transactions are not listed")

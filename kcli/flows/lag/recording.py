@@ -155,19 +155,20 @@ def missing_part(sample: LagSample, problems: Iterable[KcliError] = ()) -> dict[
     lines = [[part.error.what, part.why, part.what, part.where, part.code] for part in others]
     known.update(id(part.error) for part in others)
     return {
-        "failed": {name: _line(error) for name, error in sample.failed.items()},
-        "undescribed": {name: _line(error) for name, error in sample.undescribed.items()},
-        "partial": [_line(error) for error in sample.partial],
-        "missing": [*lines, *(_line(error) for error in problems if id(error) not in known)],
+        "failed": {name: error_line(error) for name, error in sample.failed.items()},
+        "undescribed": {name: error_line(error) for name, error in sample.undescribed.items()},
+        "partial": [error_line(error) for error in sample.partial],
+        "missing": [*lines, *(error_line(error) for error in problems if id(error) not in known)],
     }
 
 
-def _line(error: KcliError) -> list[Any]:
+def error_line(error: KcliError) -> list[Any]:
+    """What is kept of an error."""
     return [error.what, error.why, error.part, error.place, int(error.exit_code)]
 
 
 def error_of(line: list[Any]) -> KcliError:
-    """An error from ``missing_part``."""
+    """An error from ``error_line``."""
     what, why, part, place, code = line
     error = KcliError(what, why=why)
     error.part, error.place, error.exit_code = part, place, ExitCode(code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from kcli.account.survey import Missing
 from kcli.core.errors import KcliError
@@ -16,8 +16,13 @@ from kcli.flows.lag.sample import LagSample
 
 if TYPE_CHECKING:  # loaded where the cluster is described
     from kcli.core.admin.brokers import ClusterDescription
+    from kcli.core.admin.quorum import QuorumDescription
     from kcli.core.admin.topics import TopicInfo
+    from kcli.flows.mirror.job.job_line import JobLine
     from kcli.flows.topics.sizes import TopicSize
+    from kcli.flows.transactions.listed import OpenTransaction
+
+T = TypeVar("T")
 
 
 class View(NamedTuple):
@@ -27,6 +32,8 @@ class View(NamedTuple):
     for ``all_timed``.
     ``topics``: all topics with their ends and sizes. ``brokers``: the replicas of every broker, and the controller.
     Without ``groups`` these are not read; ``apart``: what else there is, is read also if they cannot be.
+    ``quorum``, ``transactions``, ``mirrors``: see ``Parts``; ``topic``: the one that is opened, empty for none.
+    ``configs``: what is set on each topic.
     """
 
     timed: Sequence[str] = ()
@@ -36,6 +43,11 @@ class View(NamedTuple):
     all_timed: bool = False
     groups: bool = True
     apart: bool = False
+    quorum: bool = False
+    transactions: bool = False
+    mirrors: bool = False
+    topic: str = ""
+    configs: bool = False
 
 
 class Latency(NamedTuple):
@@ -44,6 +56,57 @@ class Latency(NamedTuple):
     requests: int
     mean_ms: float
     max_ms: float
+
+
+class SetValue(NamedTuple):
+    """A configuration key that is set on a topic, or by brokers for all of them. ``value`` is None where it is hidden."""
+
+    name: str
+    value: str | None
+    source: str
+
+
+class TopicFacts(NamedTuple):
+    """A topic that is opened. ``sizes`` are bytes of the leaders' logs; None where they are not known.
+
+    ``configs`` are the values that differ from Kafka's defaults; None where they were not read.
+    """
+
+    info: TopicInfo
+    ends: Mapping[TopicPartition, LogEnds]
+    sizes: Mapping[int, int | None]
+    configs: Sequence[SetValue] | None = None
+
+
+class Part(NamedTuple, Generic[T]):
+    """What one screen shows besides groups. ``value`` is None where it was never read; it is as of ``at_ms``, which is
+    before the reading where a later one failed. ``errors``: why something is missing; ``absent`` says that the
+    cluster has no such thing, and why.
+    """
+
+    value: T | None = None
+    at_ms: int = 0
+    errors: Sequence[KcliError] = ()
+    absent: str = ""
+
+    @property
+    def lacks(self) -> Sequence[Missing]:
+        """What is missing."""
+        return [Missing.of(error) for error in self.errors]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Each is None unless it was wanted. ``mirrors`` are the jobs that write to the cluster. ``configs``: by topic."""
+
+    quorum: Part[QuorumDescription] | None = None
+    transactions: Part[Sequence[OpenTransaction]] | None = None
+    mirrors: Part[Sequence[JobLine]] | None = None
+    topic: Part[TopicFacts] | None = None
+    configs: Part[Mapping[str, Sequence[SetValue]]] | None = None
+
+
+NO_PARTS = Parts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +129,7 @@ class Reading:
 
     ``times``, ``retention`` and ``notes`` are for the groups ``timed``. ``ends`` are the logs of all partitions that are
     known, which are those of the sample unless all topics were wanted. ``problems`` are why something is missing.
+    Those of ``parts`` are with each of them.
     ``utc_offset``, in seconds, is the zone in which its times are shown; None is that of this machine.
     """
 
@@ -81,6 +145,7 @@ class Reading:
     seconds: float = 0.0
     problems: Sequence[KcliError] = ()
     utc_offset: int | None = None
+    parts: Parts = NO_PARTS
 
     @property
     def missing(self) -> list[Missing]:

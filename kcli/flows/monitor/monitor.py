@@ -17,6 +17,7 @@ from kcli.flows.lag.sample import LagSample, Wanted, sample_seconds, take_sample
 from kcli.flows.monitor.ages import USUAL, Ages, Lookups
 from kcli.flows.monitor.cluster_reading import ClusterFacts, Reading, View
 from kcli.flows.monitor.latencies import Latencies
+from kcli.flows.monitor.screen_parts import MakeReader, ScreenParts
 
 if TYPE_CHECKING:
     from kcli.core.admin.brokers import ClusterDescription
@@ -29,7 +30,8 @@ _TOPICS_AGAIN, _SIZES_AGAIN = 10.0, 30.0  # seconds
 class Monitor:
     """``latencies`` listens to the hooks of ``admin``. One thread at a time calls ``read``.
 
-    Where only some topics are ``wanted``, the others are left out everywhere. ``lookups``: of lag in time.
+    Where only some topics are ``wanted``, the others are left out everywhere. ``lookups``: of lag in time. ``jobs``: see
+    ``ScreenParts``.
     """
 
     def __init__(
@@ -39,10 +41,12 @@ class Monitor:
         wanted: Wanted,
         clock: Callable[[], float] = monotonic,
         lookups: Lookups = USUAL,
+        jobs: MakeReader | None = None,
     ) -> None:
         self._admin, self._latencies, self._clock = admin, latencies, clock
         self._wanted = wanted._replace(members=True)
         self._ages = Ages(admin, lookups)
+        self._parts = ScreenParts(admin, jobs, clock)
         self._topics: tuple[float, Sequence[TopicInfo]] | None = None
         self._sizes: tuple[float, Mapping[str, TopicSize], Sequence[KcliError]] | None = None
         self._controller: int | None = None
@@ -65,6 +69,8 @@ class Monitor:
         self._names = sample.names
         facts = self._cluster(sample, view, problems)
         ages = self._ages.of(sample, view)
+        topics = None if facts.topics is None else [one.name for one in facts.topics]
+        parts = self._parts.read(view, sample.at_ms, topics)
         latencies = self._latencies.take()
         return Reading(
             sample,
@@ -78,6 +84,7 @@ class Monitor:
             requests=sum(one.requests for one in latencies.values()),
             seconds=self._clock() - began,
             problems=(*sample.partial, *sample.failed.values(), *problems, *ages.problems),
+            parts=parts,
         )
 
     def _groups(self, view: View) -> LagSample:

@@ -119,7 +119,8 @@ _PARTS: Mapping[str, Check] = {
 """Of a group; older files have only type and members, always both."""
 _GROUP = _object(_PARTS, group=_text, state=_text, commits=_by_partition(_MAYBE))
 _TOPIC = _object(
-    topic=_text, internal=_flag, partitions=_list(_row(_count, _count, _list(_count), _list(_count))),
+    {"partition_bytes": _list(_MAYBE)}, topic=_text, internal=_flag,
+    partitions=_list(_row(_count, _count, _list(_count), _list(_count))),
     bytes=_or_none(_row(_MAYBE, _MAYBE)),
 )  # fmt: skip
 _ERROR = _row(_text, _text, _text, _text, _exit_code)
@@ -128,12 +129,37 @@ _TIMES: Mapping[str, Check] = {
     "retention": _map(_text, _count),
     "notes": _list(_row(_text, _count, _text)),
 }
+_PARTITIONS = _map(_text, _list(_count))
+
+
+def _part(value: Check) -> Check:
+    return _object(at_ms=_moment, errors=_list(_ERROR), absent=_text, value=_or_none(value))
+
+
+_QUORUM = _object(
+    leader=_count, epoch=_count, high_watermark=_count, endpoints=_map(_digits, _text),
+    replicas=_list(_row(_count, _flag, _count, _count, _count)),
+)  # fmt: skip
+_TRANSACTION = _object(
+    transactional_id=_or_none(_text), state=_text, producer_id=_count, producer_epoch=_count, coordinator=_count,
+    since_ms=_count, timeout_ms=_count, partitions=_PARTITIONS,
+)  # fmt: skip
+_JOB = _object(
+    job=_text, source=_text, servers=_text, target=_text, state=_text, why=_text, states=_map(_text, _count),
+    topics=_count, lag=_MAYBE, gaps=_count, running=_or_none(_flag), host=_text, pid=_count, since_ms=_moment,
+    standbys=_count, delivery=_text, updated_ms=_moment, seen_ms=_moment,
+    worst=_list(_row(_text, _count, _text, _MAYBE, _text)),
+)  # fmt: skip
 _ADDED: Mapping[str, Check] = {
     "utc_offset": _zone,
     "failed": _map(_text, _ERROR),
     "undescribed": _map(_text, _ERROR),
     "partial": _list(_ERROR),
     "missing": _list(_ERROR),
+    "quorum": _part(_QUORUM),
+    "transactions": _part(_list(_TRANSACTION)),
+    "mirrors": _part(_list(_JOB)),
+    "configs": _part(_map(_text, _list(_row(_text, _or_none(_text), _text)))),
 }
 """Older files have none of them."""
 _READING: Mapping[str, Check] = {

@@ -33,6 +33,7 @@ from kcli.flows.lag.recording import (
 )
 from kcli.flows.lag.sample import GroupSample, LagSample
 from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
+from kcli.flows.monitor.recorded_parts import parts_of, parts_part
 from kcli.flows.monitor.recorded_shape import LATEST_MS, check_reading, check_sample
 from kcli.flows.topics.sizes import TopicSize
 from kcli.serde.json_text import json_integer
@@ -109,6 +110,7 @@ def document_of(reading: Reading) -> Document:
         **times_part(Times(reading.times, reading.retention, reading.notes)),
         "problems": [str(problem) for problem in reading.problems],
         **missing_part(sample, reading.problems),
+        **parts_part(reading.parts),
     }
 
 
@@ -123,7 +125,8 @@ def _topic(topic: TopicInfo, sizes: Mapping[str, TopicSize]) -> Document:
         "topic": topic.name,
         "internal": topic.internal,
         "partitions": [[one.partition, one.leader, one.replicas, one.isr] for one in topic.partitions],
-        "bytes": None if size is None else list(size),
+        "bytes": None if size is None else [size.leaders, size.replicas],
+        **({"partition_bytes": list(size.partitions)} if size is not None and size.partitions else {}),
     }
 
 
@@ -162,7 +165,7 @@ def reading_of(document: Document) -> Reading:
         ),
         document["controller"],
         None if topics is None else [_topic_of(topic) for topic in topics],
-        {one["topic"]: TopicSize(*one["bytes"]) for one in topics or () if one["bytes"] is not None},
+        {one["topic"]: _size_of(one) for one in topics or () if one["bytes"] is not None},
     )
     return Reading(
         sample,
@@ -177,6 +180,7 @@ def reading_of(document: Document) -> Reading:
         seconds=document["seconds"],
         problems=_problems(sample, document),
         utc_offset=document["utc_offset"],
+        parts=parts_of(document),
     )
 
 
@@ -279,6 +283,11 @@ def _topic_of(one: Document) -> TopicInfo:
         for number, leader, replicas, isr in one["partitions"]
     )
     return TopicInfo(one["topic"], "", one["internal"], partitions)
+
+
+def _size_of(one: Document) -> TopicSize:
+    leaders, replicas = one["bytes"]
+    return TopicSize(leaders, replicas, one.get("partition_bytes", ()))
 
 
 def _commit_of(offset: int | None) -> OffsetAndMetadata | None:

@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 
 
 class TopicSize(NamedTuple):
-    """Bytes: of the leaders' logs, and of all replicas. None where a broker did not report one of them."""
+    """Bytes: of the leaders' logs, and of all replicas. None where a broker did not report one of them.
+
+    ``partitions``: bytes of the leaders' logs one by one, in the order of the topic's partitions.
+    """
 
     leaders: int | None
     replicas: int | None
+    partitions: Sequence[int | None] = ()
 
 
 def topic_sizes(admin: Admin, topics: Sequence[TopicInfo]) -> Survey[dict[str, TopicSize]]:
@@ -65,7 +69,7 @@ def _size(topic: TopicInfo, sizes: Mapping[TopicPartition, Mapping[int, int]]) -
         known = sizes.get(TopicPartition(topic.name, part.partition), {})
         leaders.append(_of_leader(part, known))
         replicas += [known.get(broker) for broker in part.replicas]
-    return TopicSize(_sum(leaders), _sum(replicas))
+    return TopicSize(_sum(leaders), _sum(replicas), leaders)
 
 
 def _of_leader(part: PartitionView, known: Mapping[int, int]) -> int | None:

@@ -29,6 +29,13 @@ ReadLog = Callable[[Admin], "Sequence[TransactionDescription]"]
 """Reads the transactions from the coordinators' log, for brokers that cannot list them."""
 
 
+def not_listed(_admin: Admin) -> Sequence[TransactionDescription]:
+    """For who looks again and again: to read the log whole each time costs too much. UnsupportedError."""
+    raise UnsupportedError(
+        "open transactions are not listed", why="brokers before Kafka 3.0 do not list transactions"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Coordinated:
     """Transactional ids with their states, by name. ``errors``: why some may be missing. ``from_log``: see the module."""

@@ -42,7 +42,8 @@ def help_sections(app: type[Any], facts: Facts) -> list[Section]:
 
 
 def _name(listing: type[Listing[Any]]) -> str:
-    return str(listing.__dict__.get("NAME", "a group"))
+    own = listing.__dict__
+    return str(own.get("NAME") or own.get("SHARED_BY", ""))
 
 
 def _below(cls: type[Listing[Any]]) -> Iterator[type[Listing[Any]]]:

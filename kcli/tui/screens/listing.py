@@ -12,6 +12,7 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widgets import Input
 
+from kcli.account.survey import Missing
 from kcli.flows.monitor.cluster_reading import View
 from kcli.flows.monitor.snapshot import Event, Snapshot
 from kcli.output.progress import counted
@@ -53,7 +54,8 @@ _CHANGING = ("w", "u")
 class Listing(Screen[None], Generic[R]):
     """A table of rows of one kind. Subclasses say which rows, and what they want to know of the cluster.
 
-    ``NAME`` is that of the screen in help and file names, ``ITEM`` the kind of its rows in JSON.
+    ``NAME`` is that of the screen in help and file names, ``ITEM`` the kind of its rows in JSON. What several of them
+    share has no name: ``SHARED_BY`` says for the help of what they are.
     """
 
     app: Host
@@ -123,6 +125,18 @@ class Listing(Screen[None], Generic[R]):
         """What a table without rows says."""
         return self.NOTHING
 
+    def lacks(self, snapshot: Snapshot) -> Sequence[Missing]:
+        """What is missing of what it shows."""
+        return snapshot.lacks
+
+    def is_awaited(self, snapshot: Snapshot) -> bool:  # noqa: ARG002 - for subclasses
+        """Whether what it shows was not wanted when the snapshot was taken, and comes with the next one."""
+        return False
+
+    def is_old(self, snapshot: Snapshot) -> bool:
+        """Whether its rows are of an earlier reading than the snapshot."""
+        return self.is_awaited(snapshot)
+
     @property
     def tab(self) -> str:
         """The list that it belongs to."""
@@ -175,6 +189,7 @@ class Listing(Screen[None], Generic[R]):
             matches = _matcher(self.wanted)
             rows = [row for row in self.rows(snapshot) if matches(self.key(row))]
             self.table.empty = f"nothing has {self.wanted}" if self.wanted else self.nothing(snapshot)
+            stale = stale or self.is_old(snapshot)
             self.table.show(rows, stale=stale, steady=self.app.replay is None)
         self.paint_detail()
         self.paint_status()
@@ -209,7 +224,9 @@ class Listing(Screen[None], Generic[R]):
         if shown:
             lines[-1] = cut(lines[-1], max(0, width - line_width(shown) - 2))
             lines[-1] = spread(lines[-1], shown, width)
-        self.head.show((title_line(app.facts, status, app.snapshot, width),))
+        lacks = None if app.snapshot is None else self.lacks(app.snapshot)
+        awaited = app.snapshot is not None and self.is_awaited(app.snapshot)
+        self.head.show((title_line(app.facts, status, app.snapshot, width, lacks, awaited=awaited),))
         self.tabs.paint(self.tab, app.news)
         self.totals.show(lines)
         events = self.events(app.snapshot) if app.snapshot is not None else []

@@ -41,6 +41,7 @@ _COURSE = 6
 class OfGroup(Listing[R]):
     """``group`` names the group; it may vanish while the screen is open."""
 
+    SHARED_BY = "a group"
     BINDINGS = [
         Binding("tab", "next", "partitions, members, configuration", priority=True),
         Binding("l", "course", "show the lag over time, or hide it"),

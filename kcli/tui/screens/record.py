@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
 _AROUND, _MORE, _KEPT = 10, 20, 200
 """Records that are read at first on each side, later, and kept at most."""
+_END = (1 << 63) - 1
 _FIRST, _NEXT, _BEFORE = "first", "next", "before"
 
 
 class RecordView(Screen[None]):
-    """``offset`` becomes ``committed``: the record there is the next that the group reads."""
+    """``offset`` becomes ``committed``: the record there is the next that the group reads. None: the newest records are
+    shown, and no group is looked at.
+    """
 
     app: Host
     AUTO_FOCUS = ""
@@ -54,7 +57,7 @@ class RecordView(Screen[None]):
     ]
     DEFAULT_CSS = "RecordView { layout: vertical; } RecordView #body { height: 1fr; }"
 
-    def __init__(self, actions: Actions, tp: TopicPartition, offset: int) -> None:
+    def __init__(self, actions: Actions, tp: TopicPartition, offset: int | None) -> None:
         super().__init__()
         self.tp, self.committed = tp, offset
         self.records: list[ShownRecord] = []
@@ -79,7 +82,8 @@ class RecordView(Screen[None]):
     def on_mount(self) -> None:
         """Reads the first records."""
         self.app.hire(self._errands)
-        self._read(_FIRST, self.committed, _AROUND, _AROUND)
+        newest = self.committed is None
+        self._read(_FIRST, self._begin, _MORE if newest else _AROUND, 0 if newest else _AROUND)
 
     def on_unmount(self) -> None:
         """The consumer is closed by its thread."""
@@ -88,6 +92,10 @@ class RecordView(Screen[None]):
     def on_resize(self) -> None:
         """Lines are cut to the new width."""
         self.call_after_refresh(self.repaint)
+
+    @property
+    def _begin(self) -> int:
+        return _END if self.committed is None else self.committed
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -118,7 +126,7 @@ class RecordView(Screen[None]):
         new = list(page.records)
         if what == _FIRST:
             self.records = new
-            later = (place for place, record in enumerate(new) if record.offset >= self.committed)
+            later = (place for place, record in enumerate(new) if record.offset >= self._begin)
             self.at = next(later, max(0, len(new) - 1))
         elif what == _NEXT:
             self.records += new
@@ -152,9 +160,9 @@ class RecordView(Screen[None]):
             self.body.scroll_home(animate=False)
             self.repaint()
         elif step > 0:
-            self._read(_NEXT, self.records[-1].offset + 1 if self.records else self.committed, 0, _MORE)
+            self._read(_NEXT, self.records[-1].offset + 1 if self.records else self._begin, 0, _MORE)
         else:
-            self._read(_BEFORE, self.records[0].offset if self.records else self.committed, _MORE, 0)
+            self._read(_BEFORE, self.records[0].offset if self.records else self._begin, _MORE, 0)
 
     def action_view(self) -> None:
         """Text, JSON, hex."""
@@ -164,7 +172,8 @@ class RecordView(Screen[None]):
     def action_copy(self) -> None:
         """The command that prints this record."""
         offset = self.committed if self.record is None else self.record.offset
-        flags = ("-p", str(self.tp.partition), "--offset", str(offset), "-n", "1")
+        place = ("--tail", "1") if offset is None else ("--offset", str(offset), "-n", "1")
+        flags = ("-p", str(self.tp.partition), *place)
         text = command(("consume",), (self.tp.topic,), flags, self.app.facts.options)
         self.app.note(self.app.copy(text))
 
@@ -205,10 +214,11 @@ class RecordView(Screen[None]):
         self.keys.show((self.app.note_line(width) or key_cells(self.KEYS, width),))
 
     def _where(self, width: int) -> Line:
-        parts = [f"record of {self.tp}", f"committed {self.committed:,}"]
+        committed = self.committed
+        parts = [f"record of {self.tp}", *([] if committed is None else [f"committed {committed:,}"])]
         if self._page is not None:
             parts.append(f"log {self._page.start:,} to {self._page.end:,}")
-        if self.record is not None:
-            parts.append("read by the group" if self.record.offset < self.committed else "not read yet")
+        if self.record is not None and committed is not None:
+            parts.append("read by the group" if self.record.offset < committed else "not read yet")
         parts.append(f"as {self.shown}")
         return (Cell(fitted("   ".join(parts), width), "title"),)

@@ -7,6 +7,7 @@ from kcli.flows.monitor.snapshot import Snapshot, TopicLine
 from kcli.tui.screens.listing import LISTS, Listing
 from kcli.tui.shell import command
 from kcli.tui.topic_columns import COLUMNS
+from kcli.tui.widgets.table import Table
 
 
 class Topics(Listing[TopicLine]):
@@ -17,13 +18,23 @@ class Topics(Listing[TopicLine]):
     COLUMNS = COLUMNS
     SORTED_BY = "IN"
     NOTHING = "no topic"
-    KEYS = (("/", "filter"), ("s", "sort"), ("c", "copy"), *LISTS)
+    KEYS = (("↵", "open"), ("/", "filter"), ("s", "sort"), ("c", "copy"), *LISTS)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: Sequence[TopicLine] = ()
 
     def key(self, row: TopicLine) -> str:
         return row.topic
 
     def rows(self, snapshot: Snapshot) -> Sequence[TopicLine]:
-        return snapshot.topics
+        """Those of before until they are read again: the cursor stays where it was when a topic was opened."""
+        if not self.is_awaited(snapshot):
+            self._last = snapshot.topics
+        return self._last
+
+    def is_awaited(self, snapshot: Snapshot) -> bool:
+        return self.app.replay is None and snapshot.reading.cluster.topics is None and not snapshot.lacks
 
     def nothing(self, snapshot: Snapshot) -> str:
         if snapshot.reading.cluster.topics is not None:
@@ -32,6 +43,10 @@ class Topics(Listing[TopicLine]):
 
     def view(self) -> tuple[View, str | None]:
         return View(topics=True), None
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        """Its partitions."""
+        self.app.open_topic(event.key)
 
     def copied(self) -> str | None:
         row = self.table.chosen

@@ -35,7 +35,7 @@ class Tabs(Lines):
     def on_click(self, event: events.Click) -> None:
         """The list at this place."""
         x = event.x
-        for name, cells in tab_cells(self._shown, self._new):
+        for name, cells in tab_cells(self._shown, self._new, self.app.size.width):
             x -= line_width(cells)
             if x < 0:
                 if name:

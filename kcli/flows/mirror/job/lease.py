@@ -316,11 +316,11 @@ class Instances(NamedTuple):
     known: bool = True
 
 
-def read_instances(admin: Admin, jobs: Iterable[JobId]) -> dict[JobId, Instances]:
-    """The instances of each job, of the target of ``admin``."""
+def read_instances(admin: Admin, jobs: Iterable[JobId], settle: float = _SETTLE) -> dict[JobId, Instances]:
+    """The instances of each job, of the target of ``admin``. ``settle``: seconds for a group that rebalances."""
     groups = {lease_group(job): job for job in jobs}
     found: dict[JobId, Instances] = {}
-    until = time.monotonic() + _SETTLE
+    until = time.monotonic() + settle
     while groups:
         described: Mapping[str, GroupDescription | KcliError] = admin.describe_groups(list(groups))
         late = time.monotonic() >= until

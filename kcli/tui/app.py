@@ -124,7 +124,7 @@ class TopApp(Host):
         super().__init__(driver_class=TopDriver, ansi_color=False)
         self.register_theme(DARK)
         self.register_theme(LIGHT)
-        self.theme = LIGHT.name if light else DARK.name
+        self.theme = self._suiting = LIGHT.name if light else DARK.name
         self._colour, self.actions = colour, actions
         self.replay = feed if isinstance(feed, ReplayFeed) else None
         self.errands: list[Errands[Any]] = []
@@ -173,6 +173,16 @@ class TopApp(Host):
             "the terminal is gone", why="it can no longer be read or written", do="start it again"
         )
         self.exit(return_code=1)
+
+    @property
+    def follows_background(self) -> bool:
+        """Whether the terminal is asked for its background: without colours it makes no difference."""
+        return self._colour
+
+    def suit(self, *, light: bool) -> None:
+        """The terminal has reported its background. Colours that were chosen by hand stay."""
+        if self.theme == self._suiting:
+            self.theme = self._suiting = LIGHT.name if light else DARK.name
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Without colour, for NO_COLOR: only bold, dim, underlined and reversed text."""

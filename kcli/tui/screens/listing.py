@@ -63,6 +63,7 @@ class Listing(Screen[None], Generic[R]):
     SORTED_BY: ClassVar[str]
     NOTHING: ClassVar[str]
     KEYS: ClassVar[Sequence[tuple[str, str]]]
+    AUTO_FOCUS = "#table"
     BINDINGS = [
         Binding("slash", "filter", "show only rows with a text, or a regular expression"),
         Binding("escape", "back", "end the filter, or go back", show=False),

@@ -56,7 +56,7 @@ class TopDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Asks for the background too. The answer comes through the thread that reads keys, at any time."""
         self._answers.awaited = self._asks
-        super().start_application_mode()
+        super().start_application_mode()  # type: ignore[no-untyped-call]
         if self._asks and self._writer_thread is not None and self._writer_thread.is_alive():
             self._answered.clear()
             self._asked_at = time.monotonic()

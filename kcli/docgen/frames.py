@@ -1,11 +1,11 @@
-"""Frames of a moving picture: what a terminal shows, row by row, and for how long. Pure, but for ``frame_of``, which reads
-them from the screen of ``kcli top``.
+"""Frames of a moving picture: what a terminal shows, row by row, and for how long. Pure, but for ``frame_of``, which
+reads them from the screen of ``kcli top``.
 """
 
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from kcli.tui.app import TopApp
@@ -35,10 +35,10 @@ class Frame(NamedTuple):
 
 def frame_of(app: TopApp, seconds: float, caption: str) -> Frame:
     """What is on the screen now, with what is seen of other screens behind it."""
-    update = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
+    update: Any = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
     usual = app.current_theme.foreground or "#dddddd", app.current_theme.background or "#111111"
     rows = []
-    for strips in update.strips:  # type: ignore[attr-defined]
+    for strips in update.strips:
         cells = [
             (segment.text, _ink(segment.style, *usual))
             for strip in strips
@@ -61,13 +61,13 @@ def joined(frames: list[Frame]) -> list[Frame]:
     return found
 
 
-def _ink(style: object, text: str, ground: str) -> Ink:
+def _ink(style: Any, text: str, ground: str) -> Ink:
     if style is None:
         return Ink(text, ground)
-    colours = [
+    front, behind = (
         usual if colour is None or colour.is_default else colour.get_truecolor().hex
-        for colour, usual in ((style.color, text), (style.bgcolor, ground))  # type: ignore[attr-defined]
-    ]
-    if style.reverse:  # type: ignore[attr-defined]
-        colours.reverse()
-    return Ink(*colours, bool(style.bold), bool(style.italic), bool(style.underline))  # type: ignore[attr-defined]
+        for colour, usual in ((style.color, text), (style.bgcolor, ground))
+    )
+    if style.reverse:
+        front, behind = behind, front
+    return Ink(front, behind, bool(style.bold), bool(style.italic), bool(style.underline))

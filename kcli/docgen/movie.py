@@ -1,7 +1,7 @@
 """The moving picture of ``kcli top``: a group gets stuck on one partition, is looked at, rewound, and recovers.
 
-It is played on the screen itself, with the recording of the pictures in place of a cluster, key by key. The same recording
-and the same release of Textual give the same frames.
+It is played on the screen itself, key by key, with the recording of the pictures in place of a cluster. The same
+recording and the same release of Textual give the same frames.
 """
 
 from __future__ import annotations
@@ -60,8 +60,10 @@ async def frames(recording: Path, *, light: bool) -> tuple[list[Frame], int]:
 
 async def _play(camera: _Camera, done: threading.Event) -> None:
     for number in range(4, _STUCK):
-        await camera.reading(number, _CALM if number == 4 else _SOME, "six groups, all of them read what is written")
-    for number in range(_STUCK, _OPENED):
+        await camera.reading(
+            number, _CALM if number == 4 else _SOME, "six groups, all of them read what is written"
+        )
+    for number in range(_STUCK, _OPENED, 2):
         seconds = _TO_READ if number == _STUCK else _FAST
         await camera.reading(number, seconds, "billing is stalled: no commit on 1 of its 10 partitions")
     await camera.press("g", _KEY, "g: to the first row")
@@ -85,7 +87,9 @@ async def _play(camera: _Camera, done: threading.Event) -> None:
     for letter in GROUP:
         await camera.press(letter, _LETTER, "x: only the name of the group, typed by hand, confirms it")
     await camera.hands()
-    await camera.press("enter", 1.5, "the offset is set and read back, and the members are watched", Stage.RUNNING, "set")
+    await camera.press(
+        "enter", 1.5, "the offset is set and read back, and the members are watched", Stage.RUNNING, "set"
+    )
     done.set()
     await camera.until(Stage.REPORT)
     await camera.shoot(4.0, "done and proven, with the command that undoes it")
@@ -107,20 +111,24 @@ class _Camera:
         self.still = 0
 
     def taken(self) -> list[Frame]:
-        """Without repetitions."""
+        """In their order."""
         return self._frames
 
     async def reading(self, number: int, seconds: float, caption: str) -> None:
         """Goes on to a reading."""
         self._feed.show(number)
         at_ms = self._feed.recording.times[number]
-        await self._wait(lambda: self._app.snapshot is not None and self._app.snapshot.reading.sample.at_ms == at_ms)
+        await self._wait(
+            lambda: self._app.snapshot is not None and self._app.snapshot.reading.sample.at_ms == at_ms
+        )
         self._app.repaint_now()
         await self.shoot(seconds, caption)
         if number == _OPENED:
             self.still = len(self._frames) - 1
 
-    async def press(self, key: str, seconds: float, caption: str, stage: Stage | None = None, said: str = "") -> None:
+    async def press(
+        self, key: str, seconds: float, caption: str, stage: Stage | None = None, said: str = ""
+    ) -> None:
         """A key, and what it leads to."""
         await self._pilot.press(key)
         if stage is not None:

@@ -10,7 +10,7 @@ from html import escape
 from kcli.docgen.frames import Frame, Ink, Row
 
 FONTS = '"Fira Code","DejaVu Sans Mono",Menlo,Consolas,monospace'
-_SIZE, _WIDTH, _HEIGHT, _BASE = 14, 8.4, 18, 13.5
+_SIZE, _WIDTH, _HEIGHT, _BASE = 14, 8.4, 17, 13
 """Of the font; of a cell; and where its text stands in it."""
 _PAD, _BAR = 12, 34
 """Around the screen; and the bar with the caption above it."""

@@ -1,4 +1,4 @@
-"""A recording in the place of a cluster: what the screen of ``kcli top`` shows and does is real, but for what it acts on."""
+"""A recording in the place of a cluster: what the screen of ``kcli top`` shows is real, but for what it acts on."""
 
 from __future__ import annotations
 
@@ -133,8 +133,8 @@ class PlayedRewinding:
         plan = self._plan
         assert plan is not None
         self._voice.note(
-            f"offsets of group {plan.group} set and read back, {len(plan.members)} of {len(plan.members)} members are back;"
-            " watching their commits …"
+            f"offsets of group {plan.group} set and read back,"
+            f" {len(plan.members)} of {len(plan.members)} members are back; watching their commits …"
         )
         self._wait()
         report = GroupReport(plan, tuple(PartitionOutcome(one, HELD) for one in plan.items), kept=True)
@@ -146,6 +146,7 @@ def _item(reading: Reading, group: str, tp: TopicPartition, offsets: int) -> Rew
     [sample] = (one for one in reading.sample.groups if one.group == group)
     committed, log = sample.committed[tp], reading.sample.bounds[tp]
     assert isinstance(committed, OffsetAndMetadata)
+    assert log.end is not None
     seen = PartitionState(committed, OffsetInfo(0, -1), OffsetInfo(log.end, -1))
     return plan_item(tp, Target("shift", offsets), seen)
 

@@ -122,7 +122,7 @@ def tab_cells(shown: str, new: Mapping[str, int]) -> list[tuple[str, tuple[Cell,
 
 
 def totals_line(snapshot: Snapshot | None, width: int) -> Line:
-    """How many groups there are of each meaning, and their lag; what is missing takes the place of the rates."""
+    """How many groups there are of each meaning, and their lag."""
     if snapshot is None:
         return cut((Cell(" reading the cluster …", "dim"),), width)
     totals, past = snapshot.totals, snapshot.recent
@@ -138,18 +138,21 @@ def totals_line(snapshot: Snapshot | None, width: int) -> Line:
     left[0] = left[0]._replace(cells=(Cell(" "), *left[0].cells))
     lag = Cell(f"lag {figures.short(totals.lag)} ", "title")
     course = Cell(figures.course([one.lag for one in past], _LAG_COURSE), "dim")
-    missing = snapshot.lacks
-    if missing:
-        first, more = missing[0], len(missing) - 1
-        place = f" of {first.where}" if first.where and first.where not in first.what else ""
-        text = f"{first.what}{place}: {first.why}"
-        left.append(Part((Cell(text + (f" (and {more} more)" if more else ""), "bad"),)))
-        return _fitted(left, [Part((lag,), 2)], width)
-    rates = [
-        Part((Cell(f"in {figures.rate(totals.produced)}", "dim"),), 4),
-        Part((Cell(f"out {figures.rate(totals.consumed)}", "dim"),), 3),
-    ]
-    return _fitted(left, [*rates, Part((lag,)), Part((course, Cell(" ")), 2, glued=True)], width)
+    rates = Part(
+        (Cell(f"in {figures.rate(totals.produced)}  out {figures.rate(totals.consumed)}", "dim"),), 3
+    )
+    return _fitted(left, [rates, Part((lag,)), Part((course, Cell(" ")), 2, glued=True)], width)
+
+
+def summary_lines(snapshot: Snapshot | None, width: int) -> list[Line]:
+    """Totals, and below them what is missing."""
+    totals = totals_line(snapshot, width)
+    if snapshot is None or not (missing := snapshot.lacks):
+        return [totals]
+    first, more = missing[0], len(missing) - 1
+    place = f" of {first.where}" if first.where and first.where not in first.what else ""
+    text = f" {first.what}{place}: {first.why}" + (f" (and {more} more)" if more else "")
+    return [totals, cut((Cell(text, "bad"),), width)]
 
 
 def meaning_counts(totals: Totals, unread: int) -> Mapping[str, int]:

@@ -1,4 +1,4 @@
-"""Every screen of ``kcli top`` at every size, to be looked at one by one: ``python -m tests.tui.gallery FOLDER`` writes them.
+"""Every screen of ``kcli top`` at every size, to be looked at one by one: ``python -m tests.tui.gallery FOLDER``.
 
 From the recording of the incident, with what it lacks: records, configuration, an outage, many groups.
 """
@@ -9,7 +9,7 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +31,6 @@ from kcli.flows.monitor.playback import Recording
 from kcli.tui import app as application
 from kcli.tui.app import TopApp
 from kcli.tui.facts import Facts
-from kcli.tui.palette import DARK, LIGHT
 from kcli.tui.screens import record
 from kcli.tui.screens.rewind import Rewind, Stage
 from tests.tui import incident
@@ -90,9 +89,17 @@ class _Actions(PlayedActions):
 
 def page(_consumer: Any, _tp: Any, offset: int, **_limits: Any) -> RecordPage:
     """Some records."""
-    value = json.dumps({"order": 88_121, "customer": "C-4711", "total": {"amount": "149.90", "currency": "EUR"}}).encode()
+    value = json.dumps(
+        {"order": 88_121, "customer": "C-4711", "total": {"amount": "149.90", "currency": "EUR"}}
+    ).encode()
     records = tuple(
-        ShownRecord(at, incident.BEGIN, Part(b"88121", 5), Part(value, len(value)), (("traceparent", Part(b"00-4bf92f", 9)),))
+        ShownRecord(
+            at,
+            incident.BEGIN,
+            Part(b"88121", 5),
+            Part(value, len(value)),
+            (("traceparent", Part(b"00-4bf92f", 9)),),
+        )
         for at in range(offset - 2, offset + 3)
     )
     return RecordPage(records, 0, offset + 34_000)
@@ -107,9 +114,7 @@ def _with_outage(found: Reading, number: int) -> Reading:
     whole = found.cluster
     cluster = replace(
         whole,
-        description=replace(whole.description, brokers=whole.description.brokers[:2])
-        if hasattr(whole.description, "__dataclass_fields__")
-        else whole.description._replace(brokers=whole.description.brokers[:2]),
+        description=replace(whole.description, brokers=whole.description.brokers[:2]),
         replicas_at=frozenset({1, 2, 3}),
     )
     return replace(found, sample=found.sample._replace(groups=kept, failed=failed), cluster=cluster)
@@ -118,7 +123,9 @@ def _with_outage(found: Reading, number: int) -> Reading:
 def _with_crowd(found: Reading, _number: int) -> Reading:
     first = found.sample.groups[0]
     more = [
-        first._replace(group=f"payments-settlement-worker-eu-central-{number:03}" if number % 9 else f"g{number}")
+        first._replace(
+            group=f"payments-settlement-worker-eu-central-{number:03}" if number % 9 else f"g{number}"
+        )
         for number in range(CROWD)
     ]
     return replace(found, sample=found.sample._replace(groups=[*found.sample.groups, *more]))
@@ -129,10 +136,6 @@ VARIANTS: dict[str, Callable[[Reading, int], Reading]] = {
     "outage": _with_outage,
     "crowd": _with_crowd,
 }
-
-
-async def _nothing(_driver: Driver) -> None:
-    """The first screen."""
 
 
 class Driver(NamedTuple):
@@ -187,7 +190,9 @@ async def _record(driver: Driver) -> None:
 
 async def _plan(driver: Driver) -> None:
     await driver.press("g", "enter")
-    await driver.press("w", *("right",) * 4, "down", "plus", "1", "down", "right", "right", "down", "right", "enter")
+    await driver.press(
+        "w", *("right",) * 4, "down", "plus", "1", "down", "right", "right", "down", "right", "enter"
+    )
     await driver.stage(Stage.REVIEW)
 
 
@@ -291,7 +296,7 @@ def main(folder: Path, names: Sequence[str]) -> int:
     """Writes an SVG for each."""
     folder.mkdir(parents=True, exist_ok=True)
 
-    async def write() -> Iterator[None]:
+    async def write() -> None:
         for name, (variant, _) in SCREENS.items():
             for size in SIZES:
                 for look in LOOKS:
@@ -299,8 +304,9 @@ def main(folder: Path, names: Sequence[str]) -> int:
                     if names and not any(one in picture for one in names):
                         continue
                     found = await shown(made[variant], name, size, look)
-                    (folder / f"{picture}.svg").write_text(moving_svg([found.frame], 0, moving=False), encoding="utf-8")
-        return iter(())
+                    (folder / f"{picture}.svg").write_text(
+                        moving_svg([found.frame], 0, moving=False), encoding="utf-8"
+                    )
 
     with tempfile.TemporaryDirectory() as made_in, pytest.MonkeyPatch.context() as patch:
         patch.setattr(record, "read_page", page)
@@ -310,6 +316,5 @@ def main(folder: Path, names: Sequence[str]) -> int:
     return 0
 
 
-assert DARK.background != LIGHT.background
 if __name__ == "__main__":
     sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))

@@ -1,7 +1,7 @@
-"""A recording of a made-up incident: one of ten partitions of ``billing`` gets no commits any more, beside a group that is
-slow and one that rebalances; a rewind takes it over the record that its members cannot process, and it recovers.
+"""A recording of a made-up incident: one of ten partitions of ``billing`` gets no commits any more, beside a group that
+is slow and one that rebalances; a rewind takes it over a record that its members cannot process, and it recovers.
 
-``python -m tests.tui.incident FILE`` writes it; the pictures of the documentation are made from docs/pictures/incident.ndjson.
+``python -m tests.tui.incident FILE`` writes it; the documentation's pictures are made from docs/pictures/incident.ndjson.
 """
 
 import sys
@@ -20,7 +20,7 @@ from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
 from kcli.flows.topics.sizes import TopicSize
 from tests.tui.made_up import line_of
 
-BEGIN = 1_795_395_540_000  # 2026-11-23 01:59:00 in UTC
+BEGIN = 1_795_399_140_000  # 2026-11-23 01:59:00 in UTC
 STEP, READINGS = 10, 43
 STUCK_FROM, STUCK_UNTIL = 60, 330
 REBALANCES = (300, 310), (330, 340)

@@ -12,8 +12,9 @@ from textual.screen import Screen
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.record_pages import RecordPage, ShownRecord, read_page
 from kcli.tui.actions import Actions
-from kcli.tui.cells import Cell, Line, fitted
+from kcli.tui.cells import Cell, Line
 from kcli.tui.errands import Done, Errands
+from kcli.tui.fitting import Part, fitting
 from kcli.tui.head import key_cells, title_line
 from kcli.tui.host import Host
 from kcli.tui.record_lines import VIEWS, record_lines
@@ -205,10 +206,14 @@ class RecordView(Screen[None]):
         self.keys.show((self.app.note_line(width) or key_cells(self.KEYS, width),))
 
     def _where(self, width: int) -> Line:
-        parts = [f"record of {self.tp}", f"committed {self.committed:,}"]
+        parts = [
+            Part((Cell(f" record of {self.tp}", "title"),)),
+            Part((Cell(f"committed {self.committed:,}"),), 2),
+        ]
         if self._page is not None:
-            parts.append(f"log {self._page.start:,} to {self._page.end:,}")
+            parts.append(Part((Cell(f"log {self._page.start:,} to {self._page.end:,}", "dim"),), 3))
         if self.record is not None:
-            parts.append("read by the group" if self.record.offset < self.committed else "not read yet")
-        parts.append(f"as {self.shown}")
-        return (Cell(fitted("   ".join(parts), width), "title"),)
+            word = "read by the group" if self.record.offset < self.committed else "not read yet"
+            parts.append(Part((Cell(word, "title"),)))
+        parts.append(Part((Cell(f"as {self.shown}", "dim"),), 1))
+        return fitting(parts, "   ", width)

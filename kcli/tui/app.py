@@ -107,6 +107,7 @@ class TopApp(Host):
     SCREENS = {"groups": Groups, "topics": Topics, "brokers": Brokers, "events": Events}
     CSS = """
     * { scrollbar-size-vertical: 1; }
+    SearchIcon { display: none; }
     Lines { height: auto; width: 100%; }
     #head { background: $panel; }
     #keys { background: $panel; dock: bottom; }

@@ -176,8 +176,10 @@ def event_lines(events: Sequence[Event], count: int, width: int, utc_offset: int
 
 
 def event_line(event: Event, width: int, utc_offset: int | None = None) -> Line:
-    """Time, group and what has happened."""
-    text = fitted(f"{event.group}  {event.kind}: {event.text}", max(0, width - 12))
+    """Time, group and what has happened; why, where there is room for it."""
+    room = max(0, width - 12)
+    text = f"{event.group}  {event.kind}: {event.text}"
+    text = fitted(text if width_of(text) <= room else text.partition("; ")[0], room)
     return cut(
         (
             Cell("  "),

@@ -1,4 +1,4 @@
-"""Every screen can be read: each pair of colours in it, and each text at 80 columns. ``make gallery`` draws what is tested."""
+"""Every screen can be read: each pair of colours on it, and each text at 80 columns. `make gallery` draws them."""
 
 import asyncio
 import re

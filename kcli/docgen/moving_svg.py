@@ -12,8 +12,8 @@ from kcli.docgen.frames import Frame, Ink, Row
 FONTS = '"Fira Code","DejaVu Sans Mono",Menlo,Consolas,monospace'
 _SIZE, _WIDTH, _HEIGHT, _BASE = 14, 8.4, 17, 13
 """Of the font; of a cell; and where its text stands in it."""
-_PAD, _BAR = 12, 34
-"""Around the screen; and the bar with the caption above it."""
+_PAD, _BAR, _APART = 12, 34, 20
+"""Around the screen; the bar with the caption above it; and between two frames, of which only one is to be seen."""
 
 
 def moving_svg(frames: Sequence[Frame], still: int, *, moving: bool = True) -> str:
@@ -24,6 +24,7 @@ def moving_svg(frames: Sequence[Frame], still: int, *, moving: bool = True) -> s
     shown = frames if moving else frames[still : still + 1]
     still = still if moving else 0
     classes, rows = _Classes(), dict[Row, str]()
+    step = width + _APART
     strip = []
     for number, frame in enumerate(shown):
         places = "".join(
@@ -31,13 +32,13 @@ def moving_svg(frames: Sequence[Frame], still: int, *, moving: bool = True) -> s
             for y, row in enumerate(frame.rows)
         )
         caption = f'<text class="c" x="{width / 2:g}" y="21">{escape(frame.caption)}</text>'
-        strip.append(f'<g transform="translate({number * width})">{caption}{places}</g>')
+        strip.append(f'<g transform="translate({number * step})">{caption}{places}</g>')
     defined = "".join(f'<g id="{name}">{_row(row, ground, classes)}</g>' for row, name in rows.items())
     ink = frames[0].rows[0][0][1]
     style = (
         f"text{{font:{_SIZE}px {FONTS};white-space:pre}}.c{{text-anchor:middle;fill:{_caption(frames)}}}"
         + classes.css()
-        + (_keyframes(frames, width) if moving else "")
+        + (_keyframes(frames, step) if moving else "")
     )
     dots = "".join(
         f'<circle cx="{_PAD + 8 + 18 * n}" cy="{_PAD + 5}" r="5" fill="{ink.ground}" stroke="{_caption(frames)}"'
@@ -48,7 +49,7 @@ def moving_svg(frames: Sequence[Frame], still: int, *, moving: bool = True) -> s
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width + 2 * _PAD} {height + _PAD}" role="img"'
         f' xml:space="preserve"><title>kcli top</title><style>{style}</style><defs>{defined}</defs>'
         f'<rect width="{width + 2 * _PAD}" height="{height + _PAD}" rx="8" fill="{ground}"/>{dots}'
-        f'<svg x="{_PAD}" width="{width}" height="{height}"><g class="film" transform="translate({-still * width})">'
+        f'<svg x="{_PAD}" width="{width}" height="{height}"><g class="film" transform="translate({-still * step})">'
         f"{''.join(strip)}</g></svg></svg>\n"
     )
 
@@ -91,12 +92,12 @@ def _row(row: Row, ground: str, classes: _Classes) -> str:
     return "".join(grounds + texts)
 
 
-def _keyframes(frames: Sequence[Frame], width: int) -> str:
+def _keyframes(frames: Sequence[Frame], step: int) -> str:
     whole, at, steps = sum(frame.seconds for frame in frames), 0.0, []
     for number, frame in enumerate(frames):
-        steps.append(f"{at / whole * 100:.3f}%{{transform:translate({-number * width}px)}}")
+        steps.append(f"{at / whole * 100:.3f}%{{transform:translate({-number * step}px)}}")
         at += frame.seconds
-    steps.append(f"to{{transform:translate({-(len(frames) - 1) * width}px)}}")
+    steps.append(f"to{{transform:translate({-(len(frames) - 1) * step}px)}}")
     return (
         f".film{{animation:film {whole:.2f}s steps(1,end) infinite}}@keyframes film{{{''.join(steps)}}}"
         "@media(prefers-reduced-motion:reduce){.film{animation:none}}"

@@ -32,8 +32,10 @@ STYLES = (
 
 
 _LIGHT_GREY, _GREY, _WHITE = 7, 8, 15
-_STANDS_OUT = 1.6
-"""The contrast of a background to black or white from which on it is more than the row under a cursor."""
+_STANDS_OUT = {True: 1.6, False: 4.0}
+"""The contrast of a background to black (dark) or to white from which on it is more than the row under a cursor, and than
+what is behind a dialog, which is darker than the usual one in both.
+"""
 
 
 def look(theme: Theme) -> Mapping[str, Style]:
@@ -96,7 +98,7 @@ def in_sixteen_colours(style: Style, *, dark: bool) -> Style:
 
 def _stands_out(ground: RichColor, *, dark: bool) -> bool:
     usual = Color(0, 0, 0) if dark else Color(255, 255, 255)
-    return contrast(Color.from_rich_color(ground), usual) >= _STANDS_OUT
+    return contrast(Color.from_rich_color(ground), usual) >= _STANDS_OUT[dark]
 
 
 def _grey(text: str, ground: Color) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kcli.docgen.asciicast import asciicast
 from kcli.docgen.frames import Frame, frame_of, joined
@@ -19,9 +19,6 @@ from kcli.flows.monitor.playback import Recording
 from kcli.tui.app import TopApp
 from kcli.tui.facts import Facts
 from kcli.tui.screens.rewind import Rewind, Stage
-
-if TYPE_CHECKING:
-    from textual.pilot import Pilot
 
 SIZE = (110, 30)
 NAME, GROUP, VALUE = "shop", "billing", "+1"
@@ -105,7 +102,7 @@ async def _play(camera: _Camera, done: threading.Event) -> None:
 class _Camera:
     """Presses keys and takes frames of what they lead to."""
 
-    def __init__(self, app: TopApp, feed: PlayedFeed, pilot: Pilot[None]) -> None:
+    def __init__(self, app: TopApp, feed: PlayedFeed, pilot: Any) -> None:
         self._app, self._feed, self._pilot = app, feed, pilot
         self._frames: list[Frame] = []
         self.still = 0

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from kcli.docgen.frames import Frame, Ink, Row
 
 _BEGIN = "\x1b[?25l\x1b[2J"
+_AT, _CODE = "\N{ESCAPE}[{};1H", "\N{ESCAPE}[{}m"
 _END = "\x1b[0m\x1b[?25h"
 
 
@@ -20,7 +21,7 @@ def asciicast(frames: Sequence[Frame], title: str) -> str:
     for number, frame in enumerate(frames):
         changed = {y: row for y, row in enumerate(frame.rows) if shown.get(y) != row}
         shown.update(changed)
-        written = "".join(f"\x1b[{y + 1};1H{_row(row)}" for y, row in changed.items())
+        written = "".join(_AT.format(y + 1) + _row(row) for y, row in changed.items())
         lines.append(_event(at, "o", written if number else _BEGIN + written))
         if frame.caption != caption:
             caption = frame.caption
@@ -35,7 +36,7 @@ def _event(at: float, kind: str, data: str) -> str:
 
 
 def _row(row: Row) -> str:
-    return "".join(f"\x1b[{_sgr(ink)}m{text}" for text, ink in row)
+    return "".join(_CODE.format(_sgr(ink)) + text for text, ink in row)
 
 
 def _sgr(ink: Ink) -> str:

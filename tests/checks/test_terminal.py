@@ -75,7 +75,7 @@ def test_every_writer_to_a_terminal_is_known() -> None:
 
 
 SEQUENCE = re.compile(r"\x1b(?:\[[0-9;]*[mKHJ]|\[\?[0-9]+[hl]|\[<u|\]11;\?\x1b\\|\[c|[78])")
-"""Colours, modes, erasing, moving the cursor; and two questions: for the background (OSC 11), and for the device (DA1)."""
+"""Colours, modes, erasing, moving the cursor; and two questions: for the background (OSC 11), for the device (DA1)."""
 
 
 def strings(path: Path) -> list[str]:

@@ -53,6 +53,7 @@ help:
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
 	@echo 'make traceability   writes .cache/traceability.md: what kcli has to do, where it is done, and the tests that hold it'
 	@echo 'make pictures   draws the pictures of the documentation again: screens of kcli top, plots of perf and profile'
+	@echo 'make gallery    draws every screen of kcli top at every size and in every look, in .cache/gallery (NAMES=...)'
 	@echo 'make site       builds the documentation site, strictly, in .cache/site/html; its first run needs PyPI (SITE_URL=https://HOST/PATH/)'
 	@echo 'make site-serve   shows it, and what changes in docs/, on 127.0.0.1:8000'
 	@echo 'make site-test  looks at each of its pages in a headless Chromium (Debian: chromium-driver): minutes'
@@ -181,8 +182,13 @@ traceability: venv-dev
 # Not a part of docs: a release of Textual may draw the same screen by other bytes.
 .PHONY: pictures
 pictures: venv-dev
-	@$(PY) -m tests.tui.made_up docs/pictures/shop.ndjson
+	@$(PY) -m tests.tui.incident docs/pictures/incident.ndjson
 	@$(PY) -m kcli.docgen.pictures
+
+# Every screen of kcli top at 80x24 to 300x80, in each look, to be looked at: NAMES='groups partitions.80x24' for some.
+.PHONY: gallery
+gallery: venv-dev
+	@$(PY) -m tests.tui.gallery $(CACHE)/gallery $(NAMES)
 
 # The documentation site: the reference by kcli itself, then all of it by MkDocs, in an environment of its own, with the
 # versions of tools/site/site.lock. --strict: a dead link, or a page to which none leads, is an error. SITE_URL is where the

@@ -1,6 +1,6 @@
 """``python -m kcli.docgen.pictures``: writes the pictures of the documentation, by the code that shows the same to users.
 
-The screens of ``kcli top`` are played from docs/pictures/shop.ndjson; the plots of ``kcli perf`` and ``kcli pipeline
+The screens of ``kcli top`` are played from docs/pictures/incident.ndjson; the plots of ``kcli perf`` and ``kcli pipeline
 profile`` are those of the reports beside it, which real runs have printed. The same data and the same release of Textual
 give the same bytes.
 """
@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from kcli.docgen import movie
 from kcli.docgen.plots import perf_pictures, profile_pictures
 from kcli.flows.monitor.playback import Recording
 from kcli.tui.app import TopApp
@@ -21,14 +22,14 @@ from kcli.tui.facts import Facts
 from kcli.tui.replay import ReplayFeed
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "pictures"
-RECORDING = FOLDER / "shop.ndjson"
+RECORDING = FOLDER / "incident.ndjson"
 SIZE = (120, 30)
-AT = -1
-"""The reading that is shown: the last."""
+AT = 31
+"""The reading that is shown: one group is stalled, one slow, one rebalances."""
 
 
 def _group(app: TopApp) -> None:
-    app.open_group("search-index")
+    app.open_group("billing")
 
 
 def _topic(app: TopApp) -> None:
@@ -65,7 +66,7 @@ _FONTS = '"Fira Code", "DejaVu Sans Mono", Menlo, Consolas, monospace'
 
 def render() -> dict[str, str]:
     """All pictures by name."""
-    return asyncio.run(_screens()) | plots()
+    return asyncio.run(_screens()) | asyncio.run(movie.pictures(RECORDING)) | plots()
 
 
 def plots() -> dict[str, str]:
@@ -82,7 +83,7 @@ async def _screens() -> dict[str, str]:
 
 async def _picture(prepare: Callable[[TopApp], None], light: bool) -> str:
     feed = ReplayFeed(Recording(str(RECORDING)), paused=True)
-    feed.jump(len(feed.recording) + AT)
+    feed.jump(AT)
     app = TopApp(feed, Facts("shop", "", replay=RECORDING.name), light=light)
     async with app.run_test(size=SIZE) as pilot:
         prepare(app)

@@ -107,6 +107,8 @@ class TopApp(Host):
     ]
     SCREENS = {one.NAME: one for one in (Groups, Topics, Brokers, Quorum, Transactions, Mirrors, Events)}
     CSS = """
+    * { scrollbar-size-vertical: 1; }
+    SearchIcon { display: none; }
     Lines { height: auto; width: 100%; }
     #head { background: $panel; }
     #keys { background: $panel; dock: bottom; }
@@ -125,7 +127,7 @@ class TopApp(Host):
         super().__init__(driver_class=TopDriver, ansi_color=False)
         self.register_theme(DARK)
         self.register_theme(LIGHT)
-        self.theme = LIGHT.name if light else DARK.name
+        self.theme = self._suiting = LIGHT.name if light else DARK.name
         self._colour, self.actions = colour, actions
         self.replay = feed if isinstance(feed, ReplayFeed) else None
         self.errands: list[Errands[Any]] = []
@@ -174,6 +176,16 @@ class TopApp(Host):
             "the terminal is gone", why="it can no longer be read or written", do="start it again"
         )
         self.exit(return_code=1)
+
+    @property
+    def follows_background(self) -> bool:
+        """Whether the terminal is asked for its background: without colours it makes no difference."""
+        return self._colour
+
+    def suit(self, *, light: bool) -> None:
+        """The terminal has reported its background. Colours that were chosen by hand stay."""
+        if self.theme == self._suiting:
+            self.theme = self._suiting = LIGHT.name if light else DARK.name
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Without colour, for NO_COLOR: only bold, dim, underlined and reversed text."""

@@ -9,6 +9,7 @@ from kcli.output.sanitise import visible_line
 ELLIPSIS = "…"
 _CHARACTERS = 16
 """Characters of a text that are looked at, for each column."""
+_LEAST_SHORTENED = 8
 _MARKS = 3
 """Combining characters that one character may have."""
 
@@ -40,6 +41,14 @@ def fitted(text: str, width: int, *, right: bool = False) -> str:
     if size > width:
         return set_cell_size(shown, width - 1) + ELLIPSIS
     return " " * (width - size) + shown if right else shown + " " * (width - size)
+
+
+def shortened(text: str, width: int) -> str:
+    """A name without its middle, where it is too long; one that is not ASCII, as it is."""
+    if len(text) <= width or width < _LEAST_SHORTENED or not (text.isascii() and text.isprintable()):
+        return text
+    end = (width - 1) // 2
+    return f"{text[: width - 1 - end]}{ELLIPSIS}{text[len(text) - end :]}"
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:

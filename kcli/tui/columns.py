@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from kcli.output.tables import Field
-from kcli.tui.cells import Cell, Line, fitted, width_of
+from kcli.tui.cells import Cell, Line, fitted, shortened, width_of
 
 R = TypeVar("R")
 GAP, NARROW_GAP, _NARROW = 2, 1, 40
@@ -43,6 +43,8 @@ class Column(Generic[R]):
     least: int = 0
     narrow: Callable[[R], Cell] | None = None
     stretch: Callable[[R, int], Cell] | None = None
+    middle: bool = False
+    """Whether what is too long loses its middle: names often differ at their ends."""
     about: str = ""
     data: Sequence[Field[R]] = ()
     needed: Callable[[R], bool] | None = None
@@ -83,7 +85,8 @@ class Layout(Generic[R]):
                 cell = column.stretch(row, width)
             else:
                 cell = (column.cell if width >= column.width else column.narrow or column.cell)(row)
-            found.append(Cell(fitted(cell.text, width, right=column.right) + " " * self.gap, cell.style))
+            text = shortened(cell.text, width) if column.middle else cell.text
+            found.append(Cell(fitted(text, width, right=column.right) + " " * self.gap, cell.style))
         return tuple(found)
 
 

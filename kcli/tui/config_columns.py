@@ -49,7 +49,7 @@ COLUMNS: tuple[Column[ConfigRow], ...] = (
         lambda one: Cell(one.value, one.style),
         lambda one: one.value,
         grows=True,
-        about="the value in use; coloured where it is set for this group or topic",
+        about="the value in use; bold where it is set for this group or topic",
         data=(Field("value", of=lambda one: one.value, meaning="The value in use."),),
     ),
     Column(
@@ -96,7 +96,8 @@ def fact_rows(group: GroupDescription) -> list[ConfigRow]:
         ("coordinator", f"broker {group.coordinator}" if group.coordinator >= 0 else figures.UNKNOWN),
     ]
     if consumer:
-        facts += [("group epoch", str(group.epoch)), ("assignment epoch", str(group.assignment_epoch))]
+        epochs = (("group epoch", group.epoch), ("assignment epoch", group.assignment_epoch))
+        facts += [(name, figures.UNKNOWN if epoch < 0 else str(epoch)) for name, epoch in epochs]
     return [ConfigRow(number, name, value, "coordinator") for number, (name, value) in enumerate(facts)]
 
 
@@ -115,7 +116,7 @@ def entry_rows(entries: Sequence[ConfigEntry], kind: str, first: int) -> list[Co
             entry.name,
             "(hidden)" if entry.is_sensitive else entry.value or "",
             entry.source,
-            "" if entry.is_default else "accent",
+            "" if entry.is_default else "title",
         )
         for number, entry in enumerate(ordered)
     ]

@@ -83,7 +83,7 @@ def _verdict_lines(detail: Detail, width: int) -> list[Line]:
         parts.append(Cell("  has recovered", "dim"))
     if line.trend.consumed is not None:
         reads = f"reads {figures.rate(line.trend.consumed)} of {figures.rate(line.trend.produced)}"
-        parts.append(Cell(f"   {reads}, ETA {figures.time_to_drain(line.trend)}", "dim"))
+        parts.append(Cell("   " + ", ".join(filter(None, (reads, figures.outlook(line.trend)))), "dim"))
     why = [(Cell(" "), Cell(text, head.style)) for text in wrapped(line.judged.why, width - 2)[:3]]
     return [(Cell(" "), *parts), *(why if line.judged.why else ())]
 
@@ -186,9 +186,11 @@ def _event_lines(detail: Detail, width: int, most: int) -> list[Line]:
             Cell(f"{mark} ", "title"),
             Cell(f"{figures.clock(event.at_ms, detail.utc_offset)} ", "dim"),
         )
-        text = fitted(f"{event.kind}: {event.text}", max(0, width - line_width(lead)))
-        lines.append((*lead, Cell(text, event_style(event))))
-    return lines
+        texts = wrapped(f"{event.kind}: {event.text}", width - line_width(lead))
+        for number, text in enumerate(texts):
+            before = (Cell(" " * line_width(lead)),) if number else lead
+            lines.append((*before, Cell(text, event_style(event))))
+    return lines[: max(0, most)]
 
 
 def _label(word: str) -> tuple[Cell]:

@@ -8,6 +8,7 @@ import select
 import signal
 import sys
 import termios
+import threading
 import time
 from codecs import getincrementaldecoder
 from contextlib import suppress
@@ -17,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
+from kcli.tui.background import QUESTION, Answers, answers_questions
 from kcli.tui.charset import in_charset
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 _CHUNK = 4_096
 _PATIENCE = 0.1  # seconds between two looks at whether a lone escape is a key
 _LAST_PATIENCE = 1.0  # seconds for a terminal to take what gives it back
+_LATE = 5.0  # seconds after the question from which on an answer is hardly expected
+_ANSWERED_WITHIN = 0.3  # seconds after the question for which an end waits for the answer
 _AS_BEFORE = (
     "\x1b[?2026l\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l\x1b[?1004l"
     "\x1b[<u\x1b[0m\x1b[?1049l\x1b[?25h"
@@ -47,6 +51,26 @@ class TopDriver(LinuxDriver):
         self.exit_event = self._ending = _Ending()
         self._is_gone = False
         self._has_to_stop = self._is_suspended = False
+        self._answers, self._answered = Answers(), threading.Event()
+        self._asked_at = 0.0
+        self._asks = bool(getattr(app, "follows_background", False)) and answers_questions(os.environ)
+
+    def start_application_mode(self) -> None:
+        """Asks for the background too. The answer comes through the thread that reads keys, at any time."""
+        self._answers.awaited = self._asks
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        if self._asks and self._writer_thread is not None and self._writer_thread.is_alive():
+            self._answered.clear()
+            self._asked_at = time.monotonic()
+            self.write(QUESTION)
+            self.flush()
+        else:
+            self._answered.set()
+
+    def disable_input(self) -> None:
+        """An answer that is on its way is not left to the shell, which would take it for typed."""
+        self._answered.wait(max(0.0, self._asked_at + _ANSWERED_WITHIN - time.monotonic()))
+        super().disable_input()
 
     # A signal handler runs between two steps of whatever the main thread does, also of another handler: it only schedules
     # the work. Done in the handlers, as by Textual, a stop that came while the screen was continued was lost, or left the
@@ -104,11 +128,24 @@ class TopDriver(LinuxDriver):
                 if not data:
                     self._gone()
                     return
-                if text := decode(data):
+                if text := self._typed(decode(data)):
                     for message in parser.feed(text):
                         self.process_message(message)
+            elif text := self._answers.kept():
+                for message in parser.feed(text):
+                    self.process_message(message)
             for message in parser.tick():
                 self.process_message(message)
+
+    def _typed(self, text: str) -> str:
+        """Without the terminal's answers."""
+        before = self._answers.light
+        typed = self._answers.typed(text, late=time.monotonic() - self._asked_at > _LATE)
+        if self._answers.light is not None and self._answers.light != before:
+            self._app.call_later(self._app.suit, light=self._answers.light)  # type: ignore[attr-defined]
+        if not self._answers.awaited:
+            self._answered.set()
+        return typed
 
     def _run_input_thread(self) -> None:
         try:

@@ -56,17 +56,27 @@ def age(seconds: float | None, method: str) -> str:
 
 
 def time_to_drain(trend: Trend) -> str:
-    """How long until nothing is unread; ``growing`` where the lag grows."""
+    """How long until nothing is unread; ``growing`` where the lag grows. Not known where it does neither: rates that
+    differ by less than a hundredth are those of a group that reads what is written.
+    """
+    if trend.net is not None and abs(trend.net) < (trend.produced or 0) / 100:
+        return UNKNOWN
     if trend.eta is not None:
         return duration_text(trend.eta)
     return "growing" if trend.net is not None and trend.net > 0 else UNKNOWN
 
 
-def course(values: Sequence[float | None], width: int) -> str:
+def outlook(trend: Trend) -> str:
+    """``ETA 3m20s``, ``lag grows``; empty where neither is known."""
+    left = time_to_drain(trend)
+    return {UNKNOWN: "", "growing": "lag grows"}.get(left, f"ETA {left}")
+
+
+def course(values: Sequence[float | None], width: int, *, calm: float = 0) -> str:
     """A sparkline: the last value of each of ``width`` equal parts, from the least to the largest.
 
     Blank where nothing is known; a course that does not change is drawn in the middle, or at the bottom if it is 0. What
-    changes by less than a fifth does not look like a mountain range.
+    changes by less than a fifth does not look like a mountain range, and neither does what is less than ``calm``.
     """
     if not values or width <= 0:
         return " " * max(0, width)
@@ -75,6 +85,8 @@ def course(values: Sequence[float | None], width: int) -> str:
     if not known:
         return " " * width
     low, high = min(known), max(known)
+    if high < calm:
+        low, high = 0, calm
     if low < high and high - low < high / 5:
         low, high = (low + high) / 2 - high / 10, (low + high) / 2 + high / 10
     text = "".join(" " if value is None else _bar(value, low, high) for value in shown)

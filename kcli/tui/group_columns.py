@@ -26,6 +26,8 @@ from kcli.tui.look import SIGNS
 from kcli.tui.standing import GroupRow, meaning
 
 TREND = 10
+_CALM = 10
+"""Seconds of what is written: a lag of less is no mountain range."""
 _SHORT = {
     REBALANCING: "rebal", LOSS_RISK: "risk", STALLED: "stall", STOPPED: "stop", REWOUND: "back", UNREAD: "?"
 }  # fmt: skip
@@ -103,7 +105,8 @@ def _members(row: GroupRow) -> Cell:
 
 
 def _course(row: GroupRow, width: int = TREND) -> Cell:
-    return _styled(row, Cell(figures.course(row.line.recent, width), meaning(row.line.verdict)))
+    calm = (row.line.trend.produced or 0) * _CALM
+    return _styled(row, Cell(figures.course(row.line.recent, width, calm=calm), meaning(row.line.verdict)))
 
 
 def _topics(row: GroupRow) -> str:
@@ -125,6 +128,7 @@ COLUMNS: tuple[Column[GroupRow], ...] = (
     ),
     Column(
         "GROUP", 14, lambda one: _text(one, one.line.group), lambda one: one.line.group, grows=True, least=4,
+        middle=True,
         about="the group's name",
         data=(fields.GROUP.within(_line),),
     ),
@@ -146,7 +150,7 @@ COLUMNS: tuple[Column[GroupRow], ...] = (
         data=(fields.LAG_SECONDS.within(_summary), fields.LAG_METHOD.within(_summary)),
     ),
     Column(
-        "5 MIN", TREND, _course, lambda one: one.line.trend.net, drop=2, falling=True, stretch=_course,
+        "5 MIN", TREND, _course, lambda one: one.line.trend.net, drop=2, right=True, falling=True, stretch=_course,
         about="the lag of the last five minutes; sorts by how fast it grows",
         data=(fields.NET.within(_trend),),
     ),
@@ -180,9 +184,9 @@ COLUMNS: tuple[Column[GroupRow], ...] = (
         ),
     ),
     Column(
-        "STATE", 11, lambda one: _text(one, one.line.state or figures.UNKNOWN), lambda one: one.line.state, drop=8,
-        grows=True,
-        about="what the coordinator says: Stable, Empty, PreparingRebalance, …",
+        "STATE", 11, lambda one: _text(one, one.line.state.removesuffix("Rebalance") or figures.UNKNOWN),
+        lambda one: one.line.state, drop=8, grows=True,
+        about="what the coordinator says: Stable, Empty, Preparing or Completing a rebalance, …",
         data=(fields.STATE.within(_line),),
     ),
     Column(

@@ -153,7 +153,7 @@ def _tabs(shown: str, new: Mapping[str, int], gap: int, *, names: bool) -> list[
 
 
 def totals_line(snapshot: Snapshot | None, width: int) -> Line:
-    """How many groups there are of each meaning, and their lag; what is missing takes the place of the rates."""
+    """How many groups there are of each meaning, and their lag."""
     if snapshot is None:
         return cut((Cell(" reading the cluster …", "dim"),), width)
     totals, past = snapshot.totals, snapshot.recent
@@ -169,13 +169,18 @@ def totals_line(snapshot: Snapshot | None, width: int) -> Line:
     left[0] = left[0]._replace(cells=(Cell(" "), *left[0].cells))
     lag = Cell(f"lag {figures.short(totals.lag)} ", "title")
     course = Cell(figures.course([one.lag for one in past], _LAG_COURSE), "dim")
-    if missing := snapshot.lacks:
-        return _fitted([*left, _missing_part(missing)], [Part((lag,), 2)], width)
-    rates = [
-        Part((Cell(f"in {figures.rate(totals.produced)}", "dim"),), 4),
-        Part((Cell(f"out {figures.rate(totals.consumed)}", "dim"),), 3),
-    ]
-    return _fitted(left, [*rates, Part((lag,)), Part((course, Cell(" ")), 2, glued=True)], width)
+    rates = Part(
+        (Cell(f"in {figures.rate(totals.produced)}  out {figures.rate(totals.consumed)}", "dim"),), 3
+    )
+    return _fitted(left, [rates, Part((lag,)), Part((course, Cell(" ")), 2, glued=True)], width)
+
+
+def summary_lines(snapshot: Snapshot | None, width: int) -> list[Line]:
+    """Totals, and below them what is missing."""
+    totals = totals_line(snapshot, width)
+    if snapshot is None or not (missing := snapshot.lacks):
+        return [totals]
+    return [totals, cut((Cell(" "), *_missing_part(missing).cells), width)]
 
 
 def figures_line(parts: Sequence[Part], lacks: Sequence[Missing], width: int) -> Line:
@@ -215,8 +220,10 @@ def event_lines(events: Sequence[Event], count: int, width: int, utc_offset: int
 
 
 def event_line(event: Event, width: int, utc_offset: int | None = None) -> Line:
-    """Time, group and what has happened."""
-    text = fitted(f"{event.group}  {event.kind}: {event.text}", max(0, width - 12))
+    """Time, group and what has happened; why, where there is room for it."""
+    room = max(0, width - 12)
+    text = f"{event.group}  {event.kind}: {event.text}"
+    text = fitted(text if width_of(text) <= room else text.partition("; ")[0], room)
     return cut(
         (
             Cell("  "),

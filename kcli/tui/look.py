@@ -10,7 +10,7 @@ from textual.color import Color
 from textual.theme import Theme
 
 from kcli.profiles.profile import COLORS
-from kcli.tui.palette import cursor_background, readable
+from kcli.tui.palette import contrast, cursor_background, readable
 
 SIGNS = {"ok": "●", "warn": "▲", "bad": "✖", "unread": "◌"}
 """Of the meanings: as it should be, attention, wrong, not read."""
@@ -31,7 +31,11 @@ STYLES = (
 """``on red`` is a heading in a profile's colour; ``cursor`` the background of a row, ``edge`` the mark before it."""
 
 
-_GREY, _WHITE = 8, 15
+_LIGHT_GREY, _GREY, _WHITE = 7, 8, 15
+_STANDS_OUT = {True: 1.6, False: 4.0}
+"""The contrast of a background to black (dark) or to white from which on it is more than the row under a cursor, and than
+what is behind a dialog, which is darker than the usual one in both.
+"""
 
 
 def look(theme: Theme) -> Mapping[str, Style]:
@@ -80,11 +84,21 @@ def _styles(dark: bool, primary: str, *others: str | None) -> Mapping[str, Style
 
 
 def in_sixteen_colours(style: Style, *, dark: bool) -> Style:
-    """On black or on white: the nearest of sixteen colours to the background of a row is as light as a text."""
+    """On black or on white: the nearest of sixteen colours to the background of a row is as light as a text. What stands
+    out by its background, as the choice in a menu does, is the other way round.
+    """
+    ground, text = (0, _LIGHT_GREY) if dark else (_WHITE, 0)
+    if style.bgcolor is not None and _stands_out(style.bgcolor, dark=dark):
+        return style + Style(color=RichColor.from_ansi(ground), bgcolor=RichColor.from_ansi(text))
     color = style.color and style.color.downgrade(ColorSystem.STANDARD)
     if color is not None and color.number == _GREY and not dark:
         color = RichColor.from_ansi(0)
-    return style + Style(color=color, bgcolor=RichColor.from_ansi(0 if dark else _WHITE))
+    return style + Style(color=color, bgcolor=RichColor.from_ansi(ground))
+
+
+def _stands_out(ground: RichColor, *, dark: bool) -> bool:
+    usual = Color(0, 0, 0) if dark else Color(255, 255, 255)
+    return contrast(Color.from_rich_color(ground), usual) >= _STANDS_OUT[dark]
 
 
 def _grey(text: str, ground: Color) -> str:

@@ -17,11 +17,14 @@ from kcli.tui.standing import meaning
 
 
 class PartitionRow(NamedTuple):
-    """A partition, its lags of the last five minutes, and its verdict."""
+    """A partition, its lags of the last five minutes, and its verdict. ``most`` is the largest lag of the partitions
+    beside it, so that their courses can be compared.
+    """
 
     lag: PartitionLag
     recent: Sequence[int | None]
     verdict: str | None = None
+    most: int = 0
 
 
 def _margin(row: PartitionRow) -> Cell:
@@ -31,13 +34,16 @@ def _margin(row: PartitionRow) -> Cell:
     return Cell(duration_text(margin), "bad" if row.lag.at_risk else "")
 
 
-def _member(row: PartitionRow) -> str:
-    member = row.lag.member
-    return "" if member is None else f"{member.client_id} {member.host}"
+def _client(row: PartitionRow) -> str:
+    return "" if row.lag.member is None else row.lag.member.client_id
+
+
+def _host(row: PartitionRow) -> str:
+    return "" if row.lag.member is None else row.lag.member.host
 
 
 def _course(row: PartitionRow, width: int = TREND) -> Cell:
-    return Cell(figures.course(row.recent, width), meaning(row.verdict))
+    return Cell(figures.course(row.recent, width, calm=row.most + 1), meaning(row.verdict))
 
 
 _lag = attrgetter("lag")
@@ -50,6 +56,7 @@ COLUMNS: tuple[Column[PartitionRow], ...] = (
     ),
     Column(
         "TOPIC", 12, lambda one: Cell(one.lag.tp.topic), lambda one: one.lag.tp, grows=True, least=6,
+        middle=True,
         about="the topic",
         data=(fields.TOPIC.within(_lag),),
     ),
@@ -88,16 +95,21 @@ COLUMNS: tuple[Column[PartitionRow], ...] = (
         data=(fields.MARGIN.within(_lag), fields.LOST.within(_lag)),
     ),
     Column(
-        "5 MIN", TREND, _course, lambda one: one.lag.lag, drop=7, stretch=_course,
+        "5 MIN", TREND, _course, lambda one: one.lag.lag, drop=8, right=True, stretch=_course,
         about="the lag of the last five minutes, from when the screen was opened",
     ),
     Column(
-        "MEMBER", 12, lambda one: Cell(_member(one)), _member, drop=3, grows=True,
-        about="the member that reads it, and its host",
-        data=tuple(one.within(_lag) for one in (fields.MEMBER_ID, fields.CLIENT_ID, fields.HOST)),
+        "MEMBER", 12, lambda one: Cell(_client(one)), _client, drop=3, grows=True,
+        about="the client id of the member that reads it",
+        data=tuple(one.within(_lag) for one in (fields.MEMBER_ID, fields.CLIENT_ID)),
     ),
     Column(
-        "NOTE", 8, lambda one: Cell(one.lag.note, "warn"), lambda one: one.lag.note, drop=8, grows=True,
+        "HOST", 11, lambda one: Cell(_host(one)), _host, drop=7, grows=True,
+        about="where that member runs",
+        data=(fields.HOST.within(_lag),),
+    ),
+    Column(
+        "NOTE", 8, lambda one: Cell(one.lag.note, "warn"), lambda one: one.lag.note, drop=9, grows=True,
         about="why something is not known, and what is lost",
         data=(Field("note", of=lambda one: one.lag.note or None),),
     ),

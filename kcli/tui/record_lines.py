@@ -18,7 +18,7 @@ _FRAMED = 5
 def record_lines(record: ShownRecord, view: str, width: int) -> list[Line]:
     """The whole record; what is not shown of it is said."""
     when = rfc3339(record.timestamp) or str(record.timestamp)
-    lines: list[Line] = [_line(f"offset {record.offset}   {when}", width, "title")]
+    lines: list[Line] = [_line(f"offset {record.offset:,}   {when}", width, "title")]
     lines += _part("key", record.key, view, width)
     for name, value in record.headers:
         lines += _part(f"header {name}", value, view, width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -116,17 +116,30 @@ class RewindForm:
 
 
 def proposal_lines(proposal: Proposal, width: int, shift: int = 0) -> list[Line]:
-    """The plan as the command prints it, and why some of it will not be done.
+    """The plan as the command prints it, and why some of it will not be done. Sentences are broken for this width.
 
     Its table is not wrapped: ``shift`` columns of it are left out, behind the topic and the partition.
     """
     table, kept = frozenset(proposal.table), _kept(proposal, width)
     lines: list[Line] = []
-    for text in proposal.text.split("\n") if proposal.text else ():
+    for text in _unbroken(proposal.text.split("\n"), table) if proposal.text else ():
         lines += [_shifted(text, width, shift, kept)] if text in table else prose(text, width)
     for remark in proposal.remarks:
         lines += trouble_lines(remark, width, "warn" if proposal.possible else "bad")
     return lines + prose(proposal.caution, width, "warn")
+
+
+def _unbroken(lines: Sequence[str], table: Collection[str]) -> list[str]:
+    """The lines of a plan with each sentence that the command has broken in one."""
+    found: list[str] = []
+    for line in lines:
+        before = found[-1] if found else ""
+        goes_on = before and before not in table and not before.startswith(" ") and before[-1] not in ".:"
+        if goes_on and line and not line.startswith(" ") and line not in table and len(found) > 1:
+            found[-1] = f"{before} {line}"
+        else:
+            found.append(line)
+    return found
 
 
 def overhang(proposal: Proposal, width: int) -> int:

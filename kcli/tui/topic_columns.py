@@ -24,6 +24,7 @@ def _health(line: TopicLine) -> Cell:
 COLUMNS: tuple[Column[TopicLine], ...] = (
     Column(
         "TOPIC", 16, lambda one: Cell(one.topic), lambda one: one.topic, grows=True, least=6,
+        middle=True,
         about="the topic's name",
         data=(Field("topic", of=lambda one: one.topic),),
     ),

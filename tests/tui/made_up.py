@@ -1,6 +1,6 @@
 """A recording of made-up readings: a group that is healthy, one slow, one stalled, one that rebalances at the end.
 
-``python -m tests.tui.made_up FILE`` writes it; the pictures of the documentation are made from docs/pictures/shop.ndjson.
+``python -m tests.tui.made_up FILE`` writes it;
 """
 
 import json

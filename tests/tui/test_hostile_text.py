@@ -17,7 +17,7 @@ from tests.tui.hostile_text import CONTROLS, INVISIBLE, strings
 MADE = [sys.executable, "-m", "tests.tui.screen_process"]
 _SEQUENCES = re.compile(
     r"\x1b\[[0-9;]*m|\x1b\[[0-9;]*H|\x1b\[\?(25|1000|1003|1004|1006|1015|1016|1049|2004|2026|2048|7)[hl]|\x1b\[[<>]1?[0-9]*u"
-    r"|\x1b\[\?(2026|2048)\$p|\x1b\]22;[a-z-]*\x07|\r\n"
+    r"|\x1b\[\?(2026|2048)\$p|\x1b\]22;[a-z-]*\x07|\x1b\]11;\?\x1b\\|\x1b\[c|\r\n"
 )
 """All that Textual and kcli write themselves."""
 

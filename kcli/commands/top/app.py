@@ -15,6 +15,7 @@ from kcli.output.terminal import wants_colour
 from kcli.profiles.secret_keys import holds_secret
 from kcli.tui.actions import Result
 from kcli.tui.app import TopApp
+from kcli.tui.background import light_by_environment
 from kcli.tui.facts import Facts
 from kcli.tui.replay import ReplayFeed
 from kcli.tui.run import revealed, run_screen
@@ -38,7 +39,7 @@ def new_app(inv: Invocation, asked: TopOptions, live: Live) -> TopApp:
         options=cluster_options(inv),
     )
     actions = TopActions(inv, live.options, live.cluster)
-    return TopApp(live.feed, facts, asked.screen, colour=_colour(inv), actions=actions)
+    return TopApp(live.feed, facts, asked.screen, colour=_colour(inv), light=_light(), actions=actions)
 
 
 def replay(inv: Invocation, path: str, asked: TopOptions) -> int:
@@ -50,7 +51,7 @@ def replay(inv: Invocation, path: str, asked: TopOptions) -> int:
         inv.talk.note(moment.note)
     feed = ReplayFeed(recording, 0 if moment is None else moment.number, paused=moment is not None)
     facts = Facts(os.path.basename(path), "", read_only="a recording is played", replay=path)
-    ended = _show(inv, TopApp(feed, facts, asked.screen, colour=_colour(inv)))
+    ended = _show(inv, TopApp(feed, facts, asked.screen, colour=_colour(inv), light=_light()))
     if recording.broken:
         inv.talk.warn(f"{counted(recording.broken, 'line')} of {path} skipped: no recorded samples")
     return ended or inv.finish(done=True)
@@ -70,6 +71,11 @@ def _colour(inv: Invocation) -> bool:
     wanted = wants_colour(sys.stderr, os.environ, inv.color)
     os.environ.pop("NO_COLOR", None)
     return wanted
+
+
+def _light() -> bool:
+    """Until the terminal has answered what its background is."""
+    return light_by_environment(os.environ)
 
 
 def _read_only(inv: Invocation, *, given: bool) -> str | None:

@@ -4,11 +4,16 @@ from collections.abc import Sequence
 
 from kcli.flows.monitor.cluster_reading import View
 from kcli.flows.monitor.snapshot import Snapshot
+from kcli.tui.cells import Cell, wrapped
 from kcli.tui.event_columns import COLUMNS, EventRow
+from kcli.tui.head import event_style
 from kcli.tui.rewind_form import Scope
 from kcli.tui.screens.listing import LISTS, Listing
 from kcli.tui.shell import command
 from kcli.tui.widgets.table import Table
+
+_LEAST_HEIGHT, _LINES = 16, 3
+"""Lines of a terminal that has room for an event below the table, and of that."""
 
 
 class Events(Listing[EventRow]):
@@ -37,6 +42,21 @@ class Events(Listing[EventRow]):
         """The group that it happened to."""
         if (chosen := self.table.chosen) is not None:
             self.app.open_group(chosen.event.group)
+
+    def on_table_looked(self) -> None:
+        super().on_table_looked()
+        self.paint_status()
+
+    def paint_status(self) -> None:
+        """The event under the cursor is below the table as a whole, where it is too long for its row."""
+        super().paint_status()
+        row, width = self.table.chosen, self.size.width
+        if row is None or self.size.height < _LEAST_HEIGHT:
+            return
+        lines = wrapped(f"{row.event.group}  {row.event.kind}: {row.event.text}", max(1, width - 2))
+        rule = (Cell("─" * width, "dim"),)
+        style = event_style(row.event)
+        self.strip.show((rule, *((Cell(f" {line}", style),) for line in lines[:_LINES])))
 
     def rewind_target(self) -> tuple[str, Sequence[Scope]] | None:
         row = self.table.chosen

@@ -29,7 +29,10 @@ class GroupPartitions(OfGroup[PartitionRow]):
         lags, line = snapshot.lags, self.line(snapshot)
         rows = snapshot.rows.get(self.group, ())
         words = [None] * len(rows) if line is None else line.judged.of(rows)
-        return [PartitionRow(row, lags.get(row.tp, ()), word) for row, word in zip(rows, words, strict=True)]
+        most = max((lag or 0 for row in rows for lag in lags.get(row.tp, ())), default=0)
+        return [
+            PartitionRow(row, lags.get(row.tp, ()), word, most) for row, word in zip(rows, words, strict=True)
+        ]
 
     def rewind_target(self) -> tuple[str, Sequence[Scope]] | None:
         """Also for the partition under the cursor, and its topic."""

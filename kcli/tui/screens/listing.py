@@ -21,7 +21,7 @@ from kcli.tui.cells import Cell, Line
 from kcli.tui.columns import Column
 from kcli.tui.export import Contents, default_name, write
 from kcli.tui.fitting import cut, line_width, spread
-from kcli.tui.head import event_lines, events_rule, keys_line, title_line, totals_line
+from kcli.tui.head import event_lines, events_rule, keys_line, summary_lines, title_line
 from kcli.tui.host import Host
 from kcli.tui.rewind_form import Scope
 from kcli.tui.screens.export_name import ExportName
@@ -36,8 +36,8 @@ R = TypeVar("R")
 _EVENTS = 2
 _WIDE, _HIGH = 160, 30
 """Columns from which on the detail is beside the table, and lines from which on it is below."""
-_MOST_BELOW, _AROUND = 14, 4
-"""Lines of the detail below the table, and of what is above and below the detail beside it."""
+_MOST_BELOW, _AROUND, _HEAD = 14, 4, 2
+"""Lines of the detail below the table, of what is above and below the detail beside it, and of the table's titles."""
 LISTS = (
     ("space", "pause"),
     ("+/-", "pace"),
@@ -65,6 +65,7 @@ class Listing(Screen[None], Generic[R]):
     SORTED_BY: ClassVar[str]
     NOTHING: ClassVar[str]
     KEYS: ClassVar[Sequence[tuple[str, str]]]
+    AUTO_FOCUS = "#table"
     BINDINGS = [
         Binding("slash", "filter", "show only rows with a text, or a regular expression"),
         Binding("escape", "back", "end the filter, or go back", show=False),
@@ -82,7 +83,7 @@ class Listing(Screen[None], Generic[R]):
     Listing.below #detail { display: block; }
     Listing.beside #pane { layout: horizontal; }
     Listing.beside #detail { display: block; height: 100%; }
-    Listing #filter { display: none; }
+    Listing #filter { display: none; padding: 0 1; }
     Listing #filter.open { display: block; }
     """
 
@@ -115,7 +116,7 @@ class Listing(Screen[None], Generic[R]):
 
     def summary(self, snapshot: Snapshot | None, width: int) -> Sequence[Line]:
         """The lines below the tabs: of the whole cluster."""
-        return (totals_line(snapshot, width),)
+        return summary_lines(snapshot, width)
 
     def detail(self, width: int, height: int) -> Sequence[Line]:  # noqa: ARG002 - for subclasses
         """What is known of the row under the cursor; without lines the table has the room."""
@@ -195,11 +196,14 @@ class Listing(Screen[None], Generic[R]):
         self.paint_status()
 
     def paint_detail(self) -> None:
-        """Beside the table where the terminal is wide, below it where it is high."""
+        """Beside the table where the terminal is wide, below it where it is high: there in a third of the height, or in
+        what the table leaves.
+        """
         width, height = self.size
         place = "beside" if width >= _WIDE else "below" if height >= _HIGH else ""
         share = width * 2 // 5 if place == "beside" else width
-        room = height - _AROUND if place == "beside" else min(_MOST_BELOW, height // 3)
+        below = max(height // 3, height - _AROUND - _HEAD - len(self.table.rows))
+        room = height - _AROUND if place == "beside" else min(_MOST_BELOW, below)
         lines = self.detail(share - 3, room - 1) if place else ()
         if not lines:
             place = ""
@@ -219,11 +223,11 @@ class Listing(Screen[None], Generic[R]):
         if not width:
             return
         status = app.status()
-        shown = (Cell(f"filter: {self.wanted}", "warn"),) if self.wanted else ()
         lines = list(self.summary(app.snapshot, width))
-        if shown:
-            lines[-1] = cut(lines[-1], max(0, width - line_width(shown) - 2))
-            lines[-1] = spread(lines[-1], shown, width)
+        if self.wanted:
+            shown = (Cell(f"filter: {self.wanted} ", "warn"),)
+            narrow = self.summary(app.snapshot, max(0, width - line_width(shown) - 2))[-1]
+            lines[-1] = spread(cut(narrow, max(0, width - line_width(shown) - 2)), shown, width)
         lacks = None if app.snapshot is None else self.lacks(app.snapshot)
         awaited = app.snapshot is not None and self.is_awaited(app.snapshot)
         self.head.show((title_line(app.facts, status, app.snapshot, width, lacks, awaited=awaited),))

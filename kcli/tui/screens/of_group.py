@@ -13,7 +13,7 @@ from kcli.flows.monitor.snapshot import Event, GroupLine, Snapshot
 from kcli.output.progress import counted
 from kcli.tui import figures
 from kcli.tui.cells import Cell, Line, fitted
-from kcli.tui.fitting import line_width
+from kcli.tui.fitting import cut, line_width
 from kcli.tui.group_columns import verdict_cell
 from kcli.tui.head import joined
 from kcli.tui.rewind_form import Scope
@@ -78,14 +78,17 @@ class OfGroup(Listing[R]):
         if line is None:
             why = "reading …" if snapshot is None else "the group does not exist, or may not be described"
             return joined([(Cell(f" group {self.group}", "title"),), (Cell(why, "warn"),)], "  ", width), ()
-        parts: list[tuple[Cell, ...]] = [
+        facts: list[tuple[Cell, ...]] = [
             (Cell(f" group {self.group}", "title"),),
             (Cell(" ".join(word for word in (line.type, line.state) if word)),),
             (Cell(figures.UNKNOWN if line.members is None else counted(line.members, "member")),),
             (verdict_cell(line.verdict),),
-            *([(Cell(line.judged.why, meaning(line.verdict)),)] if line.judged.why else []),
         ]
-        return joined(parts, "  ", width), lag_line(line, width)
+        cause = [(Cell(line.judged.why, meaning(line.verdict)),)] if line.judged.why else []
+        whole = joined([*facts, *cause], "  ", 10_000)
+        if line_width(whole) <= width or not cause:
+            return joined([*facts, *cause], "  ", width), lag_line(line, width)
+        return joined(facts, "  ", width), cut((Cell(" "), *cause[0]), width), lag_line(line, width)
 
     def paint_status(self) -> None:
         """With the course of the lag, where it is wanted."""
@@ -124,7 +127,7 @@ def lag_line(line: GroupLine, width: int) -> Line:
     parts = [
         (Cell(f"{figures.age(found.seconds, found.method)} behind"),),
         (Cell(f"reads {figures.rate(line.trend.consumed)} of {figures.rate(line.trend.produced)}"),),
-        (Cell(f"ETA {figures.time_to_drain(line.trend)}"),),
+        *([(Cell(outlook),)] if (outlook := figures.outlook(line.trend)) else []),
         *([(Cell(found.note, "warn"),)] if found.note else []),
     ]
     lag = Cell(f" lag {figures.count(found.lag)} ", "title")

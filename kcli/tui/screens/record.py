@@ -12,8 +12,9 @@ from textual.screen import Screen
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.record_pages import RecordPage, ShownRecord, read_page
 from kcli.tui.actions import Actions
-from kcli.tui.cells import Cell, Line, fitted
+from kcli.tui.cells import Cell, Line
 from kcli.tui.errands import Done, Errands
+from kcli.tui.fitting import Part, fitting
 from kcli.tui.head import key_cells, title_line
 from kcli.tui.host import Host
 from kcli.tui.record_lines import VIEWS, record_lines
@@ -215,10 +216,13 @@ class RecordView(Screen[None]):
 
     def _where(self, width: int) -> Line:
         committed = self.committed
-        parts = [f"record of {self.tp}", *([] if committed is None else [f"committed {committed:,}"])]
+        parts = [Part((Cell(f" record of {self.tp}", "title"),))]
+        if committed is not None:
+            parts.append(Part((Cell(f"committed {committed:,}"),), 2))
         if self._page is not None:
-            parts.append(f"log {self._page.start:,} to {self._page.end:,}")
+            parts.append(Part((Cell(f"log {self._page.start:,} to {self._page.end:,}", "dim"),), 3))
         if self.record is not None and committed is not None:
-            parts.append("read by the group" if self.record.offset < committed else "not read yet")
-        parts.append(f"as {self.shown}")
-        return (Cell(fitted("   ".join(parts), width), "title"),)
+            word = "read by the group" if self.record.offset < committed else "not read yet"
+            parts.append(Part((Cell(word, "title"),)))
+        parts.append(Part((Cell(f"as {self.shown}", "dim"),), 1))
+        return fitting(parts, "   ", width)

@@ -1,0 +1,320 @@
+"""Every screen of ``kcli top`` at every size, to be looked at one by one: ``python -m tests.tui.gallery FOLDER``.
+
+From the recording of the incident, with what it lacks: records, configuration, an outage, many groups.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from textual.filter import LineFilter
+from textual.pilot import Pilot
+from textual.screen import ModalScreen
+
+from kcli.core.admin.configs import ConfigEntry
+from kcli.core.errors import ConnectError
+from kcli.docgen.frames import Frame, Row, frame_of
+from kcli.docgen.moving_svg import moving_svg
+from kcli.docgen.played import PlayedActions, PlayedFeed
+from kcli.flows.groups.record_pages import Part, RecordPage, ShownRecord
+from kcli.flows.monitor.cluster_reading import Reading
+from kcli.flows.monitor.playback import Recording
+from kcli.tui import app as application
+from kcli.tui.app import TopApp
+from kcli.tui.facts import Facts
+from kcli.tui.screens import record
+from kcli.tui.screens.rewind import Rewind, Stage
+from tests.tui import incident
+from tests.tui.made_up import line_of
+
+SIZES = ((80, 24), (120, 40), (200, 60), (300, 80))
+LOOKS = ("dark", "light", "sixteen", "sixteen-light", "no-colour")
+AT, LOST_FROM, CROWD = 31, 28, 120
+_STEPS = 4_000
+
+
+class Shown(NamedTuple):
+    """A frame, and the rows of it that are not behind a dialog."""
+
+    frame: Frame
+    rows: Sequence[Row]
+
+
+class _App(TopApp):
+    """On a terminal of memory, with the filters of a terminal with sixteen colours."""
+
+    sixteen = False
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        filters = super().get_line_filters()
+        dark = self.current_theme.dark
+        return [*filters, application._SixteenColours(dark=dark)] if self.sixteen else filters
+
+
+class _Admin:
+    def __enter__(self) -> _Admin:
+        return self
+
+    def __exit__(self, *_args: object) -> None: ...
+
+    def close(self) -> None: ...
+
+    def describe_configs(self, resources: Sequence[Any]) -> dict[Any, list[ConfigEntry]]:
+        keys = (("consumer.heartbeat.interval.ms", "5000"), ("consumer.session.timeout.ms", "45000"))
+        return {
+            one: [
+                ConfigEntry(name, value, source, is_sensitive=False, own_source="group")
+                for (name, value), source in zip(keys, ("group", "default"), strict=True)
+            ]
+            for one in resources
+        }
+
+
+class _Actions(PlayedActions):
+    def open_admin(self) -> Any:
+        return _Admin()
+
+    def open_consumer(self) -> Any:
+        return _Admin()
+
+
+def page(_consumer: Any, _tp: Any, offset: int, **_limits: Any) -> RecordPage:
+    """Some records."""
+    value = json.dumps(
+        {"order": 88_121, "customer": "C-4711", "total": {"amount": "149.90", "currency": "EUR"}}
+    ).encode()
+    records = tuple(
+        ShownRecord(
+            at,
+            incident.BEGIN,
+            Part(b"88121", 5),
+            Part(value, len(value)),
+            (("traceparent", Part(b"00-4bf92f", 9)),),
+        )
+        for at in range(offset - 2, offset + 3)
+    )
+    return RecordPage(records, 0, offset + 34_000)
+
+
+def _with_outage(found: Reading, number: int) -> Reading:
+    if number < LOST_FROM:
+        return found
+    error = ConnectError("group {} cannot be read", why="broker 3, its coordinator, does not answer", do="")
+    kept = [one for one in found.sample.groups if one.group not in ("audit", "shipping")]
+    failed = dict.fromkeys(("audit", "shipping"), error)
+    whole = found.cluster
+    cluster = replace(
+        whole,
+        description=replace(whole.description, brokers=whole.description.brokers[:2]),
+        replicas_at=frozenset({1, 2, 3}),
+    )
+    return replace(found, sample=found.sample._replace(groups=kept, failed=failed), cluster=cluster)
+
+
+def _with_crowd(found: Reading, _number: int) -> Reading:
+    first = found.sample.groups[0]
+    more = [
+        first._replace(
+            group=f"payments-settlement-worker-eu-central-{number:03}" if number % 9 else f"g{number}"
+        )
+        for number in range(CROWD)
+    ]
+    return replace(found, sample=found.sample._replace(groups=[*found.sample.groups, *more]))
+
+
+VARIANTS: dict[str, Callable[[Reading, int], Reading]] = {
+    "": lambda found, _number: found,
+    "outage": _with_outage,
+    "crowd": _with_crowd,
+}
+
+
+class Driver(NamedTuple):
+    """The application with its keys."""
+
+    app: TopApp
+    pilot: Pilot[None]
+
+    async def press(self, *keys: str) -> None:
+        """One after the other."""
+        await self.pilot.press(*keys)
+
+    async def until(self, done: Callable[[], object]) -> None:
+        """Waits for what a thread does."""
+        for _ in range(_STEPS):
+            if self.app.error is not None:
+                raise self.app.error
+            if done():
+                return
+            await self.pilot.pause(0.005)
+        raise AssertionError(f"it did not come: {self.app.screen}")
+
+    async def stage(self, stage: Stage) -> None:
+        """Of the dialog."""
+        await self.until(lambda: isinstance(self.app.screen, Rewind) and self.app.screen.stage is stage)
+
+
+def _keys(*keys: str) -> Callable[[Driver], Awaitable[None]]:
+    async def press(driver: Driver) -> None:
+        await driver.press(*keys)
+
+    return press
+
+
+async def _members(driver: Driver) -> None:
+    await driver.press("g", "enter")
+    await driver.press("tab")
+
+
+async def _configuration(driver: Driver) -> None:
+    await driver.press("g", "enter")
+    await driver.press("tab")
+    await driver.press("tab")
+    await driver.pilot.pause(0.05)
+
+
+async def _record(driver: Driver) -> None:
+    await driver.press("g", "enter")
+    await driver.press("enter")
+    await driver.until(lambda: getattr(driver.app.screen, "records", ()))
+
+
+async def _plan(driver: Driver) -> None:
+    await driver.press("g", "enter")
+    await driver.press(
+        "w", *("right",) * 4, "down", "plus", "1", "down", "right", "right", "down", "right", "enter"
+    )
+    await driver.stage(Stage.REVIEW)
+
+
+async def _confirm(driver: Driver) -> None:
+    await _plan(driver)
+    await driver.press("x")
+    await driver.stage(Stage.CONFIRM)
+
+
+SCREENS: dict[str, tuple[str, Callable[[Driver], Awaitable[None]]]] = {
+    "groups": ("", _keys("g")),
+    "groups-filtered": ("", _keys("/", "s", "e", "a", "enter")),
+    "groups-filter-typed": ("", _keys("/", "s", "e")),
+    "groups-many": ("crowd", _keys("g")),
+    "groups-outage": ("outage", _keys("g")),
+    "brokers-outage": ("outage", _keys("3")),
+    "partitions": ("", _keys("g", "enter")),
+    "partitions-course": ("", _keys("g", "enter", "l")),
+    "members": ("", _members),
+    "configuration": ("", _configuration),
+    "topics": ("", _keys("2")),
+    "brokers": ("", _keys("3")),
+    "events": ("", _keys("4")),
+    "help": ("", _keys("question_mark")),
+    "sort-menu": ("", _keys("s")),
+    "export": ("", _keys("e")),
+    "palette": ("", _keys("colon")),
+    "record": ("", _record),
+    "rewind-form": ("", _keys("g", "enter", "w")),
+    "rewind-plan": ("", _plan),
+    "rewind-confirm": ("", _confirm),
+}
+"""By name: the recording, and the keys that lead there."""
+
+
+def recordings(folder: Path) -> dict[str, Path]:
+    """By the name of the variant."""
+    found = {}
+    for name, change in VARIANTS.items():
+        found[name] = folder / f"{name or 'incident'}.ndjson"
+        lines = (line_of(change(one, number)) for number, one in enumerate(incident.readings()))
+        found[name].write_text("".join(lines), encoding="utf-8")
+    return found
+
+
+@asynccontextmanager
+async def _opened(path: Path, size: tuple[int, int], look: str) -> Any:
+    feed = PlayedFeed(Recording(str(path)))
+    feed.number = AT
+    app = _App(
+        feed, Facts("shop", ""), light=look.endswith("light"), colour=look != "no-colour",
+        actions=_Actions(feed, "shop", lambda: None),
+    )  # fmt: skip
+    app.sixteen = look.startswith("sixteen")
+    async with app.run_test(size=size) as pilot:
+        driver = Driver(app, pilot)
+        await driver.until(lambda: app.snapshot is not None)
+        await pilot.pause()
+        yield driver
+    feed.recording.close()
+
+
+async def shown(path: Path, name: str, size: tuple[int, int], look: str) -> Shown:
+    """A screen."""
+    async with _opened(path, size, look) as driver:
+        await SCREENS[name][1](driver)
+        for field in driver.app.screen.query("Input"):
+            field.cursor_blink = False
+        await driver.pilot.pause()
+        if (listing := driver.app.listing) is not None:
+            listing.repaint()
+        await driver.pilot.pause()
+        frame = frame_of(driver.app, 1, f"{name} {size[0]}×{size[1]} {look}")
+        return Shown(frame, _in_front(driver.app, frame.rows))
+
+
+def _in_front(app: TopApp, rows: Sequence[Row]) -> list[Row]:
+    screen = app.screen
+    if not isinstance(screen, ModalScreen):
+        return list(rows)
+    region = screen.children[0].region
+    return [_cut(row, region.x, region.right) for row in rows[region.y : region.bottom]]
+
+
+def _cut(row: Row, left: int, right: int) -> Row:
+    found, at = [], 0
+    for text, ink in row:
+        part = text[max(0, left - at) : max(0, right - at)]
+        at += len(text)
+        if part:
+            found.append((part, ink))
+    return tuple(found)
+
+
+def text_of(rows: Sequence[Row]) -> list[str]:
+    """The rows as text."""
+    return ["".join(text for text, _ in row) for row in rows]
+
+
+def main(folder: Path, names: Sequence[str]) -> int:
+    """Writes an SVG for each."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    async def write() -> None:
+        for name, (variant, _) in SCREENS.items():
+            for size in SIZES:
+                for look in LOOKS:
+                    picture = f"{name}.{size[0]}x{size[1]}.{look}"
+                    if names and not any(one in picture for one in names):
+                        continue
+                    found = await shown(made[variant], name, size, look)
+                    (folder / f"{picture}.svg").write_text(
+                        moving_svg([found.frame], 0, moving=False), encoding="utf-8"
+                    )
+
+    with tempfile.TemporaryDirectory() as made_in, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record, "read_page", page)
+        made = recordings(Path(made_in))
+        asyncio.run(write())
+    print(f"{len(list(folder.glob('*.svg')))} pictures in {folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))

@@ -14,6 +14,7 @@ import click
 from kcli.commands.shared.command import options
 from kcli.commands.shared.context import ClusterName, Invocation
 from kcli.commands.shared.options import CountType
+from kcli.commands.shared.params import check_exact_times
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import Refused, usage
 from kcli.core.clock import wall_ms
@@ -239,11 +240,16 @@ def _cluster(
 
 
 def wanted_range(
-    command: str, *, since: int | None, until: int | None, offset: RangeSpec | None = None
+    command: str,
+    *,
+    since: int | None,
+    until: int | None,
+    offset: RangeSpec | None = None,
+    exact_times: bool = False,
 ) -> RangeSpec:
     """From where ``--offset`` or ``--since`` say, else the earliest offset; a usage error for contradictions.
 
-    ``since`` and ``until`` are in ms since the epoch.
+    ``since`` and ``until`` are in ms since the epoch. ``exact_times``: a time is required.
     """
     start, stop = offset or RangeSpec(None)
     for flag, given, end in (("since", since, start), ("until", until, stop)):
@@ -265,6 +271,8 @@ def wanted_range(
         )
     named = "--since" if since is not None else "--offset"
     check_times(RangeSpec(start, stop), wall_ms(), f"kcli pipeline {command}", since=named)
+    if exact_times:
+        check_exact_times(f"pipeline {command}", RangeSpec(start, stop))
     return RangeSpec(start or OffsetSpec("earliest"), stop)
 
 

@@ -20,7 +20,7 @@ from kcli.commands.shared.command import command, options
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import REPORT_KINDS, TOPIC, CountType
-from kcli.commands.shared.params import check_topic_name, since_option, until_option
+from kcli.commands.shared.params import check_topic_name, exact_times_option, since_option, until_option
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.two_clusters import job_option
@@ -43,9 +43,15 @@ class ReplayOptions:
     max_replays: int
     since: int | None
     until: int | None
+    exact_times: bool
     timestamps: str
     job: str | None
     tasks: TaskOptions
+
+    @property
+    def ends(self) -> bool:
+        """Whether what is appended meanwhile is not replayed itself: by exact times it is if it keeps them."""
+        return self.until is not None and not (self.exact_times and self.timestamps == "keep")
 
     def check(self) -> None:
         """Usage errors for what no replay can do."""
@@ -108,6 +114,7 @@ class ReplayOptions:
     ),
     since_option("records from this time on: 3h (ago), yesterday"),
     until_option("records up to this time"),
+    exact_times_option(),
 )
 @options(
     "Where to, and how",
@@ -143,10 +150,11 @@ def replay(inv: Invocation, /, **given: Any) -> int:
     # Clients are loaded when the command runs.
     from kcli.pipeline.drivers.replay import COLUMNS, Replay, check
 
-    check(asked.topic, asked.target, asked.where, ends=asked.until is not None)
+    check(asked.topic, asked.target, asked.where, ends=asked.ends)
     without_spark = None if asked.where is None else "choose the records by --since and --until"
     tasks = chosen_runner(inv, asked.tasks, "replay", without_spark=without_spark)
-    spec = wanted_range("replay", since=asked.since, until=asked.until)
+    exact = asked.exact_times
+    spec = wanted_range("replay", since=asked.since, until=asked.until, exact_times=exact)
     with ExitStack() as stack:
         driver = stack.enter_context(
             Replay(
@@ -160,6 +168,7 @@ def replay(inv: Invocation, /, **given: Any) -> int:
                 where=asked.where,
                 dedupe=asked.dedupe is not None,
                 job=asked.job,
+                exact_times=exact,
             )
         )
         driver.pin(inv.client_options(ConsumerOptions, isolation_level="read_committed"))

@@ -17,6 +17,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import KcliError, RecordRefusedError, TimedOutError, TransactionAbortableError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.names import REPLAYS
 from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.producer.batch import RecordFuture
@@ -41,15 +42,40 @@ class ReplayTask(NamedTuple):
     chosen: bytes | None = None
 
 
+class Times(NamedTuple):
+    """From ``since`` up to, not including, ``until``, in ms since the epoch; None: without a limit."""
+
+    since: int | None
+    until: int | None
+
+    @property
+    def text(self) -> str:
+        """In the metadata of a position, which says nothing of records with other times."""
+        return "..".join("" if ms is None else str(ms) for ms in self)
+
+    def has(self, time: int) -> bool:
+        """Whether a record of this time is among them; one without a time (−1) is not."""
+        return max(0, self.since or 0) <= time and (self.until is None or time < self.until)
+
+
+class OtherTimesError(KcliError):
+    """The position of the job is one among records with other times."""
+
+    exit_code = ExitCode.REFUSED
+
+
 @dataclass(frozen=True, slots=True)
 class ReplaySettings:
-    """``send``: False counts only. ``keys``: the last record of each key is found as well."""
+    """``send``: False counts only. ``keys``: the last record of each key is found as well. ``times``: only records with
+    such times are chosen.
+    """
 
     cluster: ClusterRef
     job: str
     routing: Routing
     send: bool = True
     keys: bool = False
+    times: Times | None = None
 
     @property
     def group(self) -> str:
@@ -62,11 +88,25 @@ def run(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> dic
     return _send(settings, task, context) if settings.send else _count(settings, task, context)
 
 
-def position(committed: OffsetAndMetadata | None, slice_: Slice) -> int:
-    """Where a job continues: at its position, unless that is one of a topic that was deleted since."""
-    if committed is None or committed.metadata != slice_.topic_id.hex():
+def position(committed: OffsetAndMetadata | None, slice_: Slice, times: Times | None = None) -> int:
+    """Where a job continues: at its position, unless that is one of a topic that was deleted since. OtherTimesError for a
+    position of records with other ``times``: those with these times before it were not sent.
+    """
+    topic_id, _, own = (committed.metadata if committed is not None else "").partition("@")
+    if committed is None or topic_id != slice_.topic_id.hex():
         return slice_.start
+    if own != (times.text if times is not None else ""):
+        raise OtherTimesError(
+            f"the job has a position in {slice_.tp}, at offset {committed.offset}, for other times",
+            why="with --exact-times it passes records with other times, which it would not find any more",
+            do="name another job: --job NAME",
+        )
     return max(slice_.start, committed.offset)
+
+
+def _metadata(settings: ReplaySettings, slice_: Slice) -> str:
+    """That of a position."""
+    return slice_.topic_id.hex() + (f"@{settings.times.text}" if settings.times is not None else "")
 
 
 # --- counting ---------------------------------------------------------------------------------------------
@@ -80,7 +120,7 @@ def _count(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> 
     histogram: Counter[tuple[str, str, str]] = Counter()
     keys: dict[bytes, tuple[int, int]] = {}
     with Consumer(_options(settings)) as consumer:
-        for record in _records(consumer, task, task.slice.start, context):
+        for record in _records(consumer, task, task.slice.start, context, settings.times):
             decision = decide(record, settings.routing)
             row = (decision.target, decision.why or reason(record), hour(record.timestamp))
             histogram[row if row in histogram or len(histogram) < _MOST_REASONS else (row[0], "…", "…")] += 1
@@ -115,11 +155,11 @@ def _send(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> d
     )
     with Producer(options) as producer, Consumer(_options(settings)) as consumer:
         producer.init_transactions(_PATIENCE)
-        start = position(committed_offset(settings, tp), task.slice)
+        start = position(committed_offset(settings, tp), task.slice, settings.times)
         item["start"] = min(start, task.slice.end)
         sending = _Sending(settings, task.slice, producer, item)
         try:
-            for record in _records(consumer, task, start, context):
+            for record in _records(consumer, task, start, context, settings.times):
                 sending.add(record)
                 context.progress(1, 0)
             sending.commit(task.slice.end)
@@ -180,7 +220,7 @@ class _Sending:
                 return
             self._producer.begin_transaction(_PATIENCE)
             self._open, self._sums = True, [0, 0, 0]
-        where = OffsetAndMetadata(offset, self._slice.topic_id.hex())
+        where = OffsetAndMetadata(offset, _metadata(self._settings, self._slice))
         self._producer.send_offsets_to_transaction({self._slice.tp: where}, self._settings.group, _PATIENCE)
         self._producer.commit_transaction(_PATIENCE)
         self._open, self._done = False, offset
@@ -219,7 +259,9 @@ def read_committed(
 # --- reading ----------------------------------------------------------------------------------------------
 
 
-def _records(consumer: Consumer, task: ReplayTask, start: int, context: TaskContext) -> Iterator[Record]:
+def _records(
+    consumer: Consumer, task: ReplayTask, start: int, context: TaskContext, times: Times | None
+) -> Iterator[Record]:
     """The chosen records of the range from ``start`` on; StoppedTaskError after a request to stop."""
     if start >= task.slice.end:
         return
@@ -229,7 +271,7 @@ def _records(consumer: Consumer, task: ReplayTask, start: int, context: TaskCont
     while not consumer.done:
         before = consumer.state(task.slice.tp).position
         for record in consumer.records(1.0):
-            if chosen is None or record.offset in chosen:
+            if (chosen is None or record.offset in chosen) and (times is None or times.has(record.timestamp)):
                 yield record
         if context.stopped():
             raise StoppedTaskError("the replay was stopped; running it again continues")

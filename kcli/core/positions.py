@@ -37,7 +37,7 @@ class RangeSpec(NamedTuple):
 
     @property
     def times(self) -> tuple[int | None, int | None]:
-        """The times between which it is, in ms since the epoch, the second one exclusive; None where no time limits it."""
+        """The times between which it is, in ms since the epoch, the second exclusive; None where no time limits it."""
         since, until = (end.value if end is not None and end.kind == "timestamp" else None for end in self)
         return since, until
 

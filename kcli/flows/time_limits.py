@@ -1,11 +1,11 @@
 """How far the times of records are out of order around the limits of a range that was asked for by time.
 
-A range by time is one of offsets: from the first record that is not older than its start up to the first one that is not
-older than its end (ListOffsets, KIP-79). So no record before a limit is on its wrong side, but each record that follows may
-be: one record of a clock that is ahead ends all later ranges before itself, for as long as it is kept. Here the records
-that follow a limit are looked at, about one MiB of each partition, and those that are older are counted: the count is exact
-for what was looked at, and the words say how many offsets were not. ``--exact-times``
-filters by them instead (``RangeSpec.times``).
+A range by time is one of offsets: from the first record that is not older than its start up to the first one that is
+not older than its end (ListOffsets, KIP-79). So no record before a limit is on its wrong side, but each record that
+follows may be: one record of a clock that is ahead ends all later ranges before itself, for as long as it is kept. Here
+the records that follow a limit are looked at, about one MiB of each partition, and those that are older are counted: the
+count is exact for what was looked at, and the words say how many offsets were not. ``--exact-times`` filters by times
+instead (``RangeSpec.times``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,9 +32,9 @@ _MOST_NAMED = 5
 
 
 class TimeLimit(NamedTuple):
-    """A limit at ``time`` (ms since the epoch), which is ``offset`` in a partition. ``end``: the range ends there, else it
-    begins. The records from ``offset`` up to, not including, ``stop`` are on the right side if they are not older; where
-    the range ends, also those that are older than its start, ``since`` (−1: it has none).
+    """A limit at ``time`` (ms since the epoch), which is ``offset`` in a partition. ``end``: the range ends there, else
+    it begins. Of the records from ``offset`` up to, not including, ``stop`` those are on the right side that are not older;
+    where the range ends, also those that are older than its start, ``since`` (−1: it has none).
     """
 
     tp: TopicPartition

@@ -11,12 +11,12 @@ from kcli.commands.shared.params import (
     DURATION,
     Word,
     delimiter_option,
+    exact_times_option,
     null_marker_option,
     offset_option,
     on_recreate_option,
     partitions_option,
     serde_option,
-    exact_times_option,
     since_option,
     until_option,
 )

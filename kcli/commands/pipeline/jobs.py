@@ -13,7 +13,7 @@ import click
 
 from kcli.commands.shared.command import options
 from kcli.commands.shared.context import ClusterName, Invocation
-from kcli.commands.shared.options import CountType
+from kcli.commands.shared.options import POSITIVE_DURATION, CountType
 from kcli.commands.shared.params import check_exact_times
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import Refused, usage
@@ -23,6 +23,7 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.extras import installation
 from kcli.core.positions import OffsetSpec, RangeSpec, check_times
 from kcli.flows.stop import Stop
+from kcli.flows.topics.lifetime import Kept
 from kcli.output.listing import DOCUMENTS, NO_FIELDS
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
@@ -234,6 +235,40 @@ def _cluster(
     files = inv.values.command_config or tuple(filter(None, [os.environ.get("KCLI_COMMAND_CONFIG")]))
     ref = cluster_ref(resolved, tuple(files), inv.timeout, inv.given_timeout)
     return JobCluster(ref.without(unused), options_of)
+
+
+# --- what a job sends ------------------------------------------------------------------------------------
+
+
+_KEPT = (
+    click.option(
+        "--timestamps",
+        type=click.Choice(["keep", "now"]),
+        default="keep",
+        help="send records with their timestamps, or with the present time (default: keep)",
+    ),
+    click.option(
+        "--extend-retention",
+        type=POSITIVE_DURATION,
+        metavar="DUR",
+        help="set retention.ms of the target to DUR where it would delete records of such an age",
+    ),
+    click.option(
+        "--force", is_flag=True, help="send records even if the target's retention deletes them at once"
+    ),
+)
+
+
+def kept_options(function: F) -> F:
+    """Decorates a command that sends old records, whose argument ``kept`` has what becomes of them."""
+
+    @functools.wraps(function)
+    def collected(*args: Any, **given: Any) -> Any:
+        now, seconds = given.pop("timestamps") == "now", given.pop("extend_retention")
+        retention_ms = None if seconds is None else int(seconds * 1000)
+        return function(*args, kept=Kept(not now, retention_ms, given.pop("force")), **given)
+
+    return options("Old records", *_KEPT)(collected)  # type: ignore[return-value]
 
 
 # --- what a job reads -------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from kcli.commands.pipeline.jobs import (
     TaskOptions,
     chosen_runner,
     job_options,
+    kept_options,
     own_cluster,
     print_report,
     runner_of,
@@ -28,6 +29,7 @@ from kcli.commands.shared.usage import usage
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions
 from kcli.flows.stop import Stop
+from kcli.flows.topics.lifetime import Kept
 from kcli.output.progress import counted
 from kcli.pipeline.redrive import Routing, parse_target
 
@@ -44,14 +46,14 @@ class ReplayOptions:
     since: int | None
     until: int | None
     exact_times: bool
-    timestamps: str
+    kept: Kept
     job: str | None
     tasks: TaskOptions
 
     @property
     def ends(self) -> bool:
         """Whether what is appended meanwhile is not replayed itself: by exact times it is if it keeps them."""
-        return self.until is not None and not (self.exact_times and self.timestamps == "keep")
+        return self.until is not None and not (self.exact_times and self.kept.keep_times)
 
     def check(self) -> None:
         """Usage errors for what no replay can do."""
@@ -125,14 +127,9 @@ class ReplayOptions:
         metavar="TOPIC|header:NAME",
         help="send to this topic, or to the topic that the record's header NAME names",
     ),
-    click.option(
-        "--timestamps",
-        type=click.Choice(["keep", "now"]),
-        default="keep",
-        help="send records with their timestamps, or with the present time (default: keep)",
-    ),
     job_option("from TOPIC, --to, --where and --dedupe"),
 )
+@kept_options
 @job_options
 @pass_invocation
 def replay(inv: Invocation, /, **given: Any) -> int:
@@ -161,7 +158,7 @@ def replay(inv: Invocation, /, **given: Any) -> int:
                 own_cluster(inv),
                 Shown(inv),
                 Topics([asked.topic]).existing,
-                Routing(*parse_target(asked.target), asked.max_replays, asked.timestamps == "keep"),
+                Routing(*parse_target(asked.target), asked.max_replays, asked.kept.keep_times),
                 topic=asked.topic,
                 target=asked.target,
                 spec=spec,
@@ -169,6 +166,7 @@ def replay(inv: Invocation, /, **given: Any) -> int:
                 dedupe=asked.dedupe is not None,
                 job=asked.job,
                 exact_times=exact,
+                kept=asked.kept,
             )
         )
         driver.pin(inv.client_options(ConsumerOptions, isolation_level="read_committed"))
@@ -178,11 +176,14 @@ def replay(inv: Invocation, /, **given: Any) -> int:
         driver.survey(runner, stop)
         if stop:
             return stop.exit_code
-        if not driver.found.records:
+        refusal = driver.fates.refusal
+        if not driver.found.records or refusal is not None:
             show_plan(inv, driver.text())
         else:
             question = f"Send {counted(driver.found.records, 'record')}?"
             confirm(inv, driver.text(), question, subject=asked.topic)
+        if refusal is not None:
+            raise refusal
         if inv.dry_run:
             return ExitCode.DONE
         return print_report(

@@ -59,8 +59,8 @@ class _Position(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """The records that follow an offset, in order: their offsets, and their timestamps in ms as readers see them (−1: none).
-    ``next_offset``: what follows from there on was not looked at.
+    """The records that follow an offset, in order: their offsets, and their timestamps in ms as readers see them (−1:
+    none). ``next_offset``: what follows from there on was not looked at.
     """
 
     offsets: "array[int]"

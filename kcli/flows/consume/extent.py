@@ -92,8 +92,8 @@ class _Range(Reading):
         on_recreate: str = "fail",
         exact_times: bool = False,
     ) -> None:
-        """``exact_times``: records are chosen by their times, so a limit in time is no offset to stop at: what is there when
-        it has come is read to its end.
+        """``exact_times``: records are chosen by their times, so a limit in time is no offset to stop at: what is there
+        when it has come is read to its end.
         """
         super().__init__(consumer)
         self._failed = failed

@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import Any, Self
 
 from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
@@ -13,6 +14,8 @@ from kcli.core.names import REPLAYS
 from kcli.core.options import ClientOptions, ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.flows.stop import Stop
+from kcli.flows.topics.lifetime import Fates, Kept
+from kcli.flows.topics.retention import RetentionExtension, extensions_of, values_of
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.pipeline.cluster_ref import JobCluster
@@ -94,6 +97,7 @@ class Replay:
         dedupe: bool,
         job: str | None,
         exact_times: bool,
+        kept: Kept,
     ) -> None:
         self.observer = observer
         self.existing = existing
@@ -113,7 +117,11 @@ class Replay:
         self._tasks: list[ReplayTask] = []
         self._surveyed: list[dict[str, Any]] = []
         self._continued = 0
-        self._settings = ReplaySettings(cluster.ref, self.job, routing, times=self.times)
+        self._settings = ReplaySettings(
+            cluster.ref, self.job, routing, times=self.times, kept=kept, now_ms=wall_ms()
+        )
+        self.fates = Fates({}, self._settings.now_ms, kept)
+        self._extensions: list[RetentionExtension] = []
         self._admin = Admin(cluster.options(ClientOptions), hooks=observer.hooks)
 
     def __enter__(self) -> Self:
@@ -162,6 +170,7 @@ class Replay:
         if self.topic in found.targets and endless:
             raise _same_topic(self.topic)
         self._check_exist(sorted(found.targets))
+        self._judge()
         if found.chosen is not None:
             tasks = [
                 ReplayTask(task.slice, packed(chosen))
@@ -171,7 +180,7 @@ class Replay:
 
     def text(self) -> str:
         """The plan for people."""
-        return plan_text(
+        text = plan_text(
             self.topic,
             self.target,
             self.job,
@@ -181,6 +190,21 @@ class Replay:
             where=self.where,
             max_replays=self.routing.max_replays,
         )
+        return "\n".join([text, *self.fates.remarks()])
+
+    def _judge(self) -> None:
+        """What the targets would do with the records, and what has to be extended; raises what stands against that."""
+        values = values_of(self._admin, list(self.found.tallies))
+        in_force = {name: one.in_force for name, one in values.items()}
+        self.fates = Fates(in_force, self._settings.now_ms, self._settings.kept)
+        for topic, tally in self.found.tallies.items():
+            self.fates.add(topic, tally)
+        own = {name: one.own for name, one in values.items()}
+        self._extensions = extensions_of(self.fates, own, "pipeline replay")
+        for extension in self._extensions:
+            extension.plan(self._admin)
+        for text in self.fates.warnings():
+            self.observer.warn(text)
 
     def _check_exist(self, topics: Sequence[str]) -> None:
         for name, found in self._admin.describe_topics(topics).items() if topics else ():
@@ -215,6 +239,8 @@ class Replay:
 
     def send(self, runner: Runner, stop: Stop) -> Report:
         """Sends what was found."""
+        for extension in self._extensions:
+            self.observer.warn(extension.make(self._admin, self.cluster_id or ""))
         tasks, found = self._tasks, self.found
         left_out = {
             item["partition"]: item["records"] + item["skipped_records"] - len(chosen)

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from kcli.core.admin.admin import Admin
@@ -23,6 +22,9 @@ from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.producer.batch import RecordFuture
 from kcli.core.producer.producer import Producer
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
+from kcli.flows.mirror.proof.last_values import key_digest
+from kcli.flows.topics.lifetime import KEEP, Fates, Kept, Tally, Terms
+from kcli.flows.topics.retention import values_of
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.plan import Slice
@@ -67,7 +69,7 @@ class OtherTimesError(KcliError):
 @dataclass(frozen=True, slots=True)
 class ReplaySettings:
     """``send``: False counts only. ``keys``: the last record of each key is found as well. ``times``: only records with
-    such times are chosen.
+    such times are chosen. ``kept`` and ``now_ms``: how it is judged what the targets keep.
     """
 
     cluster: ClusterRef
@@ -76,6 +78,8 @@ class ReplaySettings:
     send: bool = True
     keys: bool = False
     times: Times | None = None
+    kept: Kept = KEEP
+    now_ms: int = 0
 
     @property
     def group(self) -> str:
@@ -113,12 +117,14 @@ def _metadata(settings: ReplaySettings, slice_: Slice) -> str:
 
 
 def _count(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> dict[str, Any]:
-    """``histogram``: how many records by target (empty: skipped), reason and hour; ``keys``: digest of a key → time and
-    offset of its last record that would be sent.
+    """``histogram``: how many records by target (empty: skipped), reason and hour; ``keys``: digest of a key → its last
+    record that would be sent (``LastOfKey``); ``tallies``: by target, what it would do with the records.
     """
+    targets = _Targets(settings)
+    tallies: dict[str, Tally] = {}
     item = item_before(settings.routing, task.slice)
     histogram: Counter[tuple[str, str, str]] = Counter()
-    keys: dict[bytes, tuple[int, int]] = {}
+    keys: dict[bytes, LastOfKey] = {}
     with Consumer(_options(settings)) as consumer:
         for record in _records(consumer, task, task.slice.start, context, settings.times):
             decision = decide(record, settings.routing)
@@ -131,14 +137,46 @@ def _count(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> 
                 continue
             item["records"] += 1
             item["bytes"] += size
-            if settings.keys and record.key is not None:
-                keys[blake2b(record.key, digest_size=16).digest()] = (record.timestamp, record.offset)
-            elif settings.keys:
-                keys[b"%d" % record.offset] = (
-                    record.timestamp,
-                    record.offset,
-                )  # without a key each is its own
-    return {**item, "histogram": dict(histogram), "keys": keys}
+            fate = targets.terms(decision.target).fate(record.timestamp, has_key=record.key is not None)
+            if settings.keys:  # without a key each is its own
+                name = b"%d" % record.offset if record.key is None else key_digest(record.key)
+                keys[name] = LastOfKey(record.timestamp, record.offset, decision.target, fate)
+            else:
+                tally_one(tallies, decision.target, fate, record.timestamp)
+    return {**item, "histogram": dict(histogram), "keys": keys, "tallies": tallies}
+
+
+class LastOfKey(NamedTuple):
+    """The last record of a key: its time and offset, where it would be sent to, and what becomes of it there."""
+
+    timestamp: int
+    offset: int
+    target: str
+    fate: str
+
+
+def tally_one(tallies: dict[str, Tally], target: str, fate: str, timestamp: int) -> None:
+    """Counts a record."""
+    one = Tally(**{fate: 1}, oldest=timestamp, read=True)
+    tallies[target] = tallies.get(target, Tally()).joined(one)
+
+
+class _Targets:
+    """The terms of the topics that records are sent to, each asked for once: which they are only records may say."""
+
+    def __init__(self, settings: ReplaySettings) -> None:
+        self._settings = settings
+        self._found: dict[str, Terms] = {}
+
+    def terms(self, topic: str) -> Terms:
+        """Those of a topic; of one that cannot be described, as of one that keeps everything."""
+        if topic not in self._found:
+            with Admin(self._settings.cluster.options(ClientOptions)) as admin:
+                values = values_of(admin, [topic])[topic].in_force
+            self._found[topic] = Fates({topic: values}, self._settings.now_ms, self._settings.kept).terms(
+                topic
+            )
+        return self._found[topic]
 
 
 # --- sending ----------------------------------------------------------------------------------------------

@@ -3,9 +3,9 @@
 A range by time is one of offsets: from the first record that is not older than its start up to the first one that is
 not older than its end (ListOffsets, KIP-79). So no record before a limit is on its wrong side, but each record that
 follows may be: one record of a clock that is ahead ends all later ranges before itself, for as long as it is kept. Here
-the records that follow a limit are looked at, about one MiB of each partition, and those that are older are counted: the
-count is exact for what was looked at, and the words say how many offsets were not. ``--exact-times`` filters by times
-instead (``RangeSpec.times``).
+the records that follow a limit are looked at, at most about one MiB of each partition, and those that are older are
+counted: the count is exact for what was looked at, and the words say how many offsets were not. ``--exact-times`` filters
+by times instead (``RangeSpec.times``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,8 +33,8 @@ _MOST_NAMED = 5
 
 class TimeLimit(NamedTuple):
     """A limit at ``time`` (ms since the epoch), which is ``offset`` in a partition. ``end``: the range ends there, else
-    it begins. Of the records from ``offset`` up to, not including, ``stop`` those are on the right side that are not older;
-    where the range ends, also those that are older than its start, ``since`` (−1: it has none).
+    it begins. Of the records from ``offset`` up to, not including, ``stop`` those that are not older are on the right
+    side; where the range ends, also those that are older than its start, ``since`` (−1: it has none).
     """
 
     tp: TopicPartition
@@ -174,6 +174,13 @@ def bound_text(found: Sequence[Astray]) -> str:
     )
     text = f"{total:,} of the {counted(seen, 'record')} that follow"
     return f"at least {text} ({counted(unseen, 'further offset')} were not looked at)" if unseen else text
+
+
+def disorder_text(found: Astray, newest: Newest | None) -> str:
+    """Of one partition, in a few words."""
+    text = f"times are not in order: {bound_text([found])} are older"
+    ahead = newest is not None and newest.tp == found.limit.tp
+    return f"{text}; {newest_text(newest)}" if ahead and newest is not None else text
 
 
 def newest_text(newest: Newest) -> str:

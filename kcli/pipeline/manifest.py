@@ -75,7 +75,7 @@ class ExactTimes(msgspec.Struct, frozen=True):
     until: int | None
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is exported. ``created`` stays the same in later versions of the same export. ``times``: of
     ``--exact-times``, as they were when it began.
     """
@@ -117,7 +117,7 @@ class PlannedSlice(msgspec.Struct, frozen=True):
         return TopicPartition(self.topic, self.partition)
 
 
-class ExportPlan(msgspec.Struct, frozen=True):
+class ExportPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is being written. ``topics`` have the ranges, and no files yet; ``slices`` are the files to come."""
 
     api: str

@@ -36,6 +36,8 @@ _RESPONSE = 16 << 20
 """Bytes of all responses of a broker in one round, without the batches that are larger than their share."""
 _FIRST_TRY, _LATER = 16_384, 1 << 20
 """Bytes of a partition: most batches are smaller than the first, few are larger than the second."""
+_MOST_BYTES = 64 << 20
+"""Of all stretches together: they are looked at before something else begins."""
 _MOST_TIMES = 10_000
 """Records of a stretch after which no further batch is decoded: one MiB may hold many, and compressed far more."""
 
@@ -124,15 +126,16 @@ def times_after(
     *,
     committed_only: bool = True,
 ) -> dict[tuple[TopicPartition, int], Stretch | KcliError]:
-    """The records that follow each offset, as far as about one MiB, or 10,000 of them, reach: a partition is asked once,
-    and again only where a response had no room for it. Those without a response in time are omitted.
+    """The records that follow each offset, as far as about one MiB, or 10,000 of them, reach, less for many partitions:
+    each is asked once, and again only where a response had no room for it. Those without a response in time are omitted.
     """
     found: dict[tuple[TopicPartition, int], Stretch | KcliError] = {}
     left = {_Position(tp, at): at for tp, at in positions}
+    most = max(_FIRST_TRY, min(_LATER, _MOST_BYTES // max(1, len(left))))
     while left and cluster.loop.now() < deadline:
         before = len(found)
         for position, seen in _read_round(
-            cluster, left, deadline, _LATER, _stretch, committed_only=committed_only
+            cluster, left, deadline, most, _stretch, committed_only=committed_only
         ).items():
             if seen is not None:
                 found[position] = seen

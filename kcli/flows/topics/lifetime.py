@@ -237,25 +237,29 @@ def _reasons(tally: Tally, values: Values) -> list[str]:
     found = []
     if tally.expired:
         found.append(
-            f"{tally.expired:,} are older than its retention.ms of {time_text(kept(values, RETENTION_MS))}, the oldest "
-            f"one is of {instant_text(tally.oldest)}: they are deleted within minutes, or with the segment that they share "
-            "with newer ones"
+            f"{_are(tally.expired)} older than its retention.ms of {time_text(kept(values, RETENTION_MS))}, the oldest "
+            f"one is of {instant_text(tally.oldest)}: deleted within minutes, or with the segment that they share with "
+            "newer ones"
         )
     if tally.too_old:
         found.append(
-            f"{tally.too_old:,} are refused (INVALID_TIMESTAMP), as older than {_limit(values, BEHIND)}"
+            f"{_are(tally.too_old)} refused (INVALID_TIMESTAMP), as older than {_limit(values, BEHIND)}"
         )
     if tally.too_new:
         found.append(
-            f"{tally.too_new:,} are refused (INVALID_TIMESTAMP), as further in the future than {_limit(values, AHEAD)}"
+            f"{_are(tally.too_new)} refused (INVALID_TIMESTAMP), as further in the future than {_limit(values, AHEAD)}"
         )
     if tally.no_key:
-        found.append(f"{tally.no_key:,} are refused (INVALID_RECORD): they have no key, and it is compacted")
+        found.append(f"{_are(tally.no_key)} refused (INVALID_RECORD): without a key, and it is compacted")
     return found
 
 
 def _limit(values: Values, key: str) -> str:
     return f"its {key if key in values else EITHER_WAY} of {time_text(limit(values, key))}"
+
+
+def _are(count: int) -> str:
+    return f"{count:,} {'is' if count == 1 else 'are'}"
 
 
 def _topics(names: Iterable[str]) -> str:

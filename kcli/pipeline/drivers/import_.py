@@ -15,7 +15,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.mirror.job.group_position import Position, read_positions
 from kcli.flows.mirror.plan.plan import CopyPlan, PlannedPartition
 from kcli.flows.mirror.plan.targets import create_targets, target_ends, unfit
-from kcli.flows.mirror.topics.configs import RETENTION_MS
+from kcli.flows.mirror.topics.configs import RETENTION_MS, TIMESTAMPS
 from kcli.flows.mirror.topics.preflight import TopicFacts
 from kcli.flows.mirror.topics.routes import parse_renames, plan_routes
 from kcli.flows.mirror.topics.survey import Survey, survey_target
@@ -121,6 +121,9 @@ class Import:
             {tp.topic: self.targets[tp.topic] for tp in positions},
             by_key=self.by_key,
         )
+        if not self.settings.keep_times:  # then it is no loss that the target replaces them
+            conflicts = self.found.findings.conflicts
+            conflicts[:] = [one for one in conflicts if TIMESTAMPS not in one.what]
         self.positions = {tp: one for tp, one in positions.items() if self._continues(tp, one)}
         self.tasks = self._tasks()
         check_sizes(self.folder, self.tasks)

@@ -1,6 +1,7 @@
 """Times out of order: what ``consume`` and ``groups rewind`` say of them, and ``consume --exact-times``."""
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -99,7 +100,8 @@ def test_exact_times_that_mean_nothing_are_refused(words: tuple[str, ...], why: 
 
 
 def test_a_rewind_to_a_time_says_how_many_older_records_are_read_again(cluster: FakeCluster) -> None:
-    cluster.add_group("g", {"t": {0: 7, 1: 2}})
+    done = kcli("groups", "create", "g", "-t", "t", "--from", "latest", "--yes", bootstrap=cluster.bootstrap)
+    assert done.code == 0, done.err
     words = ("groups", "rewind", "g", "--topic", "t", "--to", f"@{DAY0 + DAY + 2}")
     done = kcli(*words, "--dry-run", "-o", "json", bootstrap=cluster.bootstrap)
     assert done.code == 0, done.err
@@ -114,8 +116,8 @@ def test_of_a_long_log_only_a_stretch_is_looked_at_and_the_count_says_so(cluster
     for _ in range(8):
         put(cluster, [DAY0 + DAY] * 2, size=300_000)
     done = consume(cluster, *RANGE, "--dry-run")
-    assert "at least 3 of the 5 records that follow (16 further offsets were not looked at)" in done.err or (
-        "at least" in done.err and "further offsets were not looked at" in done.err
+    assert re.search(
+        r"at least [3-9] of the \d+ records that follow \(1\d further offsets were not looked at\)", done.err
     )
     asked = [seen.request for seen in cluster.seen(FetchRequest)]
     assert 0 < len(asked) <= 6

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.pipeline.exporting import Row, contents, export, fill, import_
@@ -134,9 +135,13 @@ def test_a_retention_is_extended_read_back_and_set_back(
     assert (done.code, retention(target, "t")) == (0, str(40 * DAY)), done.err
     assert contents(target.bootstrap, "t") == OLD + NEW
     (warning,) = report["warnings"]
-    how = "--unset retention.ms" if before is None else f"--set retention.ms={before}"
-    assert f"set it back with `kcli topics alter t {how}`, or `kcli undo " in warning
-    undo = warning.split("`kcli undo ")[1].rstrip("`")
+    if before is None:
+        type_remedy("`kcli topics alter t --unset retention.ms` sets it back", warning, target.bootstrap)
+    else:
+        type_remedy(
+            f"`kcli topics alter t --set retention.ms={before}` sets it back", warning, target.bootstrap
+        )
+    undo = warning.split("kcli undo ")[1].rstrip(")")
     listed = command("undo", "-o", "json", bootstrap=target.bootstrap).items
     assert [item["what"] for item in listed] == ["retention.ms of topic t"]
     assert listed[0]["entries"] == [
@@ -156,7 +161,7 @@ def test_a_topic_that_is_created_has_the_longer_retention_from_its_start(
     folder = exported(source, tmp_path / "x")
     done, report = import_(target, folder, "--extend-retention", "40d", "--yes")
     assert (done.code, retention(target, "t")) == (0, str(40 * DAY)), done.err
-    assert "`kcli topics alter t --unset retention.ms`" in report["warnings"][0]
+    assert "`kcli topics alter t --unset retention.ms` sets it back" in report["warnings"][0]
 
 
 def test_an_extension_that_is_refused_stops_the_import(
@@ -179,7 +184,7 @@ def test_an_extension_whose_answer_is_lost_is_read_back(
     target.swallow(IncrementalAlterConfigsRequest, "reset", nth=3)  # after two checks
     done, report = import_(target, folder, "--extend-retention", "40d", "--yes")
     assert (done.code, retention(target, "t")) == (0, str(40 * DAY)), done.err
-    assert "set it back with" in report["warnings"][0]
+    assert "sets it back (undo with: kcli undo " in report["warnings"][0]
     assert contents(target.bootstrap, "t") == OLD + NEW
 
 
@@ -264,5 +269,5 @@ def test_a_replay_extends_forces_or_sends_with_the_time_of_now(dead: FakeCluster
     assert forced.code == 0
     done = replay(dead, "--to", "b", "--extend-retention", "40d", "--job", "longer", "-o", "json")
     assert (done.code, retention(dead, "b")) == (0, str(40 * DAY)), done.err
-    assert "set it back with `kcli topics alter b --unset retention.ms`" in done.err
+    assert "`kcli topics alter b --unset retention.ms` sets it back" in done.err
     assert len(contents(dead.bootstrap, "b")) == 18

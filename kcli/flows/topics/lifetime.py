@@ -228,7 +228,7 @@ class Fates:
             yield f"{'a longer ' if longer else ''}--extend-retention DUR has the topic keep them"
             yield "--force sends them all the same"
         if any(tally.too_old or tally.too_new for tally in tallies):
-            yield "`kcli topics alter TOPIC --set KEY=MS` moves a limit of times"
+            yield "a limit of times is a setting of the topic"
         if any(tally.no_key for tally in tallies):
             yield "records without a key need a topic that is not compacted"
 

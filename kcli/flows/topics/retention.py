@@ -27,11 +27,11 @@ class RetentionChangedError(KcliError):
 
 def extended_text(topic: str, retention_ms: int, own: Values) -> str:
     """What was done, and the command that sets it back. ``own``: what was set on the topic itself before."""
-    how = f"--set {RETENTION_MS}={own[RETENTION_MS]}" if RETENTION_MS in own else f"--unset {RETENTION_MS}"
-    return (
-        f"{RETENTION_MS} of topic {topic} is {retention_ms} now, for the records of this run; "
-        f"set it back with `kcli topics alter {topic} {how}`"
-    )
+    done = f"{RETENTION_MS} of topic {topic} is {retention_ms} now, for the records of this run"
+    old = own.get(RETENTION_MS)
+    if old is None:
+        return f"{done}; `kcli topics alter {topic} --unset retention.ms` sets it back"
+    return f"{done}; `kcli topics alter {topic} --set retention.ms={old}` sets it back"
 
 
 class RetentionExtension:
@@ -58,7 +58,7 @@ class RetentionExtension:
         if not self._change.may_have_changed:
             draft.remove()
         _check(items)
-        return f"{extended_text(self.topic, self.retention_ms, self._own)}, or `kcli undo {draft.id}`"
+        return f"{extended_text(self.topic, self.retention_ms, self._own)} (undo with: kcli undo {draft.id})"
 
 
 class TopicValues(NamedTuple):
@@ -116,6 +116,6 @@ class RetentionRestore(TopicAlter):
         error = RetentionChangedError(
             f"{RETENTION_MS} of topic {self.name} has been changed since",
             why=f"it is {found.old}, and the change that is to be undone left {self._set}; nothing was done to it",
-            do=f"`kcli topics alter {self.name} --set {RETENTION_MS}=MS` sets it",
+            do="nothing is left that this journal could undo",
         )
         return item._replace(outcome=Outcome.REFUSED, error=error)

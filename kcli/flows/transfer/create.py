@@ -60,5 +60,12 @@ def _copied(source: str, name: str, admin: Admin) -> RewindPlan:
 
 def _planned(asked: RewindRequest, admin: Admin, live_command: str = "") -> RewindPlan:
     """``live_command`` does the same to a group with members; empty where there is none."""
-    plan = survey(admin, admin.cluster_id(), asked, wall_ms(), partial(time_spans, admin), partial(time_disorders, admin))
+    plan = survey(
+        admin,
+        admin.cluster_id(),
+        asked,
+        wall_ms(),
+        partial(time_spans, admin),
+        partial(time_disorders, admin),
+    )
     return advise_stopping(plan, lambda _group: live_command)

@@ -1,7 +1,8 @@
-"""Times out of order: what ``consume`` and ``groups rewind`` say of them, and ``consume --exact-times``."""
+"""Times out of order, and old ones: what ``consume``, ``groups rewind`` and ``produce`` say, and ``--exact-times``."""
 
 import json
 import re
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -131,3 +132,28 @@ def test_a_partition_that_cannot_be_read_is_reported_beside_the_others(cluster: 
         one, two = look(admin.cluster, limits, 2.0, committed_only=True)
     assert (one.records, one.seen, one.unseen) == (3, 5, 0)
     assert (two.records, two.seen, two.unseen) == (0, 0, 5)
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_produce_warns_of_records_that_retention_deletes_at_once(
+    cluster: FakeCluster, more: tuple[str, ...]
+) -> None:
+    now = int(time.time() * 1000)
+    times = [now - 30 * DAY] * 3 + [now - DAY, now, None, -1]
+    lines = "".join(
+        json.dumps({"value": "v"} | ({} if at is None else {"timestamp": at})) + "\n" for at in times
+    )
+
+    def produce() -> Done:
+        return kcli("produce", "t", "-i", "ndjson", *more, stdin=lines.encode(), bootstrap=cluster.bootstrap)
+
+    done = produce()
+    assert (
+        "t: of 5 records with a time at least 3 are older than its retention.ms of 7d, the oldest one is"
+        in done.err
+    )
+    assert done.code == 0
+    for key, value in (("retention_ms", "-1"), ("message_timestamp_type", "LogAppendTime")):
+        cluster.configure("t", retention_ms=str(7 * DAY), message_timestamp_type="CreateTime")
+        cluster.configure("t", **{key: value})
+        assert "retention" not in produce().err

@@ -113,6 +113,18 @@ def terms_of(values: Values, now_ms: int, *, keep_times: bool = True) -> Terms:
     )
 
 
+def old_hours_text(topic: str, hours: Mapping[int, int], hour_ms: int, values: Values, now_ms: int) -> str:
+    """A warning of records that were sent with times of their own, counted by hours since the epoch; empty where the
+    topic keeps them.
+    """
+    kept_from = terms_of(values, now_ms).kept_from
+    expired = sum(count for hour, count in hours.items() if (hour + 1) * hour_ms <= kept_from)
+    if not expired:
+        return ""
+    tally = Tally(expired=expired, oldest=min(hours) * hour_ms)
+    return f"{topic}: of {counted(sum(hours.values()), 'record')} with a time at least {_reasons(tally, values)[0]}"
+
+
 class NotKeptError(KcliError):
     """Records would be deleted as soon as they are stored, or be refused."""
 

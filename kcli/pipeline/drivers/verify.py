@@ -120,13 +120,13 @@ class Verify:
                     names,
                     spec,
                     timeout,
-                    warn=self._observer.warn,
+                    warn=lambda text, whose=whose: self._observer.warn(f"{whose}: {text}"),  # type: ignore[misc]
                     out_of_order=do,
                     exact_times=exact,
                 )
-                for side, names in (
-                    (there, [route.target for route in present]),
-                    (here, [route.source for route in routes]),
+                for whose, side, names in (
+                    ("target", there, [route.target for route in present]),
+                    ("source", here, [route.source for route in routes]),
                 )
             )
         self.cluster = ids[0]

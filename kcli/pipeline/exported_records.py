@@ -20,7 +20,7 @@ from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.parsers import parser_of
 from kcli.pipeline.text_files import offset_in
 
-AGAIN = "compare the file with its copy, or export again"
+_AGAIN = "compare the file with its copy, or export again"
 _BATCH_ROWS = 20_000
 _BLOCK = 1 << 20
 _COLUMNS = ["offset", "timestamp", "key", "value", "headers"]
@@ -47,14 +47,14 @@ def read_records(path: str, form: str, start: int) -> Iterator[Records]:
     try:
         yield from _parquet(path, start) if form == "parquet" else _text(path, form, start)
     except (pa.ArrowException, OSError, InputError) as error:
-        raise ConfigError(f"{path} cannot be read", why=str(error), do=AGAIN) from error
+        raise ConfigError(f"{path} cannot be read", why=str(error), do=_AGAIN) from error
 
 
 def _parquet(path: str, start: int) -> Iterator[Records]:
     with pq.ParquetFile(path) as file:
         missing = [name for name in _COLUMNS if name not in file.schema_arrow.names]
         if missing:
-            raise ConfigError(f"{path} has no column {missing[0]}", why="an export has it", do=AGAIN)
+            raise ConfigError(f"{path} has no column {missing[0]}", why="an export has it", do=_AGAIN)
         for group in range(file.num_row_groups):
             for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=_COLUMNS):
                 found = _records(batch, start)
@@ -92,10 +92,10 @@ def _rows(form: str, start: int, items: Sequence[InputRow | BadInput]) -> Iterat
     rows: list[InputRow] = []
     for item in items:
         if isinstance(item, BadInput):
-            raise InputError(f"line {item.line}", why=item.reason, do=AGAIN)
+            raise InputError(f"line {item.line}", why=item.reason, do=_AGAIN)
         offset = offset_in(item.raw or b"", form)
         if offset < 0:
-            raise InputError(f"line {item.line}", why="it has no offset", do=AGAIN)
+            raise InputError(f"line {item.line}", why="it has no offset", do=_AGAIN)
         if offset >= start:
             offsets.append(offset)
             rows.append(item)

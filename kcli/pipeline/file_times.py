@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 from kcli.core.errors import ConfigError
 from kcli.flows.topics.lifetime import EXPIRED, KEPT, TOO_NEW, TOO_OLD, Tally, Terms
-from kcli.pipeline.exported_records import AGAIN, read_records
+from kcli.pipeline.exported_records import read_records
+from kcli.pipeline.kernels.check_files import CHANGED
 
 
 def tally_file(path: str, form: str, start: int, terms: Terms, check: Callable[[], None]) -> Tally:
@@ -24,11 +25,15 @@ def tally_file(path: str, form: str, start: int, terms: Terms, check: Callable[[
         try:
             return _of_parquet(path, start, terms)
         except (pa.ArrowException, OSError) as error:
-            raise ConfigError(f"{path} cannot be read", why=str(error), do=AGAIN) from error
+            raise ConfigError(f"{path} cannot be read", why=str(error), do=CHANGED) from error
     tally = Tally()
-    for found in read_records(path, form, start):
-        check()
-        tally = tally.joined(tally_of(found.table.column("timestamp"), found.table.column("key"), terms))
+    try:
+        for found in read_records(path, form, start):
+            check()
+            tally = tally.joined(tally_of(found.table.column("timestamp"), found.table.column("key"), terms))
+    except ConfigError as error:
+        error.do = CHANGED
+        raise
     return tally
 
 

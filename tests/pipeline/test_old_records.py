@@ -223,6 +223,16 @@ def test_an_import_that_goes_on_counts_what_is_left(
     assert (done.code, report["totals"]["records"]) == (0, 0), done.err
 
 
+@pytest.mark.parametrize("words", [("import", "x"), ("replay", "t", "--to", "u")])
+@pytest.mark.parametrize("flag", [("--extend-retention", "3d"), ("--force",)])
+def test_options_that_have_no_effect_on_new_times_are_refused(
+    words: tuple[str, ...], flag: tuple[str, ...]
+) -> None:
+    done = command("pipeline", *words, *flag, "--timestamps", "now", bootstrap="127.0.0.1:1")
+    assert done.code == 2
+    assert f"pipeline {words[0]}: {flag[0]} with --timestamps now" in done.err
+
+
 # --- replay ----------------------------------------------------------------------------------------------
 
 

@@ -46,7 +46,7 @@ from kcli.pipeline.arrow_library import check_pyarrow
 @click.argument("folder", metavar="DIR")
 @map_topic_option("restore topic A as B")
 @partitions_kept_option("restore")
-@kept_options
+@kept_options("import")
 @job_options
 @pass_invocation
 def import_topics(

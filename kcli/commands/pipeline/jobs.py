@@ -259,16 +259,27 @@ _KEPT = (
 )
 
 
-def kept_options(function: F) -> F:
+def kept_options(command: str) -> Callable[[F], F]:
     """Decorates a command that sends old records, whose argument ``kept`` has what becomes of them."""
 
-    @functools.wraps(function)
-    def collected(*args: Any, **given: Any) -> Any:
-        now, seconds = given.pop("timestamps") == "now", given.pop("extend_retention")
-        retention_ms = None if seconds is None else int(seconds * 1000)
-        return function(*args, kept=Kept(not now, retention_ms, given.pop("force")), **given)
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def collected(*args: Any, **given: Any) -> Any:
+            now, seconds = given.pop("timestamps") == "now", given.pop("extend_retention")
+            force = given.pop("force")
+            for flag, is_given in (("--extend-retention", seconds is not None), ("--force", force)):
+                if now and is_given:
+                    raise usage(
+                        f"kcli pipeline {command}: {flag} with --timestamps now",
+                        why="records with the time of now are not old",
+                        do="leave one of them out",
+                    )
+            retention_ms = None if seconds is None else int(seconds * 1000)
+            return function(*args, kept=Kept(not now, retention_ms, force), **given)
 
-    return options("Old records", *_KEPT)(collected)  # type: ignore[return-value]
+        return options("Old records", *_KEPT)(collected)  # type: ignore[return-value]
+
+    return decorate
 
 
 # --- what a job reads -------------------------------------------------------------------------------------

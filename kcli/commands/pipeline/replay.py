@@ -129,7 +129,7 @@ class ReplayOptions:
     ),
     job_option("from TOPIC, --to, --where and --dedupe"),
 )
-@kept_options
+@kept_options("replay")
 @job_options
 @pass_invocation
 def replay(inv: Invocation, /, **given: Any) -> int:

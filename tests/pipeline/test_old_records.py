@@ -214,6 +214,22 @@ def test_what_the_broker_would_refuse_is_foreseen_and_not_forced(
     assert done.code == 0, done.err
 
 
+def test_a_topic_that_keeps_fewer_bytes_than_it_gets_is_warned_of(
+    source: FakeCluster, target: FakeCluster, tmp_path: Path
+) -> None:
+    fill(source, NEW)
+    export(source, tmp_path / "x")
+    target.create_topic("t", 2)
+    for most, warnings in ((100, 1), (-1, 0), (1 << 30, 0)):
+        target.configure("t", retention_bytes=str(most))
+        done, _ = import_(target, tmp_path / "x", "--no-force", "--dry-run")
+        assert done.code == 0, done.err
+        assert (
+            done.err.count("t: it keeps 100 B of a partition (retention.bytes), and one gets about")
+            == warnings
+        )
+
+
 def test_an_import_that_goes_on_counts_what_is_left(
     source: FakeCluster, target: FakeCluster, tmp_path: Path
 ) -> None:

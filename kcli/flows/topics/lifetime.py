@@ -19,6 +19,7 @@ from kcli.flows.mirror.topics.configs import (
     BEHIND,
     CLEANUP,
     EITHER_WAY,
+    RETENTION_BYTES,
     RETENTION_MS,
     TIMESTAMPS,
     Values,
@@ -27,7 +28,7 @@ from kcli.flows.mirror.topics.configs import (
     policies,
     time_text,
 )
-from kcli.output.progress import counted
+from kcli.output.progress import counted, size_text
 from kcli.output.tables import time_text as instant_text
 
 KEPT, EXPIRED, TOO_OLD, TOO_NEW, NO_KEY = "kept", "expired", "too_old", "too_new", "no_key"
@@ -206,6 +207,16 @@ class Fates:
             yield (
                 f"whether {_topics(unknown)} would keep the records is not known: their configuration cannot be read"
             )
+
+    def size_warnings(self, sizes: Mapping[str, int]) -> Iterator[str]:
+        """Of topics that keep less of a partition than it gets. ``sizes``: about how many bytes the largest one gets."""
+        for topic, size in sizes.items():
+            most = kept(self._values[topic], RETENTION_BYTES)
+            if size > most:
+                yield (
+                    f"{topic}: it keeps {size_text(most)} of a partition ({RETENTION_BYTES}), and one gets about "
+                    f"{size_text(size)}: the oldest records are deleted"
+                )
 
     def remarks(self) -> Iterator[str]:
         """Lines of the plan."""

@@ -222,7 +222,7 @@ class Import:
         files = [file for task in self.tasks for file in task.files]
         for extension in self.extensions:
             extension.plan(self.admin)
-        for text in self.fates.warnings():
+        for text in (*self.fates.warnings(), *self.fates.size_warnings(self._sizes())):
             self.observer.warn(text)
         remark = (
             f"  {counted(len(files), 'file')} with {counted(sum(file.records for file in files), 'record')}, "
@@ -245,6 +245,15 @@ class Import:
                 remarks=[remark, *self.fates.remarks()],
             )
         )
+
+    def _sizes(self) -> dict[str, int]:
+        """About how many bytes the largest partition of each target gets: those of files, which are compressed."""
+        sizes: dict[str, list[int]] = {}
+        for task in self.tasks:
+            sizes.setdefault(task.target.topic, []).append(sum(file.bytes for file in task.files))
+        return {
+            topic: sum(parts) // len(parts) if self.by_key else max(parts) for topic, parts in sizes.items()
+        }
 
     def _begin_of(self, task: ImportTask) -> int:
         """Where what is left of the partition of a task begins."""

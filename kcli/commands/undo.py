@@ -27,9 +27,9 @@ ENTRIES = (
         inner=(
             Column(
                 "what",
-                values=("offset", "topic", "acl", "quota", "user"),
+                values=("offset", "topic", "acl", "quota", "user", "retention"),
                 meaning="A committed offset, a topic without its records, an ACL, a quota, a SCRAM credential "
-                "without its secrets.",
+                "without its secrets, retention.ms of a topic.",
             ),
             Column("user", values="string", meaning="Of a credential: the user.", sometimes=True),
             Column("mechanism", values="string", meaning="Of a credential: its mechanism.", sometimes=True),
@@ -42,13 +42,13 @@ ENTRIES = (
             Column(
                 "old",
                 values="number?",
-                meaning="Of a quota: the value before; null where there was none.",
+                meaning="Of a quota, or retention.ms: the value before; null where there was none.",
                 sometimes=True,
             ),
             Column(
                 "new",
                 values="number?",
-                meaning="Of a quota: the value after; null where it was removed.",
+                meaning="Of a quota, or retention.ms: the value after; null where it was removed.",
                 sometimes=True,
             ),
             Column("group", sometimes=True),

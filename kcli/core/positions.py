@@ -35,6 +35,12 @@ class RangeSpec(NamedTuple):
     start: OffsetSpec | None
     stop: OffsetSpec | None = None
 
+    @property
+    def times(self) -> tuple[int | None, int | None]:
+        """The times between which it is, in ms since the epoch, the second exclusive; None where no time limits it."""
+        since, until = (end.value if end is not None and end.kind == "timestamp" else None for end in self)
+        return since, until
+
 
 class Instant(NamedTuple):
     """``ms`` since the epoch. ``note`` is a sentence on a local time that is not exactly one instant, else empty."""

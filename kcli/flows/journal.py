@@ -166,7 +166,26 @@ class UserEntry(msgspec.Struct, frozen=True, tag_field="what", tag="user"):
         return row
 
 
-Entry = OffsetEntry | TopicEntry | AclEntry | QuotaEntry | UserEntry
+class RetentionEntry(msgspec.Struct, frozen=True, tag_field="what", tag="retention"):
+    """``retention.ms`` of a topic before a change and after it; ``old`` None: it was not set on the topic."""
+
+    topic: str
+    old: int | None
+    new: int
+
+    @staticmethod
+    def words(entries: "Sequence[RetentionEntry]") -> str:
+        """``retention.ms of topic orders``."""
+        return f"retention.ms of topic {', '.join(entry.topic for entry in entries)}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        row: dict[str, Any] = msgspec.to_builtins(self)
+        return row
+
+
+Entry = OffsetEntry | TopicEntry | AclEntry | QuotaEntry | UserEntry | RetentionEntry
 
 
 class Journal(msgspec.Struct, frozen=True):

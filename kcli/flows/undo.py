@@ -7,9 +7,19 @@ from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.acls.create import AclRestore
 from kcli.flows.groups.restore import OffsetRestore
-from kcli.flows.journal import AclEntry, Entry, Journal, OffsetEntry, QuotaEntry, TopicEntry, UserEntry
+from kcli.flows.journal import (
+    AclEntry,
+    Entry,
+    Journal,
+    OffsetEntry,
+    QuotaEntry,
+    RetentionEntry,
+    TopicEntry,
+    UserEntry,
+)
 from kcli.flows.quotas.alter import QuotaRestore
 from kcli.flows.topics.restore import TopicRestore
+from kcli.flows.topics.retention import RetentionRestore
 
 
 class NotRestorableError(KcliError):
@@ -23,6 +33,7 @@ RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {
     TopicEntry: TopicRestore,
     AclEntry: AclRestore,
     QuotaEntry: QuotaRestore,
+    RetentionEntry: RetentionRestore,
 }
 """By what the entries of a journal are; all entries of one are of one kind."""
 

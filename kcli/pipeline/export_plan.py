@@ -66,6 +66,7 @@ def _words(request: Request) -> str:
         "--until": request.until,
     }
     options = [f"{name} {value}" for name, value in named.items() if value is not None]
+    options += ["--exact-times"] if request.exact_times else []
     return " ".join([*request.topics, *options])
 
 
@@ -137,7 +138,15 @@ def planned_again(manifest: Manifest, missing: Sequence[ExportedFile]) -> Export
         )
         for topic in manifest.topics
     ]
-    return new_plan(manifest.cluster, manifest.format, manifest.created, manifest.request, topics, slices)
+    return new_plan(
+        manifest.cluster,
+        manifest.format,
+        manifest.created,
+        manifest.request,
+        topics,
+        slices,
+        manifest.times,
+    )
 
 
 def slice_of(one: PlannedSlice) -> Slice:
@@ -182,7 +191,7 @@ def finished(plan: ExportPlan, manifest: Manifest | None, files: Iterable[Export
         )
         for topic in plan.topics
     ]
-    return new_manifest(plan.cluster, plan.format, plan.created, plan.request, topics)
+    return new_manifest(plan.cluster, plan.format, plan.created, plan.request, topics, plan.times)
 
 
 def _with_files(one: ExportedPartition, files: list[ExportedFile]) -> ExportedPartition:

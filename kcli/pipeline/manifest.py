@@ -65,10 +65,20 @@ class Request(msgspec.Struct, frozen=True):
     offset: str | None = None
     since: str | None = None
     until: str | None = None
+    exact_times: bool = False
 
 
-class Manifest(msgspec.Struct, frozen=True):
-    """What is exported. ``created`` stays the same in later versions of the same export."""
+class ExactTimes(msgspec.Struct, frozen=True):
+    """Only records with times from ``since`` up to, not including, ``until`` (ms since the epoch; None: no limit)."""
+
+    since: int | None
+    until: int | None
+
+
+class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is exported. ``created`` stays the same in later versions of the same export. ``times``: of
+    ``--exact-times``, as they were when it began.
+    """
 
     api: str
     kind: str
@@ -78,6 +88,7 @@ class Manifest(msgspec.Struct, frozen=True):
     complete: bool
     request: Request
     topics: list[ExportedTopic]
+    times: ExactTimes | None = None
 
     @property
     def files(self) -> list[ExportedFile]:
@@ -106,7 +117,7 @@ class PlannedSlice(msgspec.Struct, frozen=True):
         return TopicPartition(self.topic, self.partition)
 
 
-class ExportPlan(msgspec.Struct, frozen=True):
+class ExportPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is being written. ``topics`` have the ranges, and no files yet; ``slices`` are the files to come."""
 
     api: str
@@ -117,13 +128,19 @@ class ExportPlan(msgspec.Struct, frozen=True):
     request: Request
     topics: list[ExportedTopic]
     slices: list[PlannedSlice]
+    times: ExactTimes | None = None
 
 
 def new_manifest(
-    cluster: str, form: str, created: str, request: Request, topics: Iterable[ExportedTopic]
+    cluster: str,
+    form: str,
+    created: str,
+    request: Request,
+    topics: Iterable[ExportedTopic],
+    times: ExactTimes | None = None,
 ) -> Manifest:
     """A manifest."""
-    return Manifest(API, "ExportManifest", cluster, form, created, True, request, list(topics))
+    return Manifest(API, "ExportManifest", cluster, form, created, True, request, list(topics), times)
 
 
 def new_plan(
@@ -133,9 +150,10 @@ def new_plan(
     request: Request,
     topics: Sequence[ExportedTopic],
     slices: Sequence[PlannedSlice],
+    times: ExactTimes | None = None,
 ) -> ExportPlan:
     """A plan."""
-    return ExportPlan(API, "ExportPlan", cluster, form, created, request, list(topics), list(slices))
+    return ExportPlan(API, "ExportPlan", cluster, form, created, request, list(topics), list(slices), times)
 
 
 def file_path(topic: str, partition: int, start: int, end: int, form: str) -> str:

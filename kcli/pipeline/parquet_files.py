@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kcli.core.consumer.arrow_reader import ArrowReader
+from kcli.core.consumer.arrow_reader import ArrowReader, RecordFilter
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import KcliError
 from kcli.pipeline.job import StoppedTaskError, TaskContext
-from kcli.pipeline.manifest import PlannedSlice
+from kcli.pipeline.manifest import ExactTimes, PlannedSlice
 from kcli.pipeline.new_file import NewFile
 
 ROW_GROUP_BYTES = 64 << 20
@@ -46,11 +46,21 @@ class Facts(NamedTuple):
     records: int
 
 
-def write_parquet(file: NewFile, consumer: Consumer, task: PlannedSlice, context: TaskContext) -> int:
-    """Writes the range that the consumer is assigned; returns the number of records."""
+def write_parquet(
+    file: NewFile,
+    consumer: Consumer,
+    task: PlannedSlice,
+    context: TaskContext,
+    times: ExactTimes | None = None,
+) -> int:
+    """Writes the range that the consumer is assigned, of it the records within ``times``; returns their number."""
     with (
         ArrowReader(
-            consumer, {task.tp: Span(task.start, task.end)}, columns=_COLUMNS, utc_timestamps=False
+            consumer,
+            {task.tp: Span(task.start, task.end)},
+            columns=_COLUMNS,
+            where=None if times is None else RecordFilter(times.since, times.until),
+            utc_timestamps=False,
         ) as reader,
         pq.ParquetWriter(
             file,

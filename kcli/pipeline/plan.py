@@ -1,7 +1,7 @@
 """What a job reads: ranges of offsets, pinned once before it starts, so that a task that runs again reads the same."""
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.positions import RangeSpec
 from kcli.core.types import TopicPartition
+from kcli.flows.time_limits import EXACT, time_warnings
 
 SMALLEST_SLICE = 50_000
 """Offsets of a slice below which a partition is not divided: a task costs about 60 ms."""
@@ -46,12 +47,24 @@ def pin(
     *,
     partitions: Iterable[int] | None = None,
     do: str = "choose another --offset",
+    warn: Callable[[str], object] | None = None,
+    out_of_order: str = EXACT,
+    exact_times: bool = False,
 ) -> list[Slice]:
     """One slice for each partition, up to its current end, also for empty ones; DataLossError, with the remedy ``do``,
     for a start beyond the end, NotFoundError for a topic or partition that does not exist.
+
+    ``exact_times``: a slice has all records whose times are within the range, and others, which its reader leaves out
+    (``RangeSpec.times``): it begins at the first record that is not older, before which there is none of the range, and
+    goes to the end of the log. Else ``warn`` is told of times that are not in order, with ``out_of_order`` as the remedy.
     """
     chosen = ranges.choose_partitions(consumer, topics, partitions, timeout)
+    if exact_times and spec.times[1] is not None:
+        spec = spec._replace(stop=None)
     spans = ranges.spans(consumer, chosen, spec, until_end=True, timeout=timeout, do=do)
+    if warn is not None and not exact_times:
+        for text in time_warnings(consumer, spec, spans, timeout, out_of_order):
+            warn(text)
     known = consumer.cluster.view.topics
     return [
         Slice(tp.topic, known[tp.topic].id, tp.partition, int(span.start or 0), int(span.stop or 0))

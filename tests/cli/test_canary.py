@@ -73,7 +73,7 @@ JOBS = {
     "pipeline export": "t {dir}/exported --dry-run",
     "pipeline perf": "-t t --num-records 3",
     "pipeline profile": "t",
-    "pipeline replay": "t --to t --until 1h --dry-run",
+    "pipeline replay": "t --to t --until 1h --force --dry-run",
 }
 """A line for each job of one cluster that needs no Spark; its task reads the password once more."""
 OF_TWO = (

@@ -38,11 +38,11 @@ OWN_LINES = LINES | {
     "mirror verify": "mirror verify --from {broker} --to {broker} -t t --map-topic t=other",
     "perf consume": "perf consume -t t -g readers",
     "pipeline export": "pipeline export t {dir}/files --format ndjson --runner inline",
-    "pipeline import": "pipeline import {dir}/exported --map-topic t=copy --runner inline",
+    "pipeline import": "pipeline import {dir}/exported --map-topic t=copy --runner inline --force",
     "pipeline mirror": f"pipeline mirror {BETWEEN} --runner inline",
     "pipeline perf": "pipeline perf -t t --num-records 1 --runner inline",
     "pipeline profile": "pipeline profile t --runner inline",
-    "pipeline replay": "pipeline replay t --to other --runner inline",
+    "pipeline replay": "pipeline replay t --to other --runner inline --force",
     "pipeline verify": f"pipeline verify {BETWEEN} --repair --runner inline",
     "topics create": "topics create made --partitions 2 --replication-factor 2 --config retention.ms=5",
 }

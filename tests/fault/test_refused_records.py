@@ -15,6 +15,7 @@ from kcli.core.producer.report import Report
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.produce import BatchIndexAndErrorMessage, ProduceRequest, ProduceResponse
 from kcli.core.types import ProducerRecord
+from kcli.flows.topics.lifetime import KEEPS_ALL
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
@@ -368,6 +369,13 @@ def test_a_mirror_names_the_record_and_keeps_its_position(
             assert target.log("t", 0).values(committed=True) == []
 
 
+@pytest.fixture
+def unforeseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The configuration of a topic is changed after the plan was made."""
+    monkeypatch.setattr("kcli.flows.topics.lifetime.terms_of", lambda *_, **__: KEEPS_ALL)
+
+
+@pytest.mark.usefixtures("unforeseen")
 @pytest.mark.parametrize("form", ["parquet", "ndjson"])
 def test_an_import_names_the_record(cluster: FakeCluster, tmp_path: Path, form: str) -> None:
     with Producer(bootstrap_servers=cluster.bootstrap, linger_ms=50) as producer:
@@ -385,6 +393,7 @@ def test_an_import_names_the_record(cluster: FakeCluster, tmp_path: Path, form: 
         assert target.log("t", 0).values(committed=True) == []
 
 
+@pytest.mark.usefixtures("unforeseen")
 def test_a_replay_names_the_record(cluster: FakeCluster) -> None:
     with Producer(bootstrap_servers=cluster.bootstrap, linger_ms=50) as producer:
         for n in range(4):

@@ -71,8 +71,11 @@ def export(cluster: FakeCluster, folder: Path, *more: str) -> tuple[Done, Any]:
 
 
 def import_(cluster: FakeCluster, folder: Path, *more: str) -> tuple[Done, Any]:
-    """Imports; the report is None where none was printed."""
+    """Imports, also records that retention would delete; the report is None where none was printed."""
     runner = () if "--runner" in more else ("--runner", "inline")
+    if not {"--timestamps", "--extend-retention", "--no-force"} & set(more):
+        more = (*more, "--force")
+    more = tuple(word for word in more if word != "--no-force")
     done = command("-b", cluster.bootstrap, "pipeline", "import", str(folder), *runner, "-o", "json", *more)
     return done, json.loads(done.out) if done.out else None
 

@@ -50,6 +50,32 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> list[ArrowReader]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("times", "filters", "found"),
+    [
+        ((START + 3, START + 6), [], [3, 4, 5]),
+        ((START + 3, None), [LessThanOrEqual(("offset",), 4)], [3, 4]),
+        ((None, START + 2), [], [0, 1]),
+        ((None, None), [LessThanOrEqual(("offset",), 1)], [0, 1]),
+    ],
+)
+def test_only_records_within_exact_times_are_rows(
+    times: tuple[int | None, int | None], filters: list[Any], found: list[int]
+) -> None:
+    with FakeCluster(1, topics={"orders": 1}) as cluster:
+        cluster.append("orders", 0, bytes(batch_of(records(0)).raw))
+        options = {
+            "bootstrap.servers": cluster.bootstrap,
+            "topic": "orders",
+            "columns": "offset",
+            "pushdown": "true",
+        }
+        reader = BatchReader(replace(settings_of(options), times=times))
+        list(reader.pushFilters(filters))
+        rows = [batch for task in reader.partitions() for batch in reader.read(task)]
+        assert [offset for batch in rows for offset in batch.column("offset").to_pylist()] == found
+
+
 def test_a_query_of_a_range_fetches_only_that_range(readers: list[ArrowReader]) -> None:
     """``where partition = 2 and offset between 1000 and 2000``: of 9,000 records, in batches of 10, 1,001 are decoded."""
     with FakeCluster(1, topics={"orders": 3}) as cluster:

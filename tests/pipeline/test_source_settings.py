@@ -70,8 +70,13 @@ def test_settings_survive_json() -> None:
         {**SASL, "sasl.password_command": "pass kafka", "topic": "orders", "since": "1h", "partitions": "1"}
     )
     found = SourceSettings(
-        **{name: getattr(found, name) for name in SourceSettings.__dataclass_fields__ if name != "slices"},
+        **{
+            name: getattr(found, name)
+            for name in SourceSettings.__dataclass_fields__
+            if name not in ("slices", "times")
+        },
         slices=(Slice("orders", bytes(range(16)), 1, 2, 3),),
+        times=(None, 5),
     )
     carried = settings_to_json(found)
     json.loads(carried)

@@ -11,6 +11,7 @@ from kcli.commands.shared.params import (
     DURATION,
     Word,
     delimiter_option,
+    exact_times_option,
     null_marker_option,
     offset_option,
     on_recreate_option,
@@ -73,6 +74,7 @@ from kcli.commands.shared.params import (
     offset_option("where to start, or a range: earliest, latest, N, +N, -N, @TIME, A:B (B exclusive)"),
     since_option("start at this time: 3h (ago), 2026-11-21T10:00Z"),
     until_option("stop at this time"),
+    exact_times_option(),
     click.option("--from-beginning", is_flag=True, help="start at the earliest offset (the default)"),
     click.option(
         "--tail",

@@ -7,8 +7,9 @@ from kcli.commands.shared.check_permitted import check_permitted
 from kcli.commands.shared.context import Invocation
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.positions import RangeSpec
+from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
+from kcli.flows.time_limits import EXACT, time_warnings
 from kcli.output.listing import list_rows
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
@@ -38,6 +39,8 @@ def dry_run(
     topics = [tp.topic for tp in partitions]
     denied = check_permitted(inv, {"READ": "reading topic {}"}, topics, group=asked.group)
     partitions = [tp for tp in partitions if tp.topic not in denied]
+    exact = asked.exact_times and spec.times[1] is not None
+    spec = spec._replace(stop=OffsetSpec("latest")) if exact else spec
     spans = ranges.spans(
         consumer,
         partitions,
@@ -46,12 +49,19 @@ def dry_run(
         timeout=inv.timeout,
         on_out_of_range=consumer.options.on_out_of_range,
     )
+    if not asked.exact_times:
+        for text in time_warnings(
+            consumer, spec, spans, inv.timeout, "" if asked.group is not None else EXACT
+        ):
+            inv.talk.warn(text)
     committed = consumer.committed(partitions, inv.timeout) if asked.group is not None else {}
     starts = {tp: found.offset for tp in spans if (found := committed.get(tp)) is not None}
     out = inv.out
     if out.kind in ("json", "ndjson"):
         cluster = consumer.cluster.view.cluster_id
-        with list_rows(out, "ConsumePlan", "ConsumePlan", COLUMNS, cluster=cluster) as rows:
+        with list_rows(
+            out, "ConsumePlan", "ConsumePlan", COLUMNS, cluster=cluster, warnings=inv.talk.warnings
+        ) as rows:
             for tp, span in spans.items():
                 values = (*tp, starts.get(tp, span.start), span.stop)
                 rows.add(dict(zip([column.key for column in COLUMNS], values, strict=True)))

@@ -16,14 +16,14 @@ _OF_TAIL = "--tail N prints N records and exits"
 _OF_GROUP = "the group determines what its members read, and from where"
 _CONTRADICTIONS = (
     ("--tail", ("--until", "--max-messages", "--idle-timeout", "--merge"), _OF_TAIL),
-    ("--group", ("--tail", "--partitions", "--all-partitions"), _OF_GROUP),
+    ("--group", ("--tail", "--partitions", "--all-partitions", "--exact-times"), _OF_GROUP),
     (
         "--group",
         ("--merge",),
         "records that wait for others cannot be committed in the order of their offsets",
     ),
 )
-_WITHOUT_GROUP = ("--tail", "--partitions", "--all-partitions", "--merge")
+_WITHOUT_GROUP = ("--tail", "--partitions", "--all-partitions", "--exact-times", "--merge")
 _STARTS = ("--offset", "--since", "--tail", "--from-beginning")
 _ALWAYS: dict[str, Unused] = {
     "max_poll_records": ("records are written in whole batches", "leave it out; -n N stops after N records"),
@@ -44,6 +44,7 @@ class ConsumeOptions:
     offset: RangeSpec | None = None
     since: int | None = None
     until: int | None = None
+    exact_times: bool = False
     from_beginning: bool = False
     tail: int | None = None
     until_end: bool = False

@@ -54,7 +54,7 @@ def run(inv: Invocation, **given: Any) -> int:
     policy = reset_policy(inv, asked)
     spec = wanted_range(asked, policy)
     decoding = _decoding(inv, asked, topics)
-    chosen, where = selection(asked, decoding, warn=inv.talk.warn)
+    chosen, where = selection(asked, spec, decoding, warn=inv.talk.warn)
     for note in where.notes if where is not None else ():
         inv.talk.note(note)
     consumers: list[Consumer] = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kcli.account.survey import Missing
 from kcli.commands.consume.options import ConsumeOptions
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.params import raw_bytes
+from kcli.commands.shared.params import check_exact_times, raw_bytes
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
@@ -19,7 +19,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.consume.extent import Chosen, GroupShare
 from kcli.flows.consume.group_commits import GroupCommits
 from kcli.flows.filters.grep import parse_grep
-from kcli.flows.filters.selection import PARTITIONER, Filter, KeyFilter, Selection, owner
+from kcli.flows.filters.selection import PARTITIONER, Filter, KeyFilter, Selection, TimeFilter, owner
 from kcli.output.template import rfc3339
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def wanted_range(asked: ConsumeOptions, policy: ResetPolicy | None = None) -> Ra
                 why="it means the committed offsets of a group",
                 do="give -g GROUP, or another --offset",
             )
+    if asked.exact_times:
+        check_exact_times("consume", RangeSpec(start, stop))
     return RangeSpec(start or OffsetSpec("earliest"), stop)
 
 
@@ -78,10 +80,14 @@ def _local_time(ms: int) -> str:
 
 
 def selection(
-    asked: ConsumeOptions, decoding: "Decoding | None" = None, *, warn: Callable[[str], object] = str
+    asked: ConsumeOptions,
+    spec: RangeSpec,
+    decoding: "Decoding | None" = None,
+    *,
+    warn: Callable[[str], object] = str,
 ) -> "tuple[Selection, Where | None]":
     """The filters, cheapest first; a usage error for an invalid one. They see the decoded fields of ``decoding``."""
-    filters: list[Filter] = []
+    filters: list[Filter] = [TimeFilter(*spec.times)] if asked.exact_times else []
     key, value = (decoding.key, decoding.value) if decoding is not None else (None, None)
     if asked.key is not None:
         filters.append(KeyFilter(_wanted_key(asked, decoding)))
@@ -172,6 +178,7 @@ def chosen_reading(
         failed=lambda error: inv.lacks(Missing.of(error)),
         on_out_of_range=consumer.options.on_out_of_range,
         on_recreate=asked.on_recreate,
+        exact_times=asked.exact_times,
         find_new=new_partitions(consumer, topics, asked, bounded=bounded),
     )
     spans = reading.begin(partitions).values()

@@ -27,6 +27,7 @@ from kcli.commands.shared.options import POSITIVE_DURATION, REPORT_KINDS, TOPIC
 from kcli.commands.shared.params import (
     OFFSET_WORDS,
     Word,
+    exact_times_option,
     instant,
     offset_option,
     offset_range,
@@ -77,22 +78,24 @@ class ExportOptions:
     offset: Given | None
     since: Given | None
     until: Given | None
+    exact_times: bool
     form: str
     continuous: bool
     interval: float | None
     tasks: TaskOptions
 
-    def words(self) -> dict[str, str | None]:
+    def words(self) -> dict[str, Any]:
         """What limits the export, as it was typed."""
         chosen = {name: getattr(self, name) for name in ("partitions", "offset", "since", "until")}
-        return {name: None if given is None else given.text for name, given in chosen.items()}
+        words = {name: None if given is None else given.text for name, given in chosen.items()}
+        return {**words, "exact_times": self.exact_times}
 
     def range(self) -> RangeSpec:
         """What these words mean now; a usage error for contradictions."""
         offset, since, until = (
             None if given is None else given.value for given in (self.offset, self.since, self.until)
         )
-        spec = wanted_range("export", offset=offset, since=since, until=until)
+        spec = wanted_range("export", offset=offset, since=since, until=until, exact_times=self.exact_times)
         check_slices("export", spec, continuous=self.continuous, sliced=self.interval is not None)
         return spec
 
@@ -129,6 +132,7 @@ class ExportOptions:
     ),
     since_option("start at this time: 3h (ago), 2026-11-21T10:00Z", _INSTANT),
     until_option("stop at this time (default: the end now)", _INSTANT),
+    exact_times_option(),
 )
 @options(
     "How to export",

@@ -10,6 +10,7 @@ from kcli.commands.pipeline.jobs import (
     chosen_runner,
     copy_shown,
     job_options,
+    kept_options,
     own_cluster,
     print_report,
     runner_of,
@@ -21,6 +22,7 @@ from kcli.commands.shared.two_clusters import map_topic_option, partitions_kept_
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ProducerOptions
 from kcli.flows.stop import Stop
+from kcli.flows.topics.lifetime import Kept
 from kcli.pipeline.arrow_library import check_pyarrow
 
 
@@ -44,10 +46,17 @@ from kcli.pipeline.arrow_library import check_pyarrow
 @click.argument("folder", metavar="DIR")
 @map_topic_option("restore topic A as B")
 @partitions_kept_option("restore")
+@kept_options("import")
 @job_options
 @pass_invocation
 def import_topics(
-    inv: Invocation, /, folder: str, renames: tuple[str, ...], partitions: str, tasks: TaskOptions
+    inv: Invocation,
+    /,
+    folder: str,
+    renames: tuple[str, ...],
+    partitions: str,
+    kept: Kept,
+    tasks: TaskOptions,
 ) -> int:
     """Restore the topics of an export, each record once.
 
@@ -59,6 +68,9 @@ def import_topics(
 
     An import that was interrupted goes on when it is run again, without storing anything twice. A topic that has records
     of something else is confirmed first. If the export has grown, what is new is added.
+
+    Records that the topic would delete at once, by its retention, or refuse, are counted before anything is sent. Then
+    nothing is imported (7), unless --timestamps now, --extend-retention or --force say what becomes of them.
     """
     # Clients are loaded when the command runs.
     from kcli.pipeline.drivers.import_ import COLUMNS, FIXED, Import
@@ -72,12 +84,15 @@ def import_topics(
     cluster = own_cluster(inv, FIXED)
     option = f"--profile {inv.profile.name}" if inv.profile is not None else f"-b {cluster.servers}"
     shown = copy_shown(inv, (ClusterName(folder, ""), ""), (inv.cluster_name, option))
-    with Import(cluster, shown, folder, renames, by_key=partitions == "by-key") as driver:
+    with Import(cluster, shown, folder, renames, by_key=partitions == "by-key", kept=kept) as driver:
         driver.prepare()
         inv.cluster_id = driver.cluster
-        if not inv.dry_run:
-            driver.may_begin()
         with runner_of(inv, tasks) as runner, Stop() as stop:
+            driver.count_times(runner, stop)
+            if stop:
+                return inv.finish(done=False, also=[stop.exit_code])
+            if not inv.dry_run:
+                driver.may_begin()
             if not driver.check_files(runner, stop):
                 return inv.finish(done=False, also=[stop.exit_code])
             if inv.dry_run:

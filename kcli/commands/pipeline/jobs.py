@@ -13,7 +13,8 @@ import click
 
 from kcli.commands.shared.command import options
 from kcli.commands.shared.context import ClusterName, Invocation
-from kcli.commands.shared.options import CountType
+from kcli.commands.shared.options import POSITIVE_DURATION, CountType
+from kcli.commands.shared.params import check_exact_times
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import Refused, usage
 from kcli.core.clock import wall_ms
@@ -22,6 +23,7 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.extras import installation
 from kcli.core.positions import OffsetSpec, RangeSpec, check_times
 from kcli.flows.stop import Stop
+from kcli.flows.topics.lifetime import Kept
 from kcli.output.listing import DOCUMENTS, NO_FIELDS
 from kcli.output.progress import counted, size_text
 from kcli.output.tables import Column
@@ -235,15 +237,65 @@ def _cluster(
     return JobCluster(ref.without(unused), options_of)
 
 
+# --- what a job sends ------------------------------------------------------------------------------------
+
+
+_KEPT = (
+    click.option(
+        "--timestamps",
+        type=click.Choice(["keep", "now"]),
+        default="keep",
+        help="send records with their timestamps, or with the present time (default: keep)",
+    ),
+    click.option(
+        "--extend-retention",
+        type=POSITIVE_DURATION,
+        metavar="DUR",
+        help="set retention.ms of the target to DUR where it would delete records of such an age",
+    ),
+    click.option(
+        "--force", is_flag=True, help="send records even if the target's retention deletes them at once"
+    ),
+)
+
+
+def kept_options(command: str) -> Callable[[F], F]:
+    """Decorates a command that sends old records, whose argument ``kept`` has what becomes of them."""
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def collected(*args: Any, **given: Any) -> Any:
+            now, seconds = given.pop("timestamps") == "now", given.pop("extend_retention")
+            force = given.pop("force")
+            for flag, is_given in (("--extend-retention", seconds is not None), ("--force", force)):
+                if now and is_given:
+                    raise usage(
+                        f"kcli pipeline {command}: {flag} with --timestamps now",
+                        why="records with the time of now are not old",
+                        do="leave one of them out",
+                    )
+            retention_ms = None if seconds is None else int(seconds * 1000)
+            return function(*args, kept=Kept(not now, retention_ms, force), **given)
+
+        return options("Old records", *_KEPT)(collected)  # type: ignore[return-value]
+
+    return decorate
+
+
 # --- what a job reads -------------------------------------------------------------------------------------
 
 
 def wanted_range(
-    command: str, *, since: int | None, until: int | None, offset: RangeSpec | None = None
+    command: str,
+    *,
+    since: int | None,
+    until: int | None,
+    offset: RangeSpec | None = None,
+    exact_times: bool = False,
 ) -> RangeSpec:
     """From where ``--offset`` or ``--since`` say, else the earliest offset; a usage error for contradictions.
 
-    ``since`` and ``until`` are in ms since the epoch.
+    ``since`` and ``until`` are in ms since the epoch. ``exact_times``: a time is required.
     """
     start, stop = offset or RangeSpec(None)
     for flag, given, end in (("since", since, start), ("until", until, stop)):
@@ -265,6 +317,8 @@ def wanted_range(
         )
     named = "--since" if since is not None else "--offset"
     check_times(RangeSpec(start, stop), wall_ms(), f"kcli pipeline {command}", since=named)
+    if exact_times:
+        check_exact_times(f"pipeline {command}", RangeSpec(start, stop))
     return RangeSpec(start or OffsetSpec("earliest"), stop)
 
 

@@ -15,7 +15,13 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import REPORT_KINDS, TOPIC, CountType
-from kcli.commands.shared.params import offset_option, partitions_option, since_option, until_option
+from kcli.commands.shared.params import (
+    exact_times_option,
+    offset_option,
+    partitions_option,
+    since_option,
+    until_option,
+)
 from kcli.commands.shared.shown import Shown
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
@@ -46,6 +52,7 @@ from kcli.pipeline.arrow_library import check_pyarrow
     offset_option("where to begin, and to end: earliest, -1000, N, N:M, @TIME"),
     since_option("only records from TIME on: 3h (ago), an ISO date, an epoch"),
     until_option("only records before TIME"),
+    exact_times_option(),
     click.option(
         "--sample",
         type=CountType(0),
@@ -75,6 +82,7 @@ def profile(
     offset: RangeSpec | None,
     since: int | None,
     until: int | None,
+    exact_times: bool,
     sample: int,
     top: int,
     html: str | None,
@@ -91,13 +99,16 @@ def profile(
 
     check_pyarrow("counts")
     tasks = chosen_runner(inv, tasks, "profile")
-    spec = wanted_range("profile", offset=offset, since=since, until=until)
+    spec = wanted_range("profile", offset=offset, since=since, until=until, exact_times=exact_times)
     options = inv.client_options(ConsumerOptions, isolation_level="read_committed", group_id="")
     shown = Shown(inv)
-    slices, cluster = pinned(shown, options, topics, spec, partitions)
+    slices, cluster = pinned(shown, options, topics, spec, partitions, exact_times=exact_times)
     with Stop() as stop, runner_of(inv, tasks) as runner:
         ref = own_cluster(inv).ref
-        report, summaries = profiled(shown, runner, stop, ref, topics, slices, sample=sample, top=top)
+        times = spec.times if exact_times else None
+        report, summaries = profiled(
+            shown, runner, stop, ref, topics, slices, sample=sample, top=top, times=times
+        )
     if html is not None:
         if not inv.dry_run:
             write_page(html, cluster, summaries, report.items)

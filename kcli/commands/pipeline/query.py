@@ -20,7 +20,7 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import TOPIC, CountType
-from kcli.commands.shared.params import serde_option, since_option, until_option
+from kcli.commands.shared.params import exact_times_option, serde_option, since_option, until_option
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
@@ -55,6 +55,7 @@ class QueryOptions:
     sql: str
     since: int | None
     until: int | None
+    exact_times: bool
     limit: int | None
     serdes: tuple[str, ...]
     tasks: TaskOptions
@@ -94,6 +95,7 @@ class QueryOptions:
 )
 @since_option("read records from this time on: 3h (ago), yesterday")
 @until_option("read records up to this time")
+@exact_times_option()
 @click.option("--limit", type=CountType(1), metavar="N", help="at most N rows of the result")
 @serde_option("decode keys and values, for key:PATH, value:PATH, key_json and value_json: {names}")
 @job_options
@@ -123,11 +125,14 @@ def query(inv: Invocation, /, **given: Any) -> int:
 
     sql, specs = parsed(asked.sql, asked.serdes)
     chosen_runner(inv, asked.tasks, "query", without_spark=_WITHOUT_SPARK)
-    range_ = wanted_range("query", since=asked.since, until=asked.until)
+    exact = asked.exact_times
+    range_ = wanted_range("query", since=asked.since, until=asked.until, exact_times=exact)
     existing = Topics(topics).existing
     cluster, options = own_cluster(inv).ref, inv.client_options(ConsumerOptions)
     registry = inv.configuration.registry_options
-    source, cluster_id = pinned_source(Shown(inv), cluster, registry, options, existing, sql, specs, range_)
+    source, cluster_id = pinned_source(
+        Shown(inv), cluster, registry, options, existing, sql, specs, range_, exact_times=exact
+    )
     # pyspark: an extra.
     from kcli.pipeline.drivers.sql import Queried, session_of
 

@@ -11,6 +11,7 @@ from kcli.commands.pipeline.jobs import (
     TaskOptions,
     chosen_runner,
     job_options,
+    kept_options,
     own_cluster,
     print_report,
     runner_of,
@@ -20,7 +21,7 @@ from kcli.commands.shared.command import command, options
 from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import REPORT_KINDS, TOPIC, CountType
-from kcli.commands.shared.params import check_topic_name, since_option, until_option
+from kcli.commands.shared.params import check_topic_name, exact_times_option, since_option, until_option
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.two_clusters import job_option
@@ -28,6 +29,7 @@ from kcli.commands.shared.usage import usage
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions
 from kcli.flows.stop import Stop
+from kcli.flows.topics.lifetime import Kept
 from kcli.output.progress import counted
 from kcli.pipeline.redrive import Routing, parse_target
 
@@ -43,9 +45,15 @@ class ReplayOptions:
     max_replays: int
     since: int | None
     until: int | None
-    timestamps: str
+    exact_times: bool
+    kept: Kept
     job: str | None
     tasks: TaskOptions
+
+    @property
+    def ends(self) -> bool:
+        """Whether what is appended meanwhile is not replayed itself: by exact times it is if it keeps them."""
+        return self.until is not None and not (self.exact_times and self.kept.keep_times)
 
     def check(self) -> None:
         """Usage errors for what no replay can do."""
@@ -108,6 +116,7 @@ class ReplayOptions:
     ),
     since_option("records from this time on: 3h (ago), yesterday"),
     until_option("records up to this time"),
+    exact_times_option(),
 )
 @options(
     "Where to, and how",
@@ -118,14 +127,9 @@ class ReplayOptions:
         metavar="TOPIC|header:NAME",
         help="send to this topic, or to the topic that the record's header NAME names",
     ),
-    click.option(
-        "--timestamps",
-        type=click.Choice(["keep", "now"]),
-        default="keep",
-        help="send records with their timestamps, or with the present time (default: keep)",
-    ),
     job_option("from TOPIC, --to, --where and --dedupe"),
 )
+@kept_options("replay")
 @job_options
 @pass_invocation
 def replay(inv: Invocation, /, **given: Any) -> int:
@@ -143,23 +147,26 @@ def replay(inv: Invocation, /, **given: Any) -> int:
     # Clients are loaded when the command runs.
     from kcli.pipeline.drivers.replay import COLUMNS, Replay, check
 
-    check(asked.topic, asked.target, asked.where, ends=asked.until is not None)
+    check(asked.topic, asked.target, asked.where, ends=asked.ends)
     without_spark = None if asked.where is None else "choose the records by --since and --until"
     tasks = chosen_runner(inv, asked.tasks, "replay", without_spark=without_spark)
-    spec = wanted_range("replay", since=asked.since, until=asked.until)
+    exact = asked.exact_times
+    spec = wanted_range("replay", since=asked.since, until=asked.until, exact_times=exact)
     with ExitStack() as stack:
         driver = stack.enter_context(
             Replay(
                 own_cluster(inv),
                 Shown(inv),
                 Topics([asked.topic]).existing,
-                Routing(*parse_target(asked.target), asked.max_replays, asked.timestamps == "keep"),
+                Routing(*parse_target(asked.target), asked.max_replays, asked.kept.keep_times),
                 topic=asked.topic,
                 target=asked.target,
                 spec=spec,
                 where=asked.where,
                 dedupe=asked.dedupe is not None,
                 job=asked.job,
+                exact_times=exact,
+                kept=asked.kept,
             )
         )
         driver.pin(inv.client_options(ConsumerOptions, isolation_level="read_committed"))
@@ -169,11 +176,14 @@ def replay(inv: Invocation, /, **given: Any) -> int:
         driver.survey(runner, stop)
         if stop:
             return stop.exit_code
-        if not driver.found.records:
+        refusal = driver.fates.refusal
+        if not driver.found.records or refusal is not None:
             show_plan(inv, driver.text())
         else:
             question = f"Send {counted(driver.found.records, 'record')}?"
             confirm(inv, driver.text(), question, subject=asked.topic)
+        if refusal is not None:
+            raise refusal
         if inv.dry_run:
             return ExitCode.DONE
         return print_report(

@@ -21,7 +21,7 @@ from kcli.commands.shared.command import command, options
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import REPORT_KINDS
-from kcli.commands.shared.params import since_option, until_option
+from kcli.commands.shared.params import exact_times_option, since_option, until_option
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.sides import Side
 from kcli.commands.shared.two_clusters import (
@@ -55,6 +55,7 @@ class VerifyOptions:
     renames: tuple[str, ...]
     since: int | None
     until: int | None
+    exact_times: bool
     level: str
     compacted: bool
     repair: bool
@@ -63,7 +64,14 @@ class VerifyOptions:
     def check(self) -> None:
         """Usage errors for options that contradict each other."""
         check_excludes("pipeline verify", self.topics, self.excludes)
-        for name, chosen in (("compacted", self.compacted), ("repair", self.repair)):
+        if self.exact_times and self.repair:
+            raise usage(
+                "kcli pipeline verify: --exact-times with --repair",
+                why="what is repaired is the end of a partition, and not what has certain times",
+                do="leave one of them out",
+            )
+        chosen_ones = {"compacted": self.compacted, "repair": self.repair, "exact-times": self.exact_times}
+        for name, chosen in chosen_ones.items():
             if self.level == "offsets" and chosen:
                 raise usage(
                     f"kcli pipeline verify: --{name} with --level offsets",
@@ -103,6 +111,7 @@ class VerifyOptions:
     map_topic_option("topic A is called B on the target"),
     since_option("only records from TIME on: 3h (ago), an ISO date, an epoch"),
     until_option("only records before TIME"),
+    exact_times_option(),
 )
 @options(
     "How to compare",
@@ -147,8 +156,15 @@ def verify(inv: Invocation, /, **given: Any) -> int:
     here = Side(inv, "--from", asked.source, changes=False)
     there = Side(inv, "--to", asked.target, changes=asked.repair)
     sides = cluster_of(inv, here), cluster_of(inv, there)
-    driver = Verify(*sides, Shown(inv), level=asked.level, compacted=asked.compacted)
-    spec = wanted_range("verify", since=asked.since, until=asked.until)
+    exact = asked.exact_times
+    spec = wanted_range("verify", since=asked.since, until=asked.until, exact_times=exact)
+    driver = Verify(
+        *sides,
+        Shown(inv),
+        level=asked.level,
+        compacted=asked.compacted,
+        times=spec.times if exact else None,
+    )
     driver.pin(asked.topics, asked.excludes, asked.renames, spec)
 
     def may_repair(plan: RepairPlan) -> bool:

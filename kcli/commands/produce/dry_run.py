@@ -41,6 +41,7 @@ class DryRun(SendingRun):
             outcomes=self.outcomes,
         )
         result = run.run(self._feed(stop).portions())
+        self._warn_of_old(result)
         return report_dry_run(self.inv, self.topic, result, self.partitions, self.producer.cluster_id)
 
     def _find_topic(self) -> int:

@@ -12,10 +12,11 @@ from kcli.commands.produce.input import encoded_key, opened, signature, total_si
 from kcli.commands.produce.options import ProduceOptions
 from kcli.commands.produce.report import Files, feed_again, report
 from kcli.commands.shared.context import Invocation, stdin_is_terminal
+from kcli.core.clock import wall_ms
 from kcli.core.cluster.cluster import TOPIC_PATIENCE
 from kcli.core.cluster.metadata import no_partition, topic_refused, unknown_topic
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
-from kcli.core.errors import BrokerError, NotFoundError
+from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.options import ClientOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
@@ -23,7 +24,7 @@ from kcli.flows.inputs.feed import Feed
 from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.produce.ack_tracker import AckTracker, NoTracker
 from kcli.flows.produce.line_outcomes import Outcomes
-from kcli.flows.produce.run import CHECKPOINT_INTERVAL, ProduceResult, ProduceRun, Sending
+from kcli.flows.produce.run import CHECKPOINT_INTERVAL, HOUR_MS, ProduceResult, ProduceRun, Sending
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 
@@ -68,6 +69,8 @@ class SendingRun:
         result = self._send(stop)
         if stop:
             self.producer.close(timeout=0.0)
+        else:
+            self._warn_of_old(result)
         return self._report(result, stop)
 
     # --- before any input is read ------------------------------------------------------------------
@@ -173,6 +176,24 @@ class SendingRun:
             open_admin=open_admin,
             initialize=initialize,
         )
+
+    def _warn_of_old(self, result: ProduceResult) -> None:
+        """Of records with times of their own that the topic's retention deletes at once."""
+        if not result.hours or (min(result.hours) + 2) * HOUR_MS > wall_ms():
+            return
+        from kcli.core.admin.admin import Admin  # only where records are old
+        from kcli.flows.topics.lifetime import old_hours_text
+        from kcli.flows.topics.retention import values_of
+
+        inv, topic = self.inv, self.topic
+        try:
+            with Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
+                values = values_of(admin, [topic])[topic].in_force
+        except KcliError as error:
+            inv.talk.detail(f"whether topic {topic} keeps records of such an age is not known: {error}")
+            return
+        if text := old_hours_text(topic, result.hours, HOUR_MS, values, wall_ms()):
+            inv.talk.warn(text)
 
     # --- reading and sending -----------------------------------------------------------------------
 

@@ -351,6 +351,25 @@ def until_option(text: str, kind: Word = INSTANT) -> Callable[[Any], Any]:
     return click.option("--until", type=kind, metavar="TIME", help=text)
 
 
+def exact_times_option() -> Callable[[Any], Any]:
+    """``--exact-times``: records are chosen by their own times, and not by where the range begins and ends."""
+    return click.option(
+        "--exact-times",
+        is_flag=True,
+        help="read past the limits in time, to the end, and choose each record by its own time",
+    )
+
+
+def check_exact_times(command: str, spec: RangeSpec) -> None:
+    """A usage error for ``--exact-times`` with a range that no time limits."""
+    if not any(end is not None and end.kind == "timestamp" for end in spec):
+        raise usage(
+            f"kcli {command}: --exact-times without a time",
+            why="it chooses records by their times, and no time is given",
+            do="give --since or --until, or leave it out",
+        )
+
+
 def partitions_option(text: str, kind: Word = PARTITIONS) -> Callable[[Any], Any]:
     """``-p``, the partitions that are read."""
     return click.option("-p", "--partitions", type=kind, metavar="LIST", help=text)

@@ -1,13 +1,15 @@
-"""Finds the first record at or after an offset, with its timestamp, for many offsets at once.
+"""Finds the first record at or after an offset, with its timestamp, for many offsets at once; or the timestamps of the
+records that follow an offset, as far as one response reaches (``times_after``).
 
 Fetches without a session, one batch at a time. A request can hold one offset per partition: further offsets take more
 requests, pipelined. Markers, aborted records and compacted offsets are skipped.
 """
 
+from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
@@ -27,11 +29,17 @@ from kcli.core.records.isolation import visible_batches
 from kcli.core.records.view import BatchView
 from kcli.core.types import TopicPartition
 
+T = TypeVar("T")
+
 _LAST_BY_NAME = 12
 _RESPONSE = 16 << 20
 """Bytes of all responses of a broker in one round, without the batches that are larger than their share."""
 _FIRST_TRY, _LATER = 16_384, 1 << 20
 """Bytes of a partition: most batches are smaller than the first, few are larger than the second."""
+_MOST_BYTES = 64 << 20
+"""Of all stretches together: they are looked at before something else begins."""
+_MOST_TIMES = 10_000
+"""Records of a stretch after which no further batch is decoded: one MiB may hold many, and compressed far more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,16 @@ class _Position(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.tp}@{self.offset}"
+
+
+class Stretch(NamedTuple):
+    """The records that follow an offset, in order: their offsets, and their timestamps in ms as readers see them (−1:
+    none). ``next_offset``: what follows from there on was not looked at.
+    """
+
+    offsets: "array[int]"
+    times: "array[int]"
+    next_offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +104,7 @@ def first_records(
                 for position, at in left.items()
             }
         for position, seen in _read_round(
-            cluster, left, deadline, most, committed_only=committed_only
+            cluster, left, deadline, most, _first, committed_only=committed_only
         ).items():
             if isinstance(seen, KcliError):
                 found[position] = seen
@@ -98,6 +116,32 @@ def first_records(
         # partition.
         left = dict(reversed([(position, at) for position, at in left.items() if position not in found]))
         most = _LATER
+    return found
+
+
+def times_after(
+    cluster: Cluster,
+    positions: Iterable[tuple[TopicPartition, int]],
+    deadline: float,
+    *,
+    committed_only: bool = True,
+) -> dict[tuple[TopicPartition, int], Stretch | KcliError]:
+    """The records that follow each offset, as far as about one MiB, or 10,000 of them, reach, less for many partitions:
+    each is asked once, and again only where a response had no room for it. Those without a response in time are omitted.
+    """
+    found: dict[tuple[TopicPartition, int], Stretch | KcliError] = {}
+    left = {_Position(tp, at): at for tp, at in positions}
+    most = max(_FIRST_TRY, min(_LATER, _MOST_BYTES // max(1, len(left))))
+    while left and cluster.loop.now() < deadline:
+        before = len(found)
+        for position, seen in _read_round(
+            cluster, left, deadline, most, _stretch, committed_only=committed_only
+        ).items():
+            if seen is not None:
+                found[position] = seen
+        if len(found) == before:
+            break
+        left = dict(reversed([(position, at) for position, at in left.items() if position not in found]))
     return found
 
 
@@ -122,9 +166,12 @@ def _read_round(
     wanted: Mapping[_Position, int],
     deadline: float,
     most: int,
+    examine: "Callable[..., T]",
     *,
     committed_only: bool,
-) -> dict[_Position, _Seen | KcliError]:
+) -> dict[_Position, T | KcliError]:
+    """``examine``: what a response reveals, of the partition's data, the offset, and ``committed_only``."""
+
     def ask(_broker: Broker, items: Items[_Position, int]) -> list[Part[_Position]]:
         shares = _split_shares(items)
         response = _RESPONSE // len(shares)
@@ -136,9 +183,11 @@ def _read_round(
             for share in shares
         ]
 
+    nothing = cast("T", None)  # beside an error it is not looked at
+
     def read(
         response: FetchResponse, part: Part[_Position]
-    ) -> Iterator[tuple[_Position, int | KcliError, _Seen]]:
+    ) -> Iterator[tuple[_Position, int | KcliError, T]]:
         asked = {position.tp: position for position in part.keys}
         for topic in response.responses:
             for data in topic.partitions:
@@ -147,12 +196,12 @@ def _read_round(
                     continue
                 at = wanted[position]
                 if data.error_code:
-                    yield position, data.error_code, _Seen(None, at, end=False)
+                    yield position, data.error_code, nothing
                     continue
                 try:
-                    yield position, 0, _first(data, at, committed_only=committed_only)
+                    yield position, 0, examine(data, at, committed_only=committed_only)
                 except CorruptRecordsError as error:
-                    yield position, error.in_partition(position.tp), _Seen(None, at, end=False)
+                    yield position, error.in_partition(position.tp), nothing
 
     return fan_out(
         cluster,
@@ -210,6 +259,30 @@ def _first(data: PartitionData, offset: int, *, committed_only: bool) -> _Seen:
             position = max(position, batch.next_offset)
     end = data.last_stable_offset if committed_only and data.last_stable_offset >= 0 else data.high_watermark
     return _Seen(None, position, end=position >= end)
+
+
+def _stretch(data: PartitionData, offset: int, *, committed_only: bool) -> Stretch | None:
+    """The records that the response has; None where it had no room for any, though there are some."""
+    offsets, times = array("q"), array("q")
+    position = offset
+    if isinstance(data.records, memoryview) and len(data.records):
+        aborted = [(one.producer_id, one.first_offset) for one in data.aborted_transactions or ()]
+        batches = split_batches(data.records)
+        for batch, visible in visible_batches(batches, aborted, committed_only=committed_only):
+            if len(times) >= _MOST_TIMES:
+                break
+            if visible and batch.next_offset > offset:
+                batch.verify_crc()
+                columns = batch.columns()
+                for delta, time in zip(columns.offset_deltas, columns.timestamp_deltas, strict=True):
+                    if batch.base_offset + delta >= offset:
+                        offsets.append(batch.base_offset + delta)
+                        times.append(
+                            batch.max_timestamp if batch.timestamp_type == 1 else batch.base_timestamp + time
+                        )
+            position = max(position, batch.next_offset)
+    end = data.last_stable_offset if committed_only and data.last_stable_offset >= 0 else data.high_watermark
+    return Stretch(offsets, times, position) if position > offset or position >= end else None
 
 
 def _record(batch: BatchView, offset: int) -> FirstRecord | None:

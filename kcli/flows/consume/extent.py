@@ -77,6 +77,8 @@ class Reading:
 class _Range(Reading):
     """A reading of the range ``spec``, with what both kinds share."""
 
+    _may_be_exact = False
+
     def __init__(
         self,
         consumer: Consumer,
@@ -88,7 +90,11 @@ class _Range(Reading):
         warn: Message,
         failed: Callable[[KcliError], object],
         on_recreate: str = "fail",
+        exact_times: bool = False,
     ) -> None:
+        """``exact_times``: records are chosen by their times, so a limit in time is no offset to stop at: what is there
+        when it has come is read to its end.
+        """
         super().__init__(consumer)
         self._failed = failed
         self._refused = set[str]()
@@ -99,6 +105,9 @@ class _Range(Reading):
         self._warn = warn
         self._on_recreate = on_recreate
         self._later = Later(spec.stop, until_end=until_end, now_ms=clock.wall_ms())
+        self._exact_times = exact_times
+        if exact_times and spec.times[1] is not None:
+            self._spec = spec._replace(stop=OffsetSpec("latest"))
 
     def refused(self, error: BrokerError) -> None:
         """See Reading."""
@@ -117,10 +126,22 @@ class _Range(Reading):
         )
         for tp, offset in found.items():
             self._consumer.state(tp).stop = offset
+        self._check_times(RangeSpec(None, self._spec.stop), {tp: Span(at, at) for tp, at in found.items()})
+
+    def _check_times(self, spec: RangeSpec, spans: Mapping[TopicPartition, Span]) -> None:
+        """Warns of times that are not in order around the limits."""
+        if not self._exact_times and spec.times != (None, None):
+            from kcli.flows.time_limits import EXACT, time_warnings  # parts of the admin client
+
+            do = EXACT if self._may_be_exact else ""
+            for text in time_warnings(self._consumer, spec, spans, self._timeout, do):
+                self._warn(text)
 
 
 class Chosen(_Range):
     """Partitions that the user chose. ``find_new`` returns partitions added since, for readings without an end."""
+
+    _may_be_exact = True
 
     def __init__(
         self,
@@ -183,15 +204,17 @@ class Chosen(_Range):
         }
 
     def _spans(self, partitions: Sequence[TopicPartition], spec: RangeSpec) -> dict[TopicPartition, Span]:
-        stop = None if self._later.at is not None else spec.stop
-        return ranges.spans(
+        spec = RangeSpec(spec.start, None if self._later.at is not None else spec.stop)
+        found = ranges.spans(
             self._consumer,
             partitions,
-            RangeSpec(spec.start, stop),
+            spec,
             until_end=self._until_end,
             timeout=self._timeout,
             on_out_of_range=self._on_out_of_range,
         )
+        self._check_times(spec, found)
+        return found
 
 
 class GroupShare(_Range):

@@ -164,6 +164,22 @@ def both(mask: Mask, hits: Mask) -> bool:
     return bool(left)
 
 
+class TimeFilter:
+    """Records with times from ``since`` up to, not including, ``until`` (ms since the epoch; None: no limit); a record
+    without a time has none of them.
+    """
+
+    def __init__(self, since: int | None, until: int | None) -> None:
+        self._low = 0 if since is None else max(0, since)
+        self._high = 1 << 63 if until is None else until
+
+    def keep(self, fields: BatchFields, mask: Mask) -> bool:
+        """See Filter."""
+        low, high = self._low, self._high
+        times = fields.timestamps(b"\1" * len(mask))
+        return both(mask, Mask(low <= time < high for time in times))
+
+
 PARTITIONER = "murmur2"
 
 

@@ -8,7 +8,9 @@ were unsent at a stop count as not read.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.clock import wall_ms
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 STOP_PATIENCE = 4.5
 """Seconds that a stopped produce waits for outstanding confirmations."""
 CHECKPOINT_INTERVAL = 1.0
+HOUR_MS = 3_600_000
 _TICK = 0.1
 _STOPPED = (
     "correct it; without --on-bad-input fail such lines do not end the run, and --failed FILE collects them"
@@ -63,7 +66,8 @@ class ProduceResult(NamedTuple):
 
     ``transactions`` were committed. ``error`` is the first failure of a record (of line ``error_line`` of
     ``error_input``), ``input_error`` is what ended the reading, ``output_error`` a failed write to an output.
-    ``unread``: the reading ended before the input did.
+    ``unread``: the reading ended before the input did. ``hours``: how many records with a time of their own there were,
+    by hours since the epoch.
     """
 
     lines: int
@@ -81,6 +85,7 @@ class ProduceResult(NamedTuple):
     output_error: OSError | None = None
     transactions: int = 0
     unread: bool = False
+    hours: Mapping[int, int] = MappingProxyType({})
 
 
 Progress = Callable[[int, int, int], None]
@@ -111,6 +116,7 @@ class ProduceRun:
         self._lines = self._read = self._passed = self.transactions = 0
         self._save_at = time.monotonic() + CHECKPOINT_INTERVAL
         self._at_end = False
+        self._hours = Counter[int]()
         self._input_error: KcliError | None = None
         self._output_error: OSError | None = None
         rate = sending.records_per_second or sending.bytes_per_second
@@ -155,6 +161,7 @@ class ProduceRun:
             self._output_error,
             self.transactions,
             not self._at_end,
+            self._hours,
         )
 
     def _confirmed_count(self) -> int:
@@ -258,6 +265,9 @@ class ProduceRun:
     def _send_span(self, chunk: RowChunk, start: int, stop: int) -> None:
         some = chunk.records[start:stop]
         now = wall_ms()
+        self._hours.update(
+            row.timestamp // HOUR_MS for row in some if row.timestamp is not None and row.timestamp >= 0
+        )
         rows = [
             (row.key, row.value, row.headers, now if row.timestamp is None else row.timestamp) for row in some
         ]

@@ -19,7 +19,7 @@ from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.open_transactions import SHORT_SECONDS, open_transactions, refused_for_transactions
 from kcli.flows.rewind.plan import BY_REWIND, GroupTopic, Remedies, RewindPlan, not_possible
 from kcli.flows.rewind.scope import Scope
-from kcli.flows.rewind.spans import time_spans
+from kcli.flows.rewind.spans import time_disorders, time_spans
 from kcli.flows.rewind.survey import RewindRequest, survey
 
 POLL_SECONDS = 1.0
@@ -140,12 +140,12 @@ def wait_until_empty(admin: Admin, names: Sequence[str], wait: Wait) -> None:
 
 def survey_when_ready(admin: Admin, cluster: str, request: RewindRequest, wait: Wait | None) -> RewindPlan:
     """The plan, in which groups with open transactions are refused; with ``wait`` these are waited for before."""
-    spans = partial(time_spans, admin)
-    plan = survey(admin, cluster, request, wall_ms(), spans)
+    spans, disorders = partial(time_spans, admin), partial(time_disorders, admin)
+    plan = survey(admin, cluster, request, wall_ms(), spans, disorders)
     refusals = refused_for_transactions(admin, plan.groups, SHORT_SECONDS if wait is None else POLL_SECONDS)
     if refusals and wait is not None:
         _wait_for_transactions(admin, plan, refusals, wait)
-        plan = survey(admin, cluster, request, wall_ms(), spans)
+        plan = survey(admin, cluster, request, wall_ms(), spans, disorders)
         refusals = refused_for_transactions(admin, plan.groups, POLL_SECONDS / 2)
     groups = (replace(group, refusal=group.refusal or refusals.get(group.group)) for group in plan.groups)
     return replace(plan, groups=tuple(groups))

@@ -1,12 +1,15 @@
-"""How much time lies between the first and the last record of a range of offsets: reads a few records only."""
+"""How much time lies between the first and the last record of a range of offsets, and what follows the offset at a time:
+reads a few records only.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.first_records import FirstRecord
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.first_records import first_records_at
+from kcli.flows.time_limits import TimeLimit, disorder_text, look, newest_of
 
 MOST_PARTITIONS = 200
 """For more partitions it would not be cheap."""
@@ -33,6 +36,18 @@ def time_spans(admin: Admin, ranges: Mapping[TopicPartition, tuple[int, int]]) -
         if first is not None and end is not None:
             spans[tp] = max(0, end - first)
     return spans
+
+
+def time_disorders(admin: Admin, limits: Sequence[TimeLimit]) -> dict[TopicPartition, str]:
+    """What is to be said of the records that follow limits in time and are older; partitions where none are known are
+    omitted. Failed reads raise no error.
+    """
+    try:
+        found = look(admin.cluster, limits, SECONDS, committed_only=True)
+        newest = newest_of(admin.cluster, found, SECONDS)
+    except KcliError:
+        return {}
+    return {one.limit.tp: disorder_text(one, newest) for one in found if one.records}
 
 
 def _time(record: FirstRecord | KcliError | None, high: int) -> int | None:

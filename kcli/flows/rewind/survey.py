@@ -4,7 +4,7 @@ Never joins a group. Log ends are read before the times: a record that arrives i
 that has nothing newer to be read again, never to be skipped.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kcli.core.admin.admin import Admin
@@ -30,6 +30,7 @@ from kcli.flows.rewind.plan import (
 from kcli.flows.rewind.planning import Spans, committed_groups, described_topics, group_plan, value_or_raise
 from kcli.flows.rewind.scope import Scope
 from kcli.flows.rewind.targets import PartitionState, Target, check_topic
+from kcli.flows.time_limits import TimeLimit
 from kcli.output.progress import counted
 
 
@@ -54,7 +55,18 @@ class RewindRequest:
     remedies: Remedies = BY_REWIND
 
 
-def survey(admin: Admin, cluster: str, request: RewindRequest, now_ms: int, spans: Spans) -> RewindPlan:
+Disorders = Callable[[Sequence[TimeLimit]], Mapping[TopicPartition, str]]
+"""What is to be said of records that follow the offset at a time and are older: they are read again, too."""
+
+
+def survey(
+    admin: Admin,
+    cluster: str,
+    request: RewindRequest,
+    now_ms: int,
+    spans: Spans,
+    disorders: Disorders | None = None,
+) -> RewindPlan:
     """The plan of the groups that can be read, with the errors of those that cannot. ConfigError for an unclear scope."""
     absent = request.targets if request.makes else request.undoes
     groups, commits, failures = committed_groups(
@@ -81,7 +93,7 @@ def survey(admin: Admin, cluster: str, request: RewindRequest, now_ms: int, span
         ]
         for name in commits
     }
-    logs = _Logs(admin, request, {(name, tp) for name in chosen for tp in chosen[name]}, present)
+    logs = _Logs(admin, request, {(name, tp) for name in chosen for tp in chosen[name]}, present, disorders)
     unheld, undeletable = admin.lacks("hold_group") if request.live else None, admin.lacks("delete_offsets")
     plans = []
     for name, partitions in chosen.items():
@@ -138,6 +150,7 @@ class _Logs:
         request: RewindRequest,
         pairs: set[tuple[str, TopicPartition]],
         present: Mapping[str, list[int]],
+        disorders: Disorders | None,
     ) -> None:
         self.present = present
         there = {tp for _, tp in pairs if tp.partition in present.get(tp.topic, ())}
@@ -149,11 +162,22 @@ class _Logs:
             if (target := request.targets[group]).kind == "time" and tp in there
         }
         self.at_times = self._list(admin, times)
+        self.disorder = {} if disorders is None else disorders(self._limits(times))
 
     def _list(
         self, admin: Admin, wanted: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, OffsetInfo | KcliError]:
         return admin.list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else {}
+
+    def _limits(self, times: Mapping[TopicPartition, int]) -> list[TimeLimit]:
+        """The offsets at a time that records follow."""
+        return [
+            TimeLimit(tp, times[tp], info.offset, end.offset)
+            for tp, info in self.at_times.items()
+            if isinstance(info, OffsetInfo)
+            and isinstance(end := self.ends[tp], OffsetInfo)
+            and 0 <= info.offset < end.offset
+        ]
 
     def state(self, tp: TopicPartition, committed: OffsetAndMetadata | None) -> PartitionState:
         """Raises the error of what could not be read."""
@@ -165,6 +189,7 @@ class _Logs:
             value_or_raise(self.starts[tp]),
             value_or_raise(self.ends[tp]),
             None if at_time is None else value_or_raise(at_time),
+            self.disorder.get(tp, ""),
         )
 
 

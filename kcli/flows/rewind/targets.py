@@ -42,12 +42,15 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """What is known of one partition. ``at_time``: the first record that is not older, for a target in time."""
+    """What is known of one partition. ``at_time``: the first record that is not older, for a target in time;
+    ``disorder``: what is to be said of records that follow it and are older.
+    """
 
     committed: OffsetAndMetadata | None
     start: OffsetInfo
     end: OffsetInfo
     at_time: OffsetInfo | None = None
+    disorder: str = ""
 
 
 class NewCommit(NamedTuple):
@@ -139,7 +142,7 @@ def _at_time(tp: TopicPartition, seen: PartitionState) -> tuple[int, int, str]:
             do="try again, or give an offset with --to",
         )
     if seen.at_time.offset != NO_RECORD:
-        return seen.at_time.offset, seen.at_time.leader_epoch, ""
+        return seen.at_time.offset, seen.at_time.leader_epoch, seen.disorder
     end = seen.end
     stays = seen.committed is not None and seen.committed.offset == end.offset
     return end.offset, end.leader_epoch, f"no record since; {'stays at end' if stays else 'goes to end'}"

@@ -14,7 +14,7 @@ from kcli.flows.rewind.change import OffsetsChange
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, Remedies, RewindPlan
 from kcli.flows.rewind.requests import group_target
 from kcli.flows.rewind.scope import Scope, parse_topics
-from kcli.flows.rewind.spans import time_spans
+from kcli.flows.rewind.spans import time_disorders, time_spans
 from kcli.flows.rewind.survey import RewindRequest, survey
 from kcli.flows.rewind.targets import Target
 from kcli.flows.rewind.text import Where
@@ -60,5 +60,12 @@ def _copied(source: str, name: str, admin: Admin) -> RewindPlan:
 
 def _planned(asked: RewindRequest, admin: Admin, live_command: str = "") -> RewindPlan:
     """``live_command`` does the same to a group with members; empty where there is none."""
-    plan = survey(admin, admin.cluster_id(), asked, wall_ms(), partial(time_spans, admin))
+    plan = survey(
+        admin,
+        admin.cluster_id(),
+        asked,
+        wall_ms(),
+        partial(time_spans, admin),
+        partial(time_disorders, admin),
+    )
     return advise_stopping(plan, lambda _group: live_command)

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -42,6 +43,7 @@ from kcli.pipeline.kernels.export import ExportSettings
 from kcli.pipeline.manifest import (
     MANIFEST,
     PLAN,
+    ExactTimes,
     ExportedPartition,
     ExportedTopic,
     ExportPlan,
@@ -109,7 +111,7 @@ class Export:
         existing: Callable[[Consumer, float, Callable[[KcliError], object]], Sequence[str]],
         *,
         topics: Sequence[str],
-        words: Mapping[str, str | None],
+        words: Mapping[str, Any],
         form: str,
         spec: RangeSpec,
         partitions: Sequence[int] | None,
@@ -201,7 +203,16 @@ class Export:
         timeout = self.observer.timeout
         names = self.existing(self.consumer, timeout, self.observer.failed)
         spec = self.spec if manifest is None else RangeSpec(OffsetSpec("earliest"))
-        slices = ranges.pin(self.consumer, names, spec, timeout, partitions=self.partitions)
+        exact = self.request.exact_times
+        slices = ranges.pin(
+            self.consumer,
+            names,
+            spec,
+            timeout,
+            partitions=self.partitions,
+            warn=self.observer.warn,
+            exact_times=exact,
+        )
         slices = [each._replace(end=max(each.start, each.end)) for each in slices]
         topics = planned_topics(slices, self._configs(names), manifest)
         return new_plan(
@@ -211,6 +222,7 @@ class Export:
             self.request,
             topics,
             planned_slices(next_slices(slices, manifest)),
+            manifest.times if manifest is not None else ExactTimes(*spec.times) if exact else None,
         )
 
     def _configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -288,7 +300,8 @@ class Export:
         save(self.folder, plan)
         items = [result.item for result in self.results if result.item is not None]
         before = sum(item["records"] for item in items), sum(item["bytes"] for item in items)
-        results = run_tasks(runner, Job("export", self.settings, tuple(plan.slices)), stop, bar, before)
+        settings = replace(self.settings, times=plan.times)
+        results = run_tasks(runner, Job("export", settings, tuple(plan.slices)), stop, bar, before)
         files = [result.item.pop("exported") for result in results if result.item is not None]
         self.results += results
         self.places += [

@@ -8,16 +8,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.options import ClientOptions, ProducerOptions, own_option_names
 from kcli.core.types import TopicPartition
 from kcli.flows.mirror.job.group_position import Position, read_positions
 from kcli.flows.mirror.plan.plan import CopyPlan, PlannedPartition
 from kcli.flows.mirror.plan.targets import create_targets, target_ends, unfit
+from kcli.flows.mirror.topics.configs import RETENTION_MS, TIMESTAMPS
 from kcli.flows.mirror.topics.preflight import TopicFacts
 from kcli.flows.mirror.topics.routes import parse_renames, plan_routes
 from kcli.flows.mirror.topics.survey import Survey, survey_target
 from kcli.flows.stop import Stop
+from kcli.flows.topics.lifetime import KEEPS_ALL, Fates, Kept
+from kcli.flows.topics.retention import RetentionExtension, extended_text, extensions_of
 from kcli.output.progress import counted, size_text
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
@@ -30,6 +34,7 @@ from kcli.pipeline.kernels.import_ import (
     anchor_of,
     check_belongs,
 )
+from kcli.pipeline.kernels.record_times import TimesSettings, TimesTask
 from kcli.pipeline.manifest import MANIFEST, ExportedPartition, ExportedTopic, Manifest, load_manifest
 from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.runner import Runner
@@ -67,8 +72,10 @@ class Import:
         renames: Sequence[str],
         *,
         by_key: bool,
+        kept: Kept,
     ) -> None:
         self.observer = observer
+        self.kept = kept
         self.folder = folder
         self.by_key = by_key
         self.manifest = restorable(folder)
@@ -85,11 +92,15 @@ class Import:
             job_name(self.manifest, by_key=self.by_key),
             secrets.token_hex(8),
             self.by_key,
+            kept.keep_times,
         )
         self.cluster = ""
         self.positions: Mapping[TopicPartition, Position] = {}
         self.tasks: Sequence[ImportTask] = ()
         self.found: Survey
+        self.fates = Fates({}, 0, kept)
+        self.extensions: list[RetentionExtension] = []
+        self.set_back: list[str] = []
 
     def __enter__(self) -> Self:
         return self
@@ -110,13 +121,44 @@ class Import:
             {tp.topic: self.targets[tp.topic] for tp in positions},
             by_key=self.by_key,
         )
+        if not self.settings.keep_times:  # then it is no loss that the target replaces them
+            conflicts = self.found.findings.conflicts
+            conflicts[:] = [one for one in conflicts if TIMESTAMPS not in one.what]
         self.positions = {tp: one for tp, one in positions.items() if self._continues(tp, one)}
         self.tasks = self._tasks()
         check_sizes(self.folder, self.tasks)
 
+    def count_times(self, runner: Runner, stop: Stop) -> None:
+        """Finds out what the targets would not keep of the records, by the metadata of Parquet where that says it."""
+        self.fates = fates = Fates(self.found.findings.in_force, wall_ms(), self.kept)
+        tasks = [
+            TimesTask(task.target.topic, file, self._begin_of(task), fates.terms(task.target.topic))
+            for task in self.tasks
+            for file in task.files
+            if fates.terms(task.target.topic) != KEEPS_ALL
+        ]
+        if not tasks:
+            return
+        job = Job("record_times", TimesSettings(self.folder, self.manifest.format), tuple(tasks))
+        total = sum(task.file.records for task in tasks)
+        with self.observer.progress("counted", total=total) as bar:
+            results = run_tasks(runner, job, stop, bar)
+        for result in results:
+            if result.error is not None and not stop:
+                raise result.error.error()
+            if result.item is not None:
+                fates.add(result.item["topic"], result.item["tally"])
+        own = {name: facts.own for name, facts in self.found.targets.items()}
+        self.extensions = extensions_of(fates, own, "pipeline import")
+        self._extend_new()
+
     def restore(self, runner: Runner, stop: Stop) -> Report:
         """Creates what is missing, and restores all tasks."""
         create_targets(self.admin, self.found.findings, list(self.targets.values()))
+        for extension in self.extensions:
+            self.observer.warn(extension.make(self.admin, self.cluster))
+        for text in self.set_back:
+            self.observer.warn(text)
         total = sum(file.records for task in self.tasks for file in task.files)
         job, began = Job("import_", self.settings, tuple(self.tasks)), time.monotonic()
         with self.observer.progress("imported", total=total) as bar:
@@ -178,6 +220,10 @@ class Import:
     def may_begin(self) -> bool:
         """Has the plan shown, and returns whether the observer lets it begin."""
         files = [file for task in self.tasks for file in task.files]
+        for extension in self.extensions:
+            extension.plan(self.admin)
+        for text in (*self.fates.warnings(), *self.fates.size_warnings(self._sizes())):
+            self.observer.warn(text)
         remark = (
             f"  {counted(len(files), 'file')} with {counted(sum(file.records for file in files), 'record')}, "
             f"{size_text(sum(file.bytes for file in files))}"
@@ -193,13 +239,33 @@ class Import:
                 ],
                 target_ends(self.admin, self.found),
                 exactly_once=True,
-                unfit=unfit(
-                    self.admin, self.target.inner_options(ProducerOptions, transactional_id="import")
-                ),
+                unfit=unfit(self.admin, self.target.inner_options(ProducerOptions, transactional_id="import"))
+                or self.fates.refusal,
                 title=f"Import {visible_line(self.folder)} of cluster {visible_line(self.manifest.cluster)}",
-                remarks=[remark],
+                remarks=[remark, *self.fates.remarks()],
             )
         )
+
+    def _sizes(self) -> dict[str, int]:
+        """About how many bytes the largest partition of each target gets: those of files, which are compressed."""
+        sizes: dict[str, list[int]] = {}
+        for task in self.tasks:
+            sizes.setdefault(task.target.topic, []).append(sum(file.bytes for file in task.files))
+        return {
+            topic: sum(parts) // len(parts) if self.by_key else max(parts) for topic, parts in sizes.items()
+        }
+
+    def _begin_of(self, task: ImportTask) -> int:
+        """Where what is left of the partition of a task begins."""
+        return self.positions[task.source].offset if task.source in self.positions else task.start
+
+    def _extend_new(self) -> None:
+        """Topics that are created get the longer retention at once."""
+        for number, spec in enumerate(self.found.findings.create):
+            if spec.name in self.fates.extended:
+                configs = {**spec.configs, RETENTION_MS: str(self.fates.retention_ms)}
+                self.found.findings.create[number] = spec._replace(configs=configs)
+                self.set_back.append(extended_text(spec.name, self.fates.retention_ms, spec.configs))
 
     def _begin(self, tp: TopicPartition, one: ExportedPartition) -> int:
         """Where what is left of a partition begins."""

@@ -163,7 +163,8 @@ class TaskMirror(Driver):
         with Consumer(options, hooks=self._hooks) as consumer:
             consumer.connect(timeout)
             new = [topic for topic in targets if topic not in seen]
-            found = pin(consumer, new, spec, timeout) if new else []
+            warn = self._shown.warn
+            found = pin(consumer, new, spec, timeout, warn=warn, out_of_order="") if new else []
             whole = RangeSpec(OffsetSpec("earliest"), spec.stop)
             for one in pin(consumer, seen, whole, timeout) if seen else ():
                 begun = positions.get(TopicPartition(targets[one.topic], one.partition))

@@ -57,12 +57,22 @@ def pinned(
     topics: Sequence[str],
     spec: RangeSpec,
     partitions: Sequence[int] | None,
+    *,
+    exact_times: bool = False,
 ) -> Pinned:
-    """The ranges of the topics, up to their ends now."""
+    """The ranges of the topics, up to their ends now. ``exact_times``: see ``pin``."""
     with Consumer(options, hooks=observer.hooks) as consumer:
         with observer.contact(options.bootstrap_servers):
             consumer.connect(observer.timeout)
-        slices = pin(consumer, dict.fromkeys(topics), spec, observer.timeout, partitions=partitions)
+        slices = pin(
+            consumer,
+            dict.fromkeys(topics),
+            spec,
+            observer.timeout,
+            partitions=partitions,
+            warn=observer.warn,
+            exact_times=exact_times,
+        )
         return Pinned(slices, consumer.cluster.view.cluster_id)
 
 
@@ -76,11 +86,14 @@ def profiled(
     *,
     sample: int,
     top: int,
+    times: tuple[int | None, int | None] | None = None,
 ) -> Profiled:
-    """``sample``: about how many values of a topic are looked into; ``top``: how many of the most frequent keys."""
+    """``sample``: about how many values of a topic are looked into; ``top``: how many of the most frequent keys.
+    ``times``: see ``ProfileSettings``.
+    """
     total = sum(one.offsets for one in slices)
     tasks = [one for one in split(slices, runner.slots) if one.offsets]
-    settings = ProfileSettings(cluster, _stride(total, len(topics), sample))
+    settings = ProfileSettings(cluster, _stride(total, len(topics), sample), times)
     places = [_place(one) for one in tasks]
     job = Job("profile", settings, tuple(tasks))
     report = run_job(observer, runner, job, places, stop, title="profiled", total=total)

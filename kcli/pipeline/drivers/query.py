@@ -34,15 +34,19 @@ def pinned_source(
     query: Rewritten,
     specs: SerdeSpecs,
     range_: RangeSpec,
+    *,
+    exact_times: bool = False,
 ) -> tuple[SourceSettings, str | None]:
-    """What a query reads, pinned now; and the cluster's id. ``existing``: see ``export.Export``."""
+    """What a query reads, pinned now; and the cluster's id. ``existing``: see ``export.Export``;
+    ``exact_times``: see ``pin``.
+    """
     if specs:
         open_serdes(specs, registry()).close()  # errors now, not in a task
     with Consumer(options, hooks=observer.hooks) as consumer:
         with observer.contact(cluster.servers):
             consumer.connect(observer.timeout)
         names = existing(consumer, observer.timeout, observer.failed)
-        slices = pin(consumer, names, range_, observer.timeout)
+        slices = pin(consumer, names, range_, observer.timeout, warn=observer.warn, exact_times=exact_times)
         cluster_id = consumer.cluster.view.cluster_id
     settings = SourceSettings(
         cluster,
@@ -52,6 +56,7 @@ def pinned_source(
         key_serde=_absolute(specs.key),
         value_serde=_absolute(specs.value),
         slices=tuple(slices),
+        times=range_.times if exact_times else (None, None),
     )
     return settings, cluster_id
 

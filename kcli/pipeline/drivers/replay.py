@@ -1,10 +1,12 @@
 """What ``kcli pipeline replay`` does: chooses records, counts what would go where, and sends them."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Self
 
 from kcli.core.admin.admin import Admin
+from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
@@ -12,6 +14,8 @@ from kcli.core.names import REPLAYS
 from kcli.core.options import ClientOptions, ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.flows.stop import Stop
+from kcli.flows.topics.lifetime import Fates, Kept
+from kcli.flows.topics.retention import RetentionExtension, extensions_of, values_of
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.pipeline.cluster_ref import JobCluster
@@ -20,6 +24,7 @@ from kcli.pipeline.job import Job
 from kcli.pipeline.kernels.replay import (
     ReplaySettings,
     ReplayTask,
+    Times,
     item_before,
     position,
     read_committed,
@@ -64,7 +69,8 @@ def _same_topic(topic: str) -> SameTopicError:
     return SameTopicError(
         f"records of {topic} would be sent to {topic} itself",
         why="what is appended would be replayed by the next run, without end",
-        do="give --until TIME, after which nothing is replayed; --max-replays limits the rounds of each record",
+        do="give --until TIME, after which nothing is replayed, without --exact-times or with --timestamps now; "
+        "--max-replays limits the rounds of each record",
     )
 
 
@@ -90,6 +96,8 @@ class Replay:
         where: str | None,
         dedupe: bool,
         job: str | None,
+        exact_times: bool,
+        kept: Kept,
     ) -> None:
         self.observer = observer
         self.existing = existing
@@ -99,7 +107,9 @@ class Replay:
         self.spec = spec
         self.where = where
         self.dedupe = dedupe
-        self.job = job or _default_name(topic, target, where, dedupe="key" if dedupe else "")
+        self.times = Times(*spec.times) if exact_times else None
+        made_of = [topic, target, where or "", "key" if dedupe else ""]
+        self.job = job or _default_name(made_of, self.times)
         self.cluster = cluster
         self.cluster_id: str | None = None
         self.found: Found
@@ -107,6 +117,11 @@ class Replay:
         self._tasks: list[ReplayTask] = []
         self._surveyed: list[dict[str, Any]] = []
         self._continued = 0
+        self._settings = ReplaySettings(
+            cluster.ref, self.job, routing, times=self.times, kept=kept, now_ms=wall_ms()
+        )
+        self.fates = Fates({}, self._settings.now_ms, kept)
+        self._extensions: list[RetentionExtension] = []
         self._admin = Admin(cluster.options(ClientOptions), hooks=observer.hooks)
 
     def __enter__(self) -> Self:
@@ -124,10 +139,19 @@ class Replay:
             with observer.contact(self.cluster.servers):
                 consumer.connect(observer.timeout)
             names = self.existing(consumer, observer.timeout, observer.failed)
-            slices = pin(consumer, names, self.spec, observer.timeout)
+            slices = pin(
+                consumer,
+                names,
+                self.spec,
+                observer.timeout,
+                warn=observer.warn,
+                exact_times=self.times is not None,
+            )
             self.cluster_id = consumer.cluster.view.cluster_id
         done = read_committed(self._admin, REPLAYS + self.job, [each.tp for each in slices], stable=False)
-        left = [each._replace(start=min(each.end, position(done[each.tp], each))) for each in slices]
+        left = [
+            each._replace(start=min(each.end, position(done[each.tp], each, self.times))) for each in slices
+        ]
         self._slices = left
         self._continued = sum(one.start - each.start for one, each in zip(left, slices, strict=True))
         if self.routing.topic:
@@ -142,9 +166,11 @@ class Replay:
         if stop:
             return
         self.found = found = sum_up(self._surveyed, dedupe=self.dedupe)
-        if self.topic in found.targets and self.spec.stop is None:
+        endless = self.spec.stop is None or (self.times is not None and self.routing.keep_timestamps)
+        if self.topic in found.targets and endless:
             raise _same_topic(self.topic)
         self._check_exist(sorted(found.targets))
+        self._judge()
         if found.chosen is not None:
             tasks = [
                 ReplayTask(task.slice, packed(chosen))
@@ -154,7 +180,7 @@ class Replay:
 
     def text(self) -> str:
         """The plan for people."""
-        return plan_text(
+        text = plan_text(
             self.topic,
             self.target,
             self.job,
@@ -164,6 +190,21 @@ class Replay:
             where=self.where,
             max_replays=self.routing.max_replays,
         )
+        return "\n".join([text, *self.fates.remarks()])
+
+    def _judge(self) -> None:
+        """What the targets would do with the records, and what has to be extended; raises what stands against that."""
+        values = values_of(self._admin, list(self.found.tallies))
+        in_force = {name: one.in_force for name, one in values.items()}
+        self.fates = Fates(in_force, self._settings.now_ms, self._settings.kept)
+        for topic, tally in self.found.tallies.items():
+            self.fates.add(topic, tally)
+        own = {name: one.own for name, one in values.items()}
+        self._extensions = extensions_of(self.fates, own, "pipeline replay")
+        for extension in self._extensions:
+            extension.plan(self._admin)
+        for text in self.fates.warnings():
+            self.observer.warn(text)
 
     def _check_exist(self, topics: Sequence[str]) -> None:
         for name, found in self._admin.describe_topics(topics).items() if topics else ():
@@ -185,7 +226,7 @@ class Replay:
         return [ReplayTask(task.slice, packed(chosen.get(task.slice.partition, ()))) for task in tasks]
 
     def _counted(self, runner: Runner, tasks: Sequence[ReplayTask], stop: Stop) -> list[dict[str, Any]]:
-        settings = ReplaySettings(self.cluster.ref, self.job, self.routing, send=False, keys=self.dedupe)
+        settings = replace(self._settings, send=False, keys=self.dedupe)
         total = sum(task.slice.offsets for task in tasks)
         with self.observer.progress("counted", total=total) as bar:
             results = run_tasks(runner, Job(_KERNEL, settings, tuple(tasks)), stop, bar)
@@ -198,12 +239,14 @@ class Replay:
 
     def send(self, runner: Runner, stop: Stop) -> Report:
         """Sends what was found."""
+        for extension in self._extensions:
+            self.observer.warn(extension.make(self._admin, self.cluster_id or ""))
         tasks, found = self._tasks, self.found
         left_out = {
             item["partition"]: item["records"] + item["skipped_records"] - len(chosen)
             for item, chosen in zip(self._surveyed, found.chosen or (), strict=False)
         }
-        job = Job(_KERNEL, ReplaySettings(self.cluster.ref, self.job, self.routing), tuple(tasks))
+        job = Job(_KERNEL, self._settings, tuple(tasks))
         places = [{"topic": task.slice.topic, "partition": task.slice.partition} for task in tasks]
         if tasks:
             report = run_job(
@@ -232,7 +275,7 @@ class Replay:
         return report._replace(done=report.done or not tasks)
 
 
-def _default_name(topic: str, target: str, where: str | None, *, dedupe: str) -> str:
-    """The same for the same command."""
-    made = "\0".join([topic, target, where or "", dedupe])
-    return f"{topic}.{sha256(made.encode()).hexdigest()[:8]}"
+def _default_name(made_of: Sequence[str], times: Times | None) -> str:
+    """The same for the same command; ``--exact-times`` makes jobs of different times different ones."""
+    made = "\0".join([*made_of, *([times.text] if times is not None else [])])
+    return f"{made_of[0]}.{sha256(made.encode()).hexdigest()[:8]}"

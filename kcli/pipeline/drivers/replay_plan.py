@@ -2,11 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from kcli.flows.topics.lifetime import Tally
 from kcli.output.progress import counted, size_text
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column, indented_table
+from kcli.pipeline.kernels.replay import LastOfKey, tally_one
 from kcli.pipeline.plan import Slice
 from kcli.pipeline.redrive import NO_TARGET, TOO_OFTEN
 
@@ -17,7 +20,7 @@ _PERIODS = {"hour": len("2026-11-26T09:00Z"), "day": len("2026-11-26"), "": 0}
 
 class Found(NamedTuple):
     """``targets``: records by topic. ``histogram``: by (target, reason, hour). ``chosen``: offsets by task, None for all
-    that pass. ``superseded``: left out by --dedupe.
+    that pass. ``superseded``: left out by --dedupe. ``tallies``: what each target would do with the records.
     """
 
     targets: Mapping[str, int]
@@ -28,6 +31,7 @@ class Found(NamedTuple):
     without_target: int
     superseded: int
     chosen: list[list[int]] | None
+    tallies: Mapping[str, Tally] = MappingProxyType({})
 
 
 def sum_up(items: Sequence[Mapping[str, Any]], *, dedupe: bool) -> Found:
@@ -42,16 +46,22 @@ def sum_up(items: Sequence[Mapping[str, Any]], *, dedupe: bool) -> Found:
             targets[target] += number
     chosen: list[list[int]] | None = None
     kept = sent
+    tallies: dict[str, Tally] = {}
+    for item in items:
+        for target, tally in item["tallies"].items():
+            tallies[target] = tallies.get(target, Tally()).joined(tally)
     if dedupe:
-        last: dict[bytes, tuple[int, int, int]] = {}
+        last: dict[bytes, tuple[int, int, LastOfKey]] = {}
         for task, item in enumerate(items):
-            for key, (timestamp, offset) in item["keys"].items():
+            for key, found in item["keys"].items():
                 # A record without a key is named by its offset, in its partition only.
                 name = key if len(key) == 16 else b"%d/%b" % (task, key)
-                last[name] = max(last.get(name, (timestamp, task, offset)), (timestamp, task, offset))
+                own = (found.timestamp, task, found)
+                last[name] = max(last.get(name, own), own)
         chosen = [[] for _ in items]
-        for _, task, offset in last.values():
-            chosen[task].append(offset)
+        for timestamp, task, found in last.values():
+            chosen[task].append(found.offset)
+            tally_one(tallies, found.target, found.fate, timestamp)
         kept = len(last)
     return Found(
         targets,
@@ -62,6 +72,7 @@ def sum_up(items: Sequence[Mapping[str, Any]], *, dedupe: bool) -> Found:
         sum(number for (target, why, _), number in histogram.items() if not target and why == NO_TARGET),
         sent - kept,
         chosen,
+        tallies,
     )
 
 

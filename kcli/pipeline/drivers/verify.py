@@ -18,6 +18,7 @@ from kcli.flows.mirror.topics.routes import (
     select_topics,
 )
 from kcli.flows.stop import Stop
+from kcli.flows.time_limits import EXACT
 from kcli.output.progress import counted
 from kcli.output.tables import Column
 from kcli.pipeline.cluster_ref import JobCluster
@@ -59,17 +60,25 @@ class RepairPlan(NamedTuple):
 
 class Verify:
     """One comparison of two clusters. ``level``: offsets, digest or records; ``compacted``: of the last record of each
-    key.
+    key. ``times``: only records with such times (see ``CompareSettings``).
     """
 
     def __init__(
-        self, source: JobCluster, target: JobCluster, observer: Observer, *, level: str, compacted: bool
+        self,
+        source: JobCluster,
+        target: JobCluster,
+        observer: Observer,
+        *,
+        level: str,
+        compacted: bool,
+        times: tuple[int | None, int | None] | None = None,
     ) -> None:
         self._source, self._target = source, target
         self._observer = observer
         self._settings = CompareSettings(
-            source.ref, target.ref, locate=level == "records", compacted=compacted
+            source.ref, target.ref, locate=level == "records", compacted=compacted, times=times
         )
+        self._reads = level != "offsets"
         self.cluster: str | None = None
         self._tasks: list[CompareTask] = []  # partitions that both sides have
         self._missing: list[Item] = []  # items of those that one side lacks
@@ -103,8 +112,23 @@ class Verify:
             _check_differ(routes, same_cluster=ids[0] == ids[1])
             present = [route for route in routes if route.target in known[1]]
             # The target first: what is copied meanwhile is no record too many.
-            theirs = pin(there, [route.target for route in present], spec, timeout)
-            ours = pin(here, [route.source for route in routes], spec, timeout)
+            exact = self._settings.times is not None
+            do = EXACT if self._reads else ""
+            theirs, ours = (
+                pin(
+                    side,
+                    names,
+                    spec,
+                    timeout,
+                    warn=lambda text, whose=whose: self._observer.warn(f"{whose}: {text}"),  # type: ignore[misc]
+                    out_of_order=do,
+                    exact_times=exact,
+                )
+                for whose, side, names in (
+                    ("target", there, [route.target for route in present]),
+                    ("source", here, [route.source for route in routes]),
+                )
+            )
         self.cluster = ids[0]
         self._tasks, self._missing = _paired(routes, ours, theirs)
 

@@ -11,7 +11,7 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 from kcli.core.records.run import RUN_BYTES
-from kcli.flows.mirror.proof.compare import Difference, Extent, Pair, compare
+from kcli.flows.mirror.proof.compare import Change, Difference, Extent, Pair, View, compare
 from kcli.flows.mirror.proof.last_values import (
     KEYS_AT_ONCE,
     KeyDifference,
@@ -31,7 +31,8 @@ _FETCH_BYTES = 8 << 20  # a task reads one partition; with the default of 4 MiB 
 @dataclass(frozen=True, slots=True)
 class CompareSettings:
     """``locate``: find the record that differs, not only its chunk. ``compacted``: the last record of each key counts;
-    at most ``keys_at_once`` of them are kept in memory.
+    at most ``keys_at_once`` of them are kept in memory. ``times``: only records with times from the first up to, not
+    including, the second count (ms since the epoch; None: no limit).
     """
 
     source: ClusterRef
@@ -39,6 +40,16 @@ class CompareSettings:
     locate: bool = True
     compacted: bool = False
     keys_at_once: int = KEYS_AT_ONCE
+    times: tuple[int | None, int | None] | None = None
+
+    @property
+    def within(self) -> Change | None:
+        """Leaves out the rows with other times."""
+        if self.times is None:
+            return None
+        since, until = self.times
+        low, high = max(0, since or 0), 1 << 63 if until is None else until
+        return lambda row: row if low <= row[3] < high else None
 
 
 class CompareTask(NamedTuple):
@@ -75,7 +86,9 @@ def run(settings: CompareSettings, task: CompareTask, context: TaskContext) -> d
         if settings.compacted:
             compared, found = _last_records(source, target, settings, task, context)
         else:
-            compared, found = compare_records(source, target, task, context, locate=settings.locate)
+            compared, found = compare_records(
+                source, target, task, context, locate=settings.locate, within=settings.within
+            )
     return {
         "topic": task.source.topic,
         "partition": task.source.partition,
@@ -103,7 +116,13 @@ def reading() -> dict[str, Any]:
 
 
 def compare_records(
-    source: Consumer, target: Consumer, task: CompareTask, context: TaskContext, *, locate: bool
+    source: Consumer,
+    target: Consumer,
+    task: CompareTask,
+    context: TaskContext,
+    *,
+    locate: bool,
+    within: Change | None = None,
 ) -> tuple[int, Difference | None]:
     """How many records were compared, and the first difference."""
     done = 0
@@ -118,7 +137,16 @@ def compare_records(
         Extent(task.target.tp, task.target.start, task.target.end),
     )
     stop = _Stop(context)
-    (found,) = compare(source, target, [pair], timestamps=True, stop=stop, progress=progress, locate=locate)
+    (found,) = compare(
+        source,
+        target,
+        [pair],
+        timestamps=True,
+        stop=stop,
+        progress=progress,
+        locate=locate,
+        view=View(within, within),
+    )
     if stop:
         raise StoppedTaskError("the job was stopped before this partition was compared")
     if found.error is not None:
@@ -140,7 +168,7 @@ def _last_records(
     compared, first = 0, None
     for bucket in range(buckets):
         here, there = (
-            read_last(consumer, of, bucket, buckets, context)
+            read_last(consumer, of, bucket, buckets, context, settings.within)
             for consumer, of in ((source, task.source), (target, task.target))
         )
         compared += live_keys(here.by_key)
@@ -157,9 +185,16 @@ def _place(found: KeyDifference) -> tuple[bool, int]:
     return True, found.target_offset or 0
 
 
-def read_last(consumer: Consumer, of: Slice, bucket: int, buckets: int, context: TaskContext) -> LastValues:
-    """The last records of the keys of a bucket; see ``LastValues``."""
-    values = LastValues(bucket, buckets)
+def read_last(
+    consumer: Consumer,
+    of: Slice,
+    bucket: int,
+    buckets: int,
+    context: TaskContext,
+    within: Change | None = None,
+) -> LastValues:
+    """The last records of the keys of a bucket; see ``LastValues``, whose ``change`` is ``within``."""
+    values = LastValues(bucket, buckets, change=within)
     for fetched in batches(consumer, of, context):
         before = values.records
         try:

@@ -13,10 +13,10 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.errors import DataLossError, KcliError, TimedOutError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
-from kcli.output.records import ALL
+from kcli.flows.filters.selection import Selection, TimeFilter
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import StoppedTaskError, TaskContext
-from kcli.pipeline.manifest import ExportedFile, PlannedSlice, file_path
+from kcli.pipeline.manifest import ExactTimes, ExportedFile, PlannedSlice, file_path
 from kcli.pipeline.new_file import NewFile, digest_of
 from kcli.pipeline.text_files import count_records, formatter_of
 
@@ -33,11 +33,12 @@ class ForeignFileError(KcliError):
 
 @dataclass(frozen=True, slots=True)
 class ExportSettings:
-    """``folder`` is absolute, and the same where the tasks run."""
+    """``folder`` is absolute, and the same where the tasks run. ``times``: only records within these."""
 
     source: ClusterRef
     folder: str
     format: str
+    times: ExactTimes | None = None
 
 
 def run(settings: ExportSettings, task: PlannedSlice, context: TaskContext) -> dict[str, Any]:
@@ -70,9 +71,9 @@ def _write(
         if settings.format == "parquet":
             from kcli.pipeline.parquet_files import write_parquet  # pyarrow: an extra
 
-            records = write_parquet(file, consumer, task, context)
+            records = write_parquet(file, consumer, task, context, settings.times)
         else:
-            records = _write_text(file, consumer, settings.format, context)
+            records = _write_text(file, consumer, settings, context)
         digest = file.digest()
         if not file.commit():
             context.progress(-records, -digest.bytes)
@@ -103,19 +104,22 @@ def _reading(source: ClusterRef, task: PlannedSlice) -> Iterator[Consumer]:
         yield consumer
 
 
-def _write_text(file: NewFile, consumer: Consumer, form: str, context: TaskContext) -> int:
-    formatter = formatter_of(form)
+def _write_text(file: NewFile, consumer: Consumer, settings: ExportSettings, context: TaskContext) -> int:
+    formatter, times = formatter_of(settings.format), settings.times
+    selection = Selection([TimeFilter(times.since, times.until)] if times is not None else [])
     file.write(formatter.begin())
     records, heard = 0, time.monotonic()
     while not consumer.done:
         if context.stopped():
             raise StoppedTaskError("the job was stopped before this task was done")
-        before, wrote = records, file.tell()
+        before, wrote, scanned = records, file.tell(), selection.scanned
         for fetched in consumer.poll(_TURN):
-            rendered = formatter.batch(fetched, None, ALL)
-            file.write(rendered.data)
-            records += rendered.count
-        if records > before:
+            selected = selection.select(fetched)
+            if selected is not None:
+                rendered = formatter.batch(fetched, None, selected)
+                file.write(rendered.data)
+                records += rendered.count
+        if selection.scanned > scanned:
             heard = time.monotonic()
             context.progress(records - before, file.tell() - wrote)
         elif time.monotonic() > heard + _PATIENCE:

@@ -63,7 +63,9 @@ class ImportTask(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ImportSettings:
-    """``run`` identifies the command; ``job`` the import, over all its runs. ``folder`` is absolute."""
+    """``run`` identifies the command; ``job`` the import, over all its runs. ``folder`` is absolute. ``keep_times``: else
+    records get the time at which they are sent.
+    """
 
     target: ClusterRef
     folder: str
@@ -72,6 +74,7 @@ class ImportSettings:
     job: str
     run: str
     by_key: bool
+    keep_times: bool = True
 
 
 class InterruptedImportError(TimedOutError):
@@ -183,7 +186,7 @@ class _Import:
             self._failure = refused_by_target(report.error, self._task.source, offsets[rows[0]], report.tp)
         elif report.error is not None:
             self._failure = report.error
-        elif report.log_append_time >= 0:
+        elif report.log_append_time >= 0 and self._settings.keep_times:
             self._failure = ConflictError(
                 f"{self._task.target.topic} replaces timestamps",
                 why="its message.timestamp.type is LogAppendTime now",
@@ -219,7 +222,8 @@ class _Import:
                 self._check_stop(producer)
                 producer.begin_transaction(_TIMEOUT)
                 is_open, size, records, began = True, 0, 0, time.monotonic()
-            producer.send_arrow(task.target.topic, found.table, partition=where, origin=found.offsets)
+            table = found.table if settings.keep_times else found.table.drop_columns(["timestamp"])
+            producer.send_arrow(task.target.topic, table, partition=where, origin=found.offsets)
             size += found.bytes
             records += len(found.offsets)
             self._context.progress(len(found.offsets), 0)

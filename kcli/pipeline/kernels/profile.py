@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.core.consumer.arrow_reader import ArrowReader
+from kcli.core.consumer.arrow_reader import ArrowReader, RecordFilter
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.kernels.shapes import NO_HEADERS
@@ -18,10 +18,13 @@ _COLUMNS = ("timestamp", "key", "value", "headers_packed")
 
 @dataclass(frozen=True, slots=True)
 class ProfileSettings:
-    """``stride``: of the values, each of this number is looked into; 0: none."""
+    """``stride``: of the values, each of this number is looked into; 0: none. ``times``: only records with times from the
+    first up to, not including, the second (ms since the epoch; None: no limit).
+    """
 
     source: ClusterRef
     stride: int
+    times: tuple[int | None, int | None] | None = None
 
 
 def run(settings: ProfileSettings, task: Slice, context: TaskContext) -> dict[str, Any]:
@@ -33,7 +36,11 @@ def run(settings: ProfileSettings, task: Slice, context: TaskContext) -> dict[st
     with (
         Consumer(options) as consumer,
         ArrowReader(
-            consumer, {task.tp: Span(task.start, task.end)}, columns=_COLUMNS, utc_timestamps=False
+            consumer,
+            {task.tp: Span(task.start, task.end)},
+            columns=_COLUMNS,
+            where=RecordFilter(*(settings.times or (None, None))),
+            utc_timestamps=False,
         ) as reader,
     ):
         for batch in reader:

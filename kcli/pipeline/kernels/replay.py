@@ -10,18 +10,21 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import KcliError, RecordRefusedError, TimedOutError, TransactionAbortableError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.names import REPLAYS
 from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions
 from kcli.core.producer.batch import RecordFuture
 from kcli.core.producer.producer import Producer
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
+from kcli.flows.mirror.proof.last_values import key_digest
+from kcli.flows.topics.lifetime import KEEP, Fates, Kept, Tally, Terms
+from kcli.flows.topics.retention import values_of
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.plan import Slice
@@ -41,15 +44,42 @@ class ReplayTask(NamedTuple):
     chosen: bytes | None = None
 
 
+class Times(NamedTuple):
+    """From ``since`` up to, not including, ``until``, in ms since the epoch; None: without a limit."""
+
+    since: int | None
+    until: int | None
+
+    @property
+    def text(self) -> str:
+        """In the metadata of a position, which says nothing of records with other times."""
+        return "..".join("" if ms is None else str(ms) for ms in self)
+
+    def has(self, time: int) -> bool:
+        """Whether a record of this time is among them; one without a time (−1) is not."""
+        return max(0, self.since or 0) <= time and (self.until is None or time < self.until)
+
+
+class OtherTimesError(KcliError):
+    """The position of the job is one among records with other times."""
+
+    exit_code = ExitCode.REFUSED
+
+
 @dataclass(frozen=True, slots=True)
 class ReplaySettings:
-    """``send``: False counts only. ``keys``: the last record of each key is found as well."""
+    """``send``: False counts only. ``keys``: the last record of each key is found as well. ``times``: only records with
+    such times are chosen. ``kept`` and ``now_ms``: how it is judged what the targets keep.
+    """
 
     cluster: ClusterRef
     job: str
     routing: Routing
     send: bool = True
     keys: bool = False
+    times: Times | None = None
+    kept: Kept = KEEP
+    now_ms: int = 0
 
     @property
     def group(self) -> str:
@@ -62,25 +92,41 @@ def run(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> dic
     return _send(settings, task, context) if settings.send else _count(settings, task, context)
 
 
-def position(committed: OffsetAndMetadata | None, slice_: Slice) -> int:
-    """Where a job continues: at its position, unless that is one of a topic that was deleted since."""
-    if committed is None or committed.metadata != slice_.topic_id.hex():
+def position(committed: OffsetAndMetadata | None, slice_: Slice, times: Times | None = None) -> int:
+    """Where a job continues: at its position, unless that is one of a topic that was deleted since. OtherTimesError for a
+    position of records with other ``times``: those with these times before it were not sent.
+    """
+    topic_id, _, own = (committed.metadata if committed is not None else "").partition("@")
+    if committed is None or topic_id != slice_.topic_id.hex():
         return slice_.start
+    if own != (times.text if times is not None else ""):
+        raise OtherTimesError(
+            f"the job has a position in {slice_.tp}, at offset {committed.offset}, for other times",
+            why="with --exact-times it passes records with other times, which it would not find any more",
+            do="name another job: --job NAME",
+        )
     return max(slice_.start, committed.offset)
+
+
+def _metadata(settings: ReplaySettings, slice_: Slice) -> str:
+    """That of a position."""
+    return slice_.topic_id.hex() + (f"@{settings.times.text}" if settings.times is not None else "")
 
 
 # --- counting ---------------------------------------------------------------------------------------------
 
 
 def _count(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> dict[str, Any]:
-    """``histogram``: how many records by target (empty: skipped), reason and hour; ``keys``: digest of a key → time and
-    offset of its last record that would be sent.
+    """``histogram``: how many records by target (empty: skipped), reason and hour; ``keys``: digest of a key → its last
+    record that would be sent (``LastOfKey``); ``tallies``: by target, what it would do with the records.
     """
+    targets = _Targets(settings)
+    tallies: dict[str, Tally] = {}
     item = item_before(settings.routing, task.slice)
     histogram: Counter[tuple[str, str, str]] = Counter()
-    keys: dict[bytes, tuple[int, int]] = {}
+    keys: dict[bytes, LastOfKey] = {}
     with Consumer(_options(settings)) as consumer:
-        for record in _records(consumer, task, task.slice.start, context):
+        for record in _records(consumer, task, task.slice.start, context, settings.times):
             decision = decide(record, settings.routing)
             row = (decision.target, decision.why or reason(record), hour(record.timestamp))
             histogram[row if row in histogram or len(histogram) < _MOST_REASONS else (row[0], "…", "…")] += 1
@@ -91,14 +137,46 @@ def _count(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> 
                 continue
             item["records"] += 1
             item["bytes"] += size
-            if settings.keys and record.key is not None:
-                keys[blake2b(record.key, digest_size=16).digest()] = (record.timestamp, record.offset)
-            elif settings.keys:
-                keys[b"%d" % record.offset] = (
-                    record.timestamp,
-                    record.offset,
-                )  # without a key each is its own
-    return {**item, "histogram": dict(histogram), "keys": keys}
+            fate = targets.terms(decision.target).fate(record.timestamp, has_key=record.key is not None)
+            if settings.keys:  # without a key each is its own
+                name = b"%d" % record.offset if record.key is None else key_digest(record.key)
+                keys[name] = LastOfKey(record.timestamp, record.offset, decision.target, fate)
+            else:
+                tally_one(tallies, decision.target, fate, record.timestamp)
+    return {**item, "histogram": dict(histogram), "keys": keys, "tallies": tallies}
+
+
+class LastOfKey(NamedTuple):
+    """The last record of a key: its time and offset, where it would be sent to, and what becomes of it there."""
+
+    timestamp: int
+    offset: int
+    target: str
+    fate: str
+
+
+def tally_one(tallies: dict[str, Tally], target: str, fate: str, timestamp: int) -> None:
+    """Counts a record."""
+    one = Tally(**{fate: 1}, oldest=timestamp, read=True)
+    tallies[target] = tallies.get(target, Tally()).joined(one)
+
+
+class _Targets:
+    """The terms of the topics that records are sent to, each asked for once: which they are only records may say."""
+
+    def __init__(self, settings: ReplaySettings) -> None:
+        self._settings = settings
+        self._found: dict[str, Terms] = {}
+
+    def terms(self, topic: str) -> Terms:
+        """Those of a topic; of one that cannot be described, as of one that keeps everything."""
+        if topic not in self._found:
+            with Admin(self._settings.cluster.options(ClientOptions)) as admin:
+                values = values_of(admin, [topic])[topic].in_force
+            self._found[topic] = Fates({topic: values}, self._settings.now_ms, self._settings.kept).terms(
+                topic
+            )
+        return self._found[topic]
 
 
 # --- sending ----------------------------------------------------------------------------------------------
@@ -115,11 +193,11 @@ def _send(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> d
     )
     with Producer(options) as producer, Consumer(_options(settings)) as consumer:
         producer.init_transactions(_PATIENCE)
-        start = position(committed_offset(settings, tp), task.slice)
+        start = position(committed_offset(settings, tp), task.slice, settings.times)
         item["start"] = min(start, task.slice.end)
         sending = _Sending(settings, task.slice, producer, item)
         try:
-            for record in _records(consumer, task, start, context):
+            for record in _records(consumer, task, start, context, settings.times):
                 sending.add(record)
                 context.progress(1, 0)
             sending.commit(task.slice.end)
@@ -180,7 +258,7 @@ class _Sending:
                 return
             self._producer.begin_transaction(_PATIENCE)
             self._open, self._sums = True, [0, 0, 0]
-        where = OffsetAndMetadata(offset, self._slice.topic_id.hex())
+        where = OffsetAndMetadata(offset, _metadata(self._settings, self._slice))
         self._producer.send_offsets_to_transaction({self._slice.tp: where}, self._settings.group, _PATIENCE)
         self._producer.commit_transaction(_PATIENCE)
         self._open, self._done = False, offset
@@ -219,7 +297,9 @@ def read_committed(
 # --- reading ----------------------------------------------------------------------------------------------
 
 
-def _records(consumer: Consumer, task: ReplayTask, start: int, context: TaskContext) -> Iterator[Record]:
+def _records(
+    consumer: Consumer, task: ReplayTask, start: int, context: TaskContext, times: Times | None
+) -> Iterator[Record]:
     """The chosen records of the range from ``start`` on; StoppedTaskError after a request to stop."""
     if start >= task.slice.end:
         return
@@ -229,7 +309,7 @@ def _records(consumer: Consumer, task: ReplayTask, start: int, context: TaskCont
     while not consumer.done:
         before = consumer.state(task.slice.tp).position
         for record in consumer.records(1.0):
-            if chosen is None or record.offset in chosen:
+            if (chosen is None or record.offset in chosen) and (times is None or times.has(record.timestamp)):
                 yield record
         if context.stopped():
             raise StoppedTaskError("the replay was stopped; running it again continues")

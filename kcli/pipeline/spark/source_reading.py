@@ -77,7 +77,13 @@ class BatchReader(DataSourceReader):
             keys = (
                 None if pushed.keys is None else sorted(pushed.keys, key=lambda key: (key is not None, key))
             )
-            where = RecordFilter(pushed.since_ms, pushed.until_ms, keys, pushed.key_not_null)
+            since, until = self.settings.times
+            where = RecordFilter(
+                max((ms for ms in (since, pushed.since_ms) if ms is not None), default=None),
+                min((ms for ms in (until, pushed.until_ms) if ms is not None), default=None),
+                keys,
+                pushed.key_not_null,
+            )
             yield from read_slice(self.settings, partition.slice, where)
 
 

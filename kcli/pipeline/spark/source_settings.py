@@ -56,6 +56,8 @@ class SourceSettings:
     reads them for its other scans too: rows would be missing without a word where a frame is used again, or twice in a
     query. So it is only for a relation that is read once.
 
+    ``times``: only records with times from the first up to, not including, the second, in ms; None: without a limit.
+
     ``undecoded``: the id of the accumulator that receives counts of what serdes cannot decode (``undecoded.py``).
     """
 
@@ -75,6 +77,7 @@ class SourceSettings:
     slices: tuple[Slice, ...] | None = None
     at_once: int = 0
     undecoded: int | None = None
+    times: tuple[int | None, int | None] = (None, None)
 
     @property
     def serdes(self) -> tuple[str, ...]:
@@ -316,6 +319,7 @@ def settings_from_json(text: str) -> SourceSettings:
             "partitions": None if values["partitions"] is None else tuple(values["partitions"]),
             "range": RangeSpec(start and OffsetSpec(*start), stop and OffsetSpec(*stop)),
             "columns": tuple(values["columns"]),
+            "times": tuple(values["times"]),
             "slices": None
             if values["slices"] is None
             else tuple(Slice(topic, bytes.fromhex(own), *rest) for topic, own, *rest in values["slices"]),

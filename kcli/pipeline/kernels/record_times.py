@@ -1,0 +1,40 @@
+"""Counts what a topic would do with the records of a file of an export, before they are sent."""
+
+import os
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from kcli.flows.topics.lifetime import Terms
+from kcli.pipeline.job import StoppedTaskError, TaskContext
+from kcli.pipeline.manifest import ExportedFile
+
+
+@dataclass(frozen=True, slots=True)
+class TimesSettings:
+    """``folder`` is absolute, and the same where the tasks run."""
+
+    folder: str
+    format: str
+
+
+class TimesTask(NamedTuple):
+    """The records of a file at offsets from ``start`` on, for a topic with such terms."""
+
+    topic: str
+    file: ExportedFile
+    start: int
+    terms: Terms
+
+
+def run(settings: TimesSettings, task: TimesTask, context: TaskContext) -> dict[str, Any]:
+    """``tally``: of the topic. ConfigError for a file that cannot be read."""
+    from kcli.pipeline.file_times import tally_file  # pyarrow: an extra
+
+    def check() -> None:
+        if context.stopped():
+            raise StoppedTaskError("the job was stopped before the records were counted")
+
+    path = os.path.join(settings.folder, task.file.path)
+    tally = tally_file(path, settings.format, task.start, task.terms, check)
+    context.progress(tally.records, 0)
+    return {"topic": task.topic, "records": tally.records, "bytes": 0, "tally": tally}

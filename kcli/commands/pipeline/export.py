@@ -171,11 +171,12 @@ def export(inv: Invocation, /, **given: Any) -> int:
     spec = asked.range()
     # Clients are loaded when the command runs.
     from kcli.pipeline.drivers.export import COLUMNS, FIXED, Export
+    from kcli.pipeline.store.urls import canonical
 
     if asked.form == "parquet":
         check_pyarrow("writes Parquet", otherwise="--format ndjson")
     tasks = chosen_runner(inv, asked.tasks, "export")
-    folder = os.path.abspath(asked.folder)
+    folder = canonical(asked.folder)
     topics = Topics(asked.topics, "pipeline export")
     inv.client_options(ConsumerOptions, unused=FIXED)
     inv.configuration.check_no_registry()
@@ -194,7 +195,7 @@ def export(inv: Invocation, /, **given: Any) -> int:
     ) as driver:
         driver.contact()
         inv.cluster_id = driver.cluster
-        if os.path.lexists(folder) and not os.path.isdir(folder):
+        if os.path.isabs(folder) and os.path.lexists(folder) and not os.path.isdir(folder):
             raise usage(
                 f"kcli pipeline export: {folder} is not a folder",
                 why="an export is a folder of files",

@@ -1,7 +1,5 @@
 """``kcli pipeline import``: restore the topics of an export."""
 
-import os
-
 import click
 
 from kcli.commands.pipeline.jobs import (
@@ -62,10 +60,11 @@ def import_topics(
     """
     # Clients are loaded when the command runs.
     from kcli.pipeline.drivers.import_ import COLUMNS, FIXED, Import
+    from kcli.pipeline.store.urls import canonical
 
     check_pyarrow("reads Parquet and prepares records")
     tasks = chosen_runner(inv, tasks, "import")
-    folder = os.path.abspath(folder)
+    folder = canonical(folder)
     # Before files are read: it refuses what the profile forbids.
     inv.client_options(ProducerOptions, unused=FIXED)
     inv.configuration.check_no_registry()

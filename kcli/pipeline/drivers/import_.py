@@ -1,7 +1,6 @@
 """What ``kcli pipeline import`` does: checks the files and the cluster, makes the plan, runs the job."""
 
 import hashlib
-import os
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -30,10 +29,12 @@ from kcli.pipeline.kernels.import_ import (
     anchor_of,
     check_belongs,
 )
-from kcli.pipeline.manifest import MANIFEST, ExportedPartition, ExportedTopic, Manifest, load_manifest
+from kcli.pipeline.manifest import MANIFEST, Documents, ExportedPartition, ExportedTopic, Manifest
 from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.runner import Runner
 from kcli.pipeline.running import CopyObserver, run_job, run_tasks
+from kcli.pipeline.store.store import Store
+from kcli.pipeline.store.urls import open_store
 
 COLUMNS = (
     Column("topic"),
@@ -112,7 +113,7 @@ class Import:
         )
         self.positions = {tp: one for tp, one in positions.items() if self._continues(tp, one)}
         self.tasks = self._tasks()
-        check_sizes(self.folder, self.tasks)
+        check_sizes(open_store(self.folder), self.tasks)
 
     def restore(self, runner: Runner, stop: Stop) -> Report:
         """Creates what is missing, and restores all tasks."""
@@ -276,7 +277,7 @@ class Import:
 
 def restorable(folder: str) -> Manifest:
     """The manifest of an export whose records can be restored; else a ConfigError."""
-    found = load_manifest(folder)
+    found = Documents(open_store(folder)).manifest()
     if found is None:
         raise ConfigError(
             f"{folder} is no complete export",
@@ -293,11 +294,11 @@ def restorable(folder: str) -> Manifest:
     return found
 
 
-def check_sizes(folder: str, tasks: Sequence[ImportTask]) -> None:
+def check_sizes(store: Store, tasks: Sequence[ImportTask]) -> None:
     """ConfigError for the first file that is missing or was cut, before anything is shown or read."""
     for task in tasks:
         for file in task.files:
-            check_size(os.path.join(folder, file.path), file)
+            check_size(store, file)
 
 
 def job_name(manifest: Manifest, *, by_key: bool) -> str:

@@ -1,9 +1,9 @@
 """Google Cloud Storage, Azure and HDFS, by pyarrow's file systems.
 
-The destructor of a stream of pyarrow completes what was written so far, and Azure shows a blob from its first byte on.
-So everything is written under a temporary name, and moved. On GCS that is a copy within the store, which is complete at
-once; on Azure with a hierarchical namespace and on HDFS it is a rename; on Azure without, a copy of at most 256 MiB. There
-are no conditional writes: versions are compared just before.
+The destructor of a stream of pyarrow completes what was written so far, and Azure shows a blob from its first byte on:
+everything is written under a temporary name, and moved. On GCS that is a copy within the store, which is complete at
+once; on Azure with a hierarchical namespace and on HDFS it is a rename; on Azure without, a copy of at most 256 MiB.
+There are no conditional writes: versions are compared before.
 
 Imports pyarrow: the module is imported where such a store is used.
 """
@@ -42,7 +42,7 @@ _AWAY = re.compile(
 
 
 class ArrowStore:
-    """See ``Store``. ``root``: the folder within ``filesystem``, whose first part is the ``bucket``; empty on HDFS, which
+    """See ``Store``. ``root``: the folder within ``filesystem``, whose first part is the ``bucket``: empty on HDFS, which
     has none. ``chain``: where credentials come from.
     """
 
@@ -51,11 +51,12 @@ class ArrowStore:
         self.filesystem = filesystem
         self._root = root
         self._bucket = bucket
+        self._kind = "container" if url.startswith("abfss:") else "bucket"
         self._chain = chain
 
     def name(self, path: str) -> str:
         """See ``Store``."""
-        return f"{self.url}/{path}"
+        return f"{self.url}/{path}" if path else self.url
 
     def size(self, path: str) -> int | None:
         """See ``Store``."""
@@ -144,7 +145,7 @@ class ArrowStore:
 
     def _typed(self, error: Exception, name: str, text: str) -> KcliError:
         if _NO_BUCKET.search(text):
-            return no_bucket(self.url, self._bucket)
+            return no_bucket(self.url, f"{self._kind} {self._bucket}")
         if _DENIED.search(text) or getattr(error, "errno", 0) == errno.EACCES:
             return StoreDeniedError(
                 f"{name}: access denied", why=text, do=f"check the credentials: {self._chain}"
@@ -159,7 +160,7 @@ class ArrowStore:
             with self.errors(""):
                 found = self.filesystem.get_file_info(self._bucket)
             if found.type == pafs.FileType.NotFound:
-                raise no_bucket(self.url, self._bucket)
+                raise no_bucket(self.url, f"{self._kind} {self._bucket}")
 
     def _listed(self, *, recursive: bool) -> list[Any]:
         selector = pafs.FileSelector(self._root, recursive=recursive, allow_not_found=True)

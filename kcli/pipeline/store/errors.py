@@ -19,7 +19,7 @@ class StoreDeniedError(AuthError):
 
 def text_of(error: BaseException) -> str:
     """The text of a library's error, in one line, without what a URL in it may have of credentials."""
-    line = " ".join(str(error).split())
+    line = " ".join(str(error).split()).partition(" error_info={")[0]  # Google's details
     return re.sub(r"(?<=//)[^/@\s]*@|(?<=sig=)[^&\s'\"]+", "…", line)
 
 

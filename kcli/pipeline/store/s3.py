@@ -2,8 +2,8 @@
 which its destructor completes as it is, nor write under a condition.
 
 Files are multipart uploads, which have no name until they are completed; a small one is one request. Each is given its
-name by If-None-Match, and documents are replaced by If-Match, on their ETag. Credentials, profile, region and endpoint are
-those of AWS's usual chain (``AWS_*``, ``~/.aws``, roles of the machine), found anew in each process.
+name by If-None-Match, and documents are replaced by If-Match, on their ETag. Credentials, profile, region and endpoint
+are of AWS's usual chain (``AWS_*``, ``~/.aws``, roles of the machine), found anew in each process.
 """
 
 import os
@@ -275,7 +275,9 @@ class _NewS3File(NewFile):
 
 
 def _environment() -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(item for item in os.environ.items() if item[0].startswith("AWS_")))
+    """What a client is made of. A process that was forked has sockets of its own."""
+    found = sorted(item for item in os.environ.items() if item[0].startswith("AWS_"))
+    return ("pid", str(os.getpid())), *found
 
 
 @lru_cache(maxsize=2)

@@ -1,6 +1,6 @@
 """What an export needs of the place that has its files, and what such a place promises.
 
-A store has files by relative paths with ``/``, below one URL (or folder), which is all that travels to tasks: each process
+A store has files by relative paths with ``/``, below one URL or folder, which is all that travels to tasks: each process
 opens the store anew, with the credentials of its own environment. The promises, of each implementation:
 
 * A file that was begun has no name. ``commit`` gives it one at once and whole: nobody ever sees a part, whatever is

@@ -24,7 +24,8 @@ FORMS = {
 }
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 """Also with one slash: a folder whose name ends with a colon is a mistyped URL."""
-_RETRY_SECONDS = 60
+_RETRY_SECONDS = 30
+"""Of GCS, for one request."""
 
 
 class _Parts(NamedTuple):

@@ -1,4 +1,4 @@
-"""``kcli pipeline export`` and ``import`` on object stores: the same files as in a folder, whatever breaks or is killed."""
+"""``kcli pipeline export`` and ``import`` on object stores: the files of a folder, whatever breaks or is killed."""
 
 import json
 import multiprocessing
@@ -30,6 +30,7 @@ from tests.pipeline.object_stores import (
     gcs_server,
     s3_server,
 )
+from tests.run import environment as any_environment
 from tests.run import start
 
 _FORK = multiprocessing.get_context("fork")
@@ -349,7 +350,7 @@ def test_processes_that_are_killed_at_random_moments(
             for _ in range(5):
                 process = start(
                     "-b", cluster.bootstrap, "pipeline", "export", "t", f"s3://{BUCKET}/{name}", *flags,
-                    start_new_session=True, env=environment(port),
+                    start_new_session=True, env=any_environment(**environment(port)),
                 )  # fmt: skip
                 try:
                     process.wait(chance.uniform(0.3, 6.0))

@@ -112,6 +112,7 @@ class ExportOptions:
             "as lines of JSON, without Spark",
         ),
         ("kcli pipeline export orders exports/all --continuous", "what is there, and what arrives"),
+        ("kcli pipeline export orders s3://bucket/orders --runner processes", "into an object store"),
         (
             "kcli pipeline export '^orders-.*' /mnt/exports/all --master spark://host:7077",
             "on a cluster; its machines share /mnt",
@@ -158,8 +159,11 @@ def export(inv: Invocation, /, **given: Any) -> int:
     of now. Transactions that were aborted are left out.
 
     An export that was interrupted goes on when it is run again: finished files are not written again. What is complete is
-    not read again. `kcli pipeline import` restores the records. With a cluster of Spark, DIR is a folder that all its
-    machines share.
+    not read again. `kcli pipeline import` restores the records.
+
+    DIR is a path, which all machines of a cluster of Spark share, or s3://BUCKET/PATH, gs://BUCKET/PATH,
+    abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, hdfs://HOST:PORT/PATH or file:///PATH. Credentials are those that
+    the store's own tools find in the environment, of each process that writes.
     """
     asked = ExportOptions(**given)
     if not asked.topics:

@@ -29,6 +29,7 @@ from kcli.pipeline.arrow_library import check_pyarrow
     examples=(
         ("kcli pipeline import exports/orders -b new:9092", "restore a topic in another cluster"),
         ("kcli pipeline import exports/orders --dry-run", "check all files, and show what would be done"),
+        ("kcli pipeline import s3://bucket/orders -b new:9092", "from an object store"),
         (
             r"kcli pipeline import exports/all --map-topic '^(.*)$=restored.\1'",
             "all topics of an export, under other names",
@@ -49,8 +50,8 @@ def import_topics(
 ) -> int:
     """Restore the topics of an export, each record once.
 
-    DIR is the folder of `kcli pipeline export`, as Parquet, ndjson or csv. Only files that its manifest names are
-    read, after their sizes and digests are checked.
+    DIR is the folder or the URL of `kcli pipeline export`, as Parquet, ndjson or csv. Only files that its manifest names
+    are read, after their sizes and digests are checked.
 
     Topics that are missing are created with the partitions and the configuration of the export. Keys, values,
     headers, timestamps, order and partitions are restored exactly; offsets are assigned by the brokers.

@@ -23,7 +23,7 @@ from kcli.pipeline.manifest import (
     new_plan,
 )
 from kcli.pipeline.plan import Slice
-from kcli.pipeline.store.store import Store
+from kcli.pipeline.store.store import Store, sizes
 
 
 class OtherExportError(KcliError):
@@ -192,9 +192,8 @@ def _with_files(one: ExportedPartition, files: list[ExportedFile]) -> ExportedPa
 
 def missing_files(manifest: Manifest, store: Store) -> list[ExportedFile]:
     """The files that were removed since; OtherExportError for one that has another size."""
-    missing = []
-    for file in manifest.files:
-        size = store.size(file.path)
+    missing, files = [], manifest.files
+    for file, size in zip(files, sizes(store, [file.path for file in files]), strict=True):
         if size is None:
             missing.append(file)
         elif size != file.bytes:

@@ -303,27 +303,23 @@ def test_a_continuous_export_that_is_killed_at_any_request_goes_on(
 ) -> None:
     monkeypatch.setattr("kcli.pipeline.drivers.export.wait", lambda _seconds, stop: stop.request())
     flags = ("--format", "ndjson", "--continuous")
-    name, step = tmp_path.name, 0
-    export(cluster, f"s3://{BUCKET}/{name}", *flags)
-    while True:
-        fill(cluster, ROWS[:2])
-        fill(cluster, ROWS[:1], 1)
-        ended = not killed(cluster, server, f"s3://{BUCKET}/{name}", step, "before", flags)
+    export(cluster, f"s3://{BUCKET}/{tmp_path.name}", *flags)
+    first = server.files(tmp_path.name)
+    fill(cluster, ROWS[:2])
+    fill(cluster, ROWS[:1], 1)
+    step, was_killed = 0, True
+    while was_killed:
+        name = f"{tmp_path.name}-{step}"
+        for key, data in first.items():
+            server.client.put_object(Bucket=BUCKET, Key=f"{name}/{key}", Body=data)
+        was_killed = killed(cluster, server, f"s3://{BUCKET}/{name}", step, "before", flags)
         done, _ = export(cluster, f"s3://{BUCKET}/{name}", *flags)
         assert done.code == 130, done.err
         text, found = state(server.files(name))
-        named = {file["path"]: file for p in text["topics"][0]["partitions"] for file in p["files"]}
-        assert named.keys() == found.keys()
-        offsets = [
-            json.loads(line)["offset"]
-            for key in sorted(found)
-            if "partition=0" in key
-            for line in found[key].splitlines()
-        ]
-        assert offsets == list(range(len(ROWS) + 2 * (step + 1)))
+        ends = [[(one["start"], one["end"]) for one in p["files"]] for p in text["topics"][0]["partitions"]]
+        assert ends == [[(0, 5), (5, 7)], [(0, 40), (40, 41)]]
+        assert {one["path"] for p in text["topics"][0]["partitions"] for one in p["files"]} == found.keys()
         assert server.uploads() == []
-        if ended:
-            break
         step += 1
     assert step > 20
 
@@ -421,3 +417,18 @@ def test_azure(cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyP
         store: Any = open_store(base)
         store.filesystem.create_dir(BUCKET)
         _as_in_a_folder(cluster, tmp_path / "x", base)
+
+
+@pytest.mark.long
+@pytest.mark.integration
+def test_spark_writes_the_same_bytes_and_restores_them(
+    cluster: FakeCluster, tmp_path: Path, server: S3, url: str
+) -> None:
+    export(cluster, tmp_path / "x")
+    done, _ = export(cluster, url, "--runner", "spark", "--local", "2")
+    assert done.code == 0, done.err
+    assert state(server.files(tmp_path.name)) == state(files(tmp_path / "x"))
+    with FakeCluster(1, cluster_id="target") as target:
+        done, _ = import_(target, url, "--runner", "spark", "--local", "2")
+        assert done.code == 0, done.err
+        assert contents(target.bootstrap, "t") == ROWS

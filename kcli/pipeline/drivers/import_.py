@@ -22,7 +22,7 @@ from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 from kcli.pipeline.cluster_ref import JobCluster
 from kcli.pipeline.job import Job
-from kcli.pipeline.kernels.check_files import CheckSettings, check_size
+from kcli.pipeline.kernels.check_files import CheckSettings, check_sizes
 from kcli.pipeline.kernels.import_ import (
     ImportSettings,
     ImportTask,
@@ -33,7 +33,6 @@ from kcli.pipeline.manifest import MANIFEST, Documents, ExportedPartition, Expor
 from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.runner import Runner
 from kcli.pipeline.running import CopyObserver, run_job, run_tasks
-from kcli.pipeline.store.store import Store
 from kcli.pipeline.store.urls import open_store
 
 COLUMNS = (
@@ -113,7 +112,7 @@ class Import:
         )
         self.positions = {tp: one for tp, one in positions.items() if self._continues(tp, one)}
         self.tasks = self._tasks()
-        check_sizes(open_store(self.folder), self.tasks)
+        check_sizes(open_store(self.folder), [file for task in self.tasks for file in task.files])
 
     def restore(self, runner: Runner, stop: Stop) -> Report:
         """Creates what is missing, and restores all tasks."""
@@ -292,13 +291,6 @@ def restorable(folder: str) -> Manifest:
             "export as parquet, ndjson or csv to restore",
         )
     return found
-
-
-def check_sizes(store: Store, tasks: Sequence[ImportTask]) -> None:
-    """ConfigError for the first file that is missing or was cut, before anything is shown or read."""
-    for task in tasks:
-        for file in task.files:
-            check_size(store, file)
 
 
 def job_name(manifest: Manifest, *, by_key: bool) -> str:

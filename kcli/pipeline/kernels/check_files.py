@@ -1,5 +1,6 @@
 """Compares a file of an export with its manifest: size and SHA-256."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,7 @@ from kcli.core.errors import ConfigError
 from kcli.pipeline.job import TaskContext
 from kcli.pipeline.manifest import ExportedFile
 from kcli.pipeline.store.new_file import digest_of
-from kcli.pipeline.store.store import Store
+from kcli.pipeline.store.store import Store, sizes
 from kcli.pipeline.store.urls import open_store
 
 MISSING = "run the export again, or restore the file from a copy"
@@ -24,7 +25,7 @@ class CheckSettings:
 def run(settings: CheckSettings, task: ExportedFile, context: TaskContext) -> dict[str, Any]:
     """ConfigError for a file that is missing or differs."""
     store = open_store(settings.folder)
-    check_size(store, task)
+    check_sizes(store, [task])
     with store.open(task.path) as file:
         found = digest_of(file)
     if found.sha256 != task.sha256:
@@ -37,18 +38,14 @@ def run(settings: CheckSettings, task: ExportedFile, context: TaskContext) -> di
     return {"records": task.records, "bytes": task.bytes}
 
 
-def check_size(store: Store, file: ExportedFile) -> None:
-    """ConfigError for a file that is missing, or has another size."""
-    try:
-        size = store.size(file.path)
-        why = "No such file or directory"
-    except OSError as error:
-        size, why = None, error.strerror or str(error)
-    if size is None:
-        raise ConfigError(f"{store.name(file.path)} cannot be read", why=why, do=MISSING)
-    if size != file.bytes:
-        raise ConfigError(
-            f"{store.name(file.path)} has {size} bytes",
-            why=f"the manifest says {file.bytes}: it was cut or changed",
-            do=CHANGED,
-        )
+def check_sizes(store: Store, files: Sequence[ExportedFile]) -> None:
+    """ConfigError for the first file that is missing, or has another size."""
+    for file, size in zip(files, sizes(store, [file.path for file in files]), strict=True):
+        if size is None:
+            raise ConfigError(f"{store.name(file.path)} cannot be read", why="it is not there", do=MISSING)
+        if size != file.bytes:
+            raise ConfigError(
+                f"{store.name(file.path)} has {size} bytes",
+                why=f"the manifest says {file.bytes}: it was cut or changed",
+                do=CHANGED,
+            )

@@ -40,6 +40,12 @@ class FolderStore:
             return os.stat(self.name(path)).st_size
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            raise ConfigError(
+                f"{self.name(path)} cannot be read",
+                why=error.strerror or str(error),
+                do="make it readable, or name another folder",
+            ) from None
 
     def open(self, path: str) -> BinaryIO:
         """See ``Store``."""

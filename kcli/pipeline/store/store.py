@@ -17,6 +17,7 @@ the same instant are not told apart there. To be opened by ``urls.open_store``.
 """
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import BinaryIO, NamedTuple, Protocol
 
@@ -26,6 +27,7 @@ from kcli.pipeline.store.new_file import NewFile
 
 ABSENT = ""
 """The version of a document that is not there."""
+_AT_ONCE = 8
 
 
 class Document(NamedTuple):
@@ -77,6 +79,12 @@ class Store(Protocol):
 
     def writing(self) -> AbstractContextManager[None]:
         """Around a run that writes: makes the folder, and refuses a second run at once where the store can know of it."""
+
+
+def sizes(store: Store, paths: Iterable[str]) -> list[int | None]:
+    """The sizes of many files: a request to an object store takes long, and several are under way at once."""
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        return list(threads.map(store.size, paths))
 
 
 def changed(name: str) -> ChangedError:

@@ -52,7 +52,7 @@ NOT_REPLACED = {
 READABLE = {
     "flows/transfer/file.py:write_file": "offsets, in the file that the user names: the umask decides",
     "commands/reassign/_planning.py:_write": "a plan to be reviewed, in the file that the user names",
-    "pipeline/manifest.py:save": "what an export has, in the folder that the user names: the umask decides",
+    "pipeline/store/folder.py:FolderStore.put": "what an export has, in the user's folder: the umask decides",
     "commands/perf/conclusion.py:_write_page": "a result, in the file that the user names: the umask decides",
     "tui/export.py:write": "what is on the screen, in the file that the user names: the umask decides",
     "flows/completion/install.py:write": "a script of this project, for a shell",

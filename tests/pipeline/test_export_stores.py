@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from kcli.flows.stop import Stop
 from kcli.pipeline.store import s3
 from kcli.pipeline.store.store import ABSENT
 from kcli.pipeline.store.urls import open_store
@@ -149,6 +150,33 @@ def test_a_continuous_export_goes_on(
     found = state(server.files(tmp_path.name))
     assert found == state(files(tmp_path / "x"))
     assert len(found[1]) == 3
+
+
+@pytest.mark.parametrize("path", [PLAN, MANIFEST])
+def test_a_continuous_export_outlasts_a_store_that_is_away(
+    cluster: FakeCluster, tmp_path: Path, server: S3, url: str, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    is_away, rounds = [True], list[int]()
+
+    def between(_seconds: float, stop: Stop) -> None:
+        rounds.append(1)
+        is_away.clear()
+        if len(rounds) == 2:
+            stop.request()
+
+    def fault(asked: Asked) -> str:
+        return "503" if is_away and asked.operation == "PUT" and asked.path.endswith(path) else ""
+
+    monkeypatch.setattr("kcli.pipeline.drivers.export.wait", between)
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    with faulty(server.port, fault) as port:
+        to(monkeypatch, port)
+        done, report = export(cluster, url, "--continuous")
+    assert done.code == 130, done.err
+    assert "trying again" in done.err
+    assert [(item["end"], item["records"]) for item in report["items"]] == [(5, 5), (40, 40)]
+    assert PLAN not in server.files(tmp_path.name)
+    assert len(state(server.files(tmp_path.name))[1]) == 2
 
 
 def test_file_urls_are_folders(cluster: FakeCluster, tmp_path: Path) -> None:
@@ -321,7 +349,7 @@ def test_a_continuous_export_that_is_killed_at_any_request_goes_on(
         assert {one["path"] for p in text["topics"][0]["partitions"] for one in p["files"]} == found.keys()
         assert server.uploads() == []
         step += 1
-    assert step > 20
+    assert step > 12
 
 
 @pytest.mark.long

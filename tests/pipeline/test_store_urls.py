@@ -1,13 +1,16 @@
 """Which store a DIR is, what is refused, and what is read from the environment for it."""
 
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kcli.core.errors import ConfigError
 from kcli.pipeline.store.folder import FolderStore
-from kcli.pipeline.store.s3 import S3Store
+from kcli.pipeline.store.s3 import S3Store, _client
+from kcli.pipeline.store.store import Store
 from kcli.pipeline.store.urls import _azure_settings, _gcs_settings, canonical, open_store
 
 
@@ -87,6 +90,19 @@ def test_a_store_that_a_library_is_missing_for(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(ConfigError, match="pyarrow") as caught:
         open_store("gs://bucket/a")
     assert "kcli-kafka[lake]" in caught.value.do
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "use", [lambda store: list(store.names()), lambda store: store.read("x"), lambda s: s.put("x", b"", "")]
+)
+def test_s3_without_botocore(monkeypatch: pytest.MonkeyPatch, use: Callable[[Store], object]) -> None:
+    monkeypatch.setitem(sys.modules, "botocore.session", None)
+    _client.cache_clear()
+    with pytest.raises(ConfigError, match="needs a library") as caught:
+        use(open_store("s3://bucket/a"))
+    assert "kcli-kafka[lake]" in caught.value.do
+    assert caught.value.__cause__ is None
 
 
 def test_settings_of_google() -> None:

@@ -236,7 +236,7 @@ class Export:
         with self.observer.progress("exported", total=total) as bar:
             while True:
                 begun, known = time.monotonic(), len(self.results)
-                after = self._round(manifest, plan, runner, stop, bar)
+                after = self._tried(manifest, plan, runner, stop, bar)
                 if not self.continuous or stop or not (after or self._may_repeat(known)):
                     break
                 manifest = after or manifest
@@ -255,7 +255,8 @@ class Export:
         failed = [result.error for result in self.results[known:] if result.error is not None]
         if not all(error.may_pass for error in failed):
             return False
-        self.observer.note(f"{failed[0].error()}; trying again")
+        if failed:
+            self.observer.note(f"{failed[0].error()}; trying again")
         del self.results[known:], self.places[known:]
         return True
 
@@ -270,6 +271,18 @@ class Export:
                 self.observer.note(f"{error}; trying again")
                 wait(self.interval, stop)
         return None
+
+    def _tried(
+        self, manifest: Manifest | None, plan: ExportPlan, runner: Runner, stop: Stop, bar: Progress
+    ) -> Manifest | None:
+        """A round; None also if a continuous export finds its store away before or after the tasks."""
+        try:
+            return self._round(manifest, plan, runner, stop, bar)
+        except KcliError as error:
+            if not self.continuous or not may_pass(error):
+                raise
+            self.observer.note(f"{error}; trying again")
+            return None
 
     def _round(
         self, manifest: Manifest | None, plan: ExportPlan, runner: Runner, stop: Stop, bar: Progress

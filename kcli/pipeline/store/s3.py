@@ -120,6 +120,8 @@ class S3Store:
             arguments["Key"] = self.prefix + path
         try:
             return getattr(_client(_environment()), operation)(Bucket=self.bucket, **arguments)
+        except KcliError:  # a library is missing
+            raise
         except Exception as error:
             if code_of(error) in unless:
                 return None
@@ -132,6 +134,8 @@ class S3Store:
         for _ in range(_BUSY_TURNS):
             try:
                 return str(self._raw(operation, path, **condition, **arguments)["ETag"])
+            except KcliError:
+                raise
             except Exception as error:
                 code = code_of(error)
                 if code in _REFUSED or (code in _MISSING and "IfMatch" in condition):
@@ -165,6 +169,8 @@ class S3Store:
             try:
                 found = self._raw("get_object", path, **arguments)
                 return found["Body"].read(), str(found["ETag"])
+            except KcliError:
+                raise
             except Exception as error:
                 code = code_of(error)
                 if code in _MISSING:

@@ -62,8 +62,6 @@ def code_of(error: BaseException) -> str:
 
 def s3_error(error: BaseException, url: str, bucket: str, name: str) -> KcliError:
     """``url`` is the store's, in ``bucket``; ``name`` what the request was about."""
-    if isinstance(error, KcliError):
-        return error
     code, kinds = code_of(error), {each.__name__ for each in type(error).__mro__}
     if code:
         return _refused(error, code, url, bucket, name)

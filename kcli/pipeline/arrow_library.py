@@ -6,11 +6,11 @@ from kcli.core.errors import ConfigError
 from kcli.core.extras import installation
 
 
-def check_pyarrow(purpose: str, *, otherwise: str = "") -> None:
+def check_pyarrow(purpose: str, *, otherwise: str = "", extra: str = "spark") -> None:
     """ConfigError without pyarrow. ``purpose``: what needs it; ``otherwise``: what else can be done."""
     if find_spec("pyarrow") is None:
         raise ConfigError(
             f"pyarrow is not installed, which {purpose}",
             why="it is an extra of kcli",
-            do=installation("spark") + (f", or {otherwise}" if otherwise else ""),
+            do=installation(extra) + (f", or {otherwise}" if otherwise else ""),
         )

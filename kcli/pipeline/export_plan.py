@@ -23,6 +23,7 @@ from kcli.pipeline.manifest import (
     new_plan,
 )
 from kcli.pipeline.plan import Slice
+from kcli.pipeline.store.store import Store, sizes
 
 
 class OtherExportError(KcliError):
@@ -198,19 +199,15 @@ def _with_files(one: ExportedPartition, files: list[ExportedFile]) -> ExportedPa
     return msgspec.structs.replace(one, files=files, records=sum(file.records for file in files))
 
 
-def missing_files(manifest: Manifest, folder: str) -> list[ExportedFile]:
+def missing_files(manifest: Manifest, store: Store) -> list[ExportedFile]:
     """The files that were removed since; OtherExportError for one that has another size."""
-    missing = []
-    for file in manifest.files:
-        path = os.path.join(folder, file.path)
-        try:
-            size = os.stat(path).st_size
-        except FileNotFoundError:
+    missing, files = [], manifest.files
+    for file, size in zip(files, sizes(store, [file.path for file in files]), strict=True):
+        if size is None:
             missing.append(file)
-            continue
-        if size != file.bytes:
+        elif size != file.bytes:
             raise OtherExportError(
-                f"{path} was changed",
+                f"{store.name(file.path)} was changed",
                 why=f"it has {size} bytes, and {file.bytes} when it was exported",
                 do="remove it, and run the export again: it is written anew",
             )

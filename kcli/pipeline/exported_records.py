@@ -6,7 +6,7 @@ Imports pyarrow: the module is imported where files are read.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +18,7 @@ from kcli.flows.inputs.input_format import HeaderBlocks, InputFormat
 from kcli.flows.inputs.item import BadInput, InputError, InputRow, Parser
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.parsers import parser_of
+from kcli.pipeline.store.store import Store
 from kcli.pipeline.text_files import offset_in
 
 _AGAIN = "compare the file with its copy, or export again"
@@ -42,24 +43,26 @@ class Records(NamedTuple):
         return self.offsets[-1] + 1
 
 
-def read_records(path: str, form: str, start: int) -> Iterator[Records]:
+def read_records(store: Store, path: str, form: str, start: int) -> Iterator[Records]:
     """The records of a file at offsets from ``start`` on; ConfigError for a file that cannot be read."""
+    name = store.name(path)
     try:
-        yield from _parquet(path, start) if form == "parquet" else _text(path, form, start)
+        with store.open(path) as file:
+            yield from _parquet(file, name, start) if form == "parquet" else _text(file, form, start)
     except (pa.ArrowException, OSError, InputError) as error:
-        raise ConfigError(f"{path} cannot be read", why=str(error), do=_AGAIN) from error
+        raise ConfigError(f"{name} cannot be read", why=str(error), do=_AGAIN) from error
 
 
-def _parquet(path: str, start: int) -> Iterator[Records]:
-    with pq.ParquetFile(path) as file:
-        missing = [name for name in _COLUMNS if name not in file.schema_arrow.names]
+def _parquet(found: BinaryIO, name: str, start: int) -> Iterator[Records]:
+    with pq.ParquetFile(found) as file:
+        missing = [column for column in _COLUMNS if column not in file.schema_arrow.names]
         if missing:
-            raise ConfigError(f"{path} has no column {missing[0]}", why="an export has it", do=_AGAIN)
+            raise ConfigError(f"{name} has no column {missing[0]}", why="an export has it", do=_AGAIN)
         for group in range(file.num_row_groups):
             for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=_COLUMNS):
-                found = _records(batch, start)
-                if len(found.offsets):
-                    yield found
+                records = _records(batch, start)
+                if len(records.offsets):
+                    yield records
 
 
 def _records(batch: Any, start: int) -> Records:
@@ -77,14 +80,13 @@ def _records(batch: Any, start: int) -> Records:
     return Records(table, values[first:], table.nbytes)
 
 
-def _text(path: str, form: str, start: int) -> Iterator[Records]:
+def _text(file: BinaryIO, form: str, start: int) -> Iterator[Records]:
     parser: Parser = (
         CsvParser(HeaderBlocks(), LineFormat()) if form == "csv" else parser_of(InputFormat(form))
     )
-    with open(path, "rb", buffering=0) as file:
-        while block := file.read(_BLOCK):
-            yield from _rows(form, start, parser.feed(block))
-        yield from _rows(form, start, parser.finish())
+    while block := file.read(_BLOCK):
+        yield from _rows(form, start, parser.feed(block))
+    yield from _rows(form, start, parser.finish())
 
 
 def _rows(form: str, start: int, items: Sequence[InputRow | BadInput]) -> Iterator[Records]:

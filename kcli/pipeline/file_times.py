@@ -5,7 +5,7 @@ Imports pyarrow: the module is imported where files are read.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,20 +15,24 @@ from kcli.core.errors import ConfigError
 from kcli.flows.topics.lifetime import EXPIRED, KEPT, TOO_NEW, TOO_OLD, Tally, Terms
 from kcli.pipeline.exported_records import read_records
 from kcli.pipeline.kernels.check_files import CHANGED
+from kcli.pipeline.store.store import Store
 
 
-def tally_file(path: str, form: str, start: int, terms: Terms, check: Callable[[], None]) -> Tally:
+def tally_file(
+    store: Store, path: str, form: str, start: int, terms: Terms, check: Callable[[], None]
+) -> Tally:
     """Of the records at offsets from ``start`` on; ConfigError for a file that cannot be read. ``check`` is called again
     and again, and may raise.
     """
     if form == "parquet":
         try:
-            return _of_parquet(path, start, terms)
+            with store.open(path) as file:
+                return _of_parquet(file, start, terms)
         except (pa.ArrowException, OSError) as error:
-            raise ConfigError(f"{path} cannot be read", why=str(error), do=CHANGED) from error
+            raise ConfigError(f"{store.name(path)} cannot be read", why=str(error), do=CHANGED) from error
     tally = Tally()
     try:
-        for found in read_records(path, form, start):
+        for found in read_records(store, path, form, start):
             check()
             tally = tally.joined(tally_of(found.table.column("timestamp"), found.table.column("key"), terms))
     except ConfigError as error:
@@ -37,17 +41,17 @@ def tally_file(path: str, form: str, start: int, terms: Terms, check: Callable[[
     return tally
 
 
-def _of_parquet(path: str, start: int, terms: Terms) -> Tally:
+def _of_parquet(found: BinaryIO, start: int, terms: Terms) -> Tally:
     tally = Tally()
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(found) as file:
         for group in range(file.num_row_groups):
             metadata = file.metadata.row_group(group)
-            found = by_statistics(metadata, start, terms)
-            if found is None:
+            told = by_statistics(metadata, start, terms)
+            if told is None:
                 table = file.read_row_group(group, ["offset", "timestamp", "key"])
                 table = table.filter(pc.greater_equal(table["offset"], start))
-                found = tally_of(table["timestamp"], table["key"], terms)
-            tally = tally.joined(found)
+                told = tally_of(table["timestamp"], table["key"], terms)
+            tally = tally.joined(told)
     return tally
 
 

@@ -1,11 +1,10 @@
 """The manifest of an export: which files it has, and of which records. Its presence means that the export is complete.
 
 A plan has the same topics and partitions, and is there while their files are being written: a run that was killed reads
-the same ranges again. Both are JSON in the folder of the export, replaced atomically. Documented in ``docs/pipeline.md``.
+the same ranges again. Both are JSON in the store of the export, replaced as a whole. Documented in ``docs/pipeline.md``.
 """
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -15,7 +14,7 @@ import msgspec
 from kcli.core.errors import ConfigError
 from kcli.core.names import is_topic_name
 from kcli.core.types import TopicPartition
-from kcli.files.atomic import replace_file
+from kcli.pipeline.store.store import ABSENT, Store
 
 API = "kcli/v1"
 MANIFEST, PLAN = "_kcli_manifest.json", "_kcli_plan.json"
@@ -161,54 +160,59 @@ def file_path(topic: str, partition: int, start: int, end: int, form: str) -> st
     return f"topic={topic}/partition={partition}/{start:020}-{end:020}.{form}"
 
 
-# --- on disk --------------------------------------------------------------------------------------------
-
-
-def save(folder: str, document: Manifest | ExportPlan) -> None:
-    """Replaces the manifest or the plan, and returns when it is on disk."""
-    name = MANIFEST if isinstance(document, Manifest) else PLAN
-    text = json.dumps(msgspec.to_builtins(document), ensure_ascii=False, indent=1)
-    replace_file(os.path.join(folder, name), text.encode() + b"\n", mode=0o666)
-
-
-def load_manifest(folder: str) -> Manifest | None:
-    """The manifest; None if there is none. ConfigError for one that cannot be understood."""
-    found = _load(folder, MANIFEST, "ExportManifest", Manifest)
-    if found is not None:
-        _check(found, os.path.join(folder, MANIFEST))
-    return found
-
-
-def load_plan(folder: str) -> ExportPlan | None:
-    """The plan of a run that has not ended; None if there is none."""
-    return _load(folder, PLAN, "ExportPlan", ExportPlan)
-
-
 T = TypeVar("T", Manifest, ExportPlan)
 
+# --- in a store -----------------------------------------------------------------------------------------
 
-def _load(folder: str, name: str, kind: str, type_: type[T]) -> T | None:
-    path = os.path.join(folder, name)
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise ConfigError(
-            f"{path} cannot be read",
-            why=error.strerror or str(error),
-            do="make it readable, or name another folder",
-        ) from None
-    try:
-        found: Any = msgspec.json.decode(data)
-        if not isinstance(found, dict) or found.get("kind") != kind:
-            raise _invalid(path, f"it is no {kind} of kcli")
-        if found.get("api") != API:
-            raise _invalid(path, f"it is of {found.get('api')}, and this version of kcli reads {API}")
-        return msgspec.convert(found, type_)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise _invalid(path, str(error)) from None
+
+class Documents:
+    """The manifest and the plan in a store. Each is replaced only as it was last seen here: of two runs at once, the
+    second one's ``save`` is a ChangedError.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._versions = {MANIFEST: ABSENT, PLAN: ABSENT}
+
+    def manifest(self) -> Manifest | None:
+        """The manifest; None if there is none. ConfigError for one that cannot be understood."""
+        found = self._load(MANIFEST, "ExportManifest", Manifest)
+        if found is not None:
+            _check(found, self._store.name(MANIFEST))
+        return found
+
+    def plan(self) -> ExportPlan | None:
+        """The plan of a run that has not ended; None if there is none."""
+        return self._load(PLAN, "ExportPlan", ExportPlan)
+
+    def save(self, document: Manifest | ExportPlan) -> None:
+        """Replaces the manifest or the plan, and returns when that is lasting."""
+        name = MANIFEST if isinstance(document, Manifest) else PLAN
+        text = json.dumps(msgspec.to_builtins(document), ensure_ascii=False, indent=1)
+        self._versions[name] = self._store.put(name, text.encode() + b"\n", self._versions[name])
+
+    def remove_plan(self) -> None:
+        """Removes the plan, unless another run has replaced it."""
+        found = self._store.read(PLAN)
+        if found is not None and found.version == self._versions[PLAN]:
+            self._store.delete(PLAN)
+        self._versions[PLAN] = ABSENT
+
+    def _load(self, name: str, kind: str, type_: type[T]) -> T | None:
+        document = self._store.read(name)
+        self._versions[name] = ABSENT if document is None else document.version
+        if document is None:
+            return None
+        path = self._store.name(name)
+        try:
+            found: Any = msgspec.json.decode(document.data)
+            if not isinstance(found, dict) or found.get("kind") != kind:
+                raise _invalid(path, f"it is no {kind} of kcli")
+            if found.get("api") != API:
+                raise _invalid(path, f"it is of {found.get('api')}, and this version of kcli reads {API}")
+            return msgspec.convert(found, type_)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise _invalid(path, str(error)) from None
 
 
 def _check(found: Manifest, path: str) -> None:

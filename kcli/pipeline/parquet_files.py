@@ -5,7 +5,7 @@ runners and attempts have no influence. Imports pyarrow: the module is imported 
 """
 
 from bisect import bisect_right
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +16,7 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.errors import KcliError
 from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.manifest import ExactTimes, PlannedSlice
-from kcli.pipeline.new_file import NewFile
+from kcli.pipeline.store.new_file import NewFile
 
 ROW_GROUP_BYTES = 64 << 20
 """Keys, values and headers in a row group; a record that is larger has one of its own."""
@@ -91,10 +91,10 @@ def write_parquet(
     return groups.records
 
 
-def read_facts(path: str) -> Facts | None:
+def read_facts(file: BinaryIO) -> Facts | None:
     """The facts about a file; None for one that was not written by an export, or is damaged."""
     try:
-        metadata = pq.read_metadata(path)
+        metadata = pq.read_metadata(file)
         found = metadata.metadata or {}
         facts = Facts(
             found[b"kcli.topic_id"].decode(),

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from struct import Struct
+from typing import BinaryIO
 
 from kcli.output.records import CsvFormatter, Formatter, NdjsonFormatter, RawFormatter
 
@@ -18,13 +19,12 @@ def formatter_of(form: str) -> Formatter:
     return NdjsonFormatter() if form == "ndjson" else RawFormatter()
 
 
-def count_records(path: str, form: str) -> int:
+def count_records(file: BinaryIO, form: str) -> int:
     """The number of records in a complete file."""
-    with open(path, "rb", buffering=0) as file:
-        blocks = iter(lambda: file.read(_BLOCK), b"")
-        if form == "ndjson":
-            return sum(block.count(b"\n") for block in blocks)
-        return _count_csv(blocks) if form == "csv" else _count_raw(blocks)
+    blocks = iter(lambda: file.read(_BLOCK), b"")
+    if form == "ndjson":
+        return sum(block.count(b"\n") for block in blocks)
+    return _count_csv(blocks) if form == "csv" else _count_raw(blocks)
 
 
 def _count_csv(blocks: Iterator[bytes]) -> int:

@@ -33,7 +33,7 @@ NOT_REPLACED = {
     "sandbox/process.py:spawn": "the log of a broker",
     "sandbox/process.py:run": "the log of a broker",
     "flows/round_trip.py:generate_lines": "generated lines of the demo, in a private folder",
-    "pipeline/new_file.py:NewFile.__init__": "records, in the folder that the user names; a name that exists is kept",
+    "pipeline/store/folder.py:_NewLocalFile.__init__": "records, in the folder that the user names: a name is kept",
     # A session of Spark: in a temporary folder of mode 0700, files of mode 0600 without secrets.
     "pipeline/spark/folder.py:_locked_folder": "the folder, and its lock",
     "pipeline/spark/folder.py:SessionFolder.__init__": "nothing: the name of the folder for temporary files",
@@ -52,7 +52,7 @@ NOT_REPLACED = {
 READABLE = {
     "flows/transfer/file.py:write_file": "offsets, in the file that the user names: the umask decides",
     "commands/reassign/_planning.py:_write": "a plan to be reviewed, in the file that the user names",
-    "pipeline/manifest.py:save": "what an export has, in the folder that the user names: the umask decides",
+    "pipeline/store/folder.py:FolderStore.put": "what an export has, in the user's folder: the umask decides",
     "commands/perf/conclusion.py:_write_page": "a result, in the file that the user names: the umask decides",
     "tui/export.py:write": "what is on the screen, in the file that the user names: the umask decides",
     "flows/completion/install.py:write": "a script of this project, for a shell",

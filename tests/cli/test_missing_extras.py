@@ -46,6 +46,10 @@ NEEDS = {
         "pipeline query orders --sql 'select 1 from source'",
         "pipeline pack",
     ),
+    "lake": (
+        "pipeline export orders s3://bucket/{new} --format ndjson --runner inline",
+        "pipeline export orders gs://bucket/{new} --format ndjson --runner inline",
+    ),
     "sandbox": ("sandbox up {new}", "sandbox up {new} --dry-run", "sandbox up {new} --secure", "demo"),
     "fast": (),
     "avro": (

@@ -50,7 +50,7 @@ def contents(bootstrap: str, topic: str, partition: int = 0) -> list[Row]:
     return found
 
 
-def export(cluster: FakeCluster, folder: Path, *more: str) -> tuple[Done, Any]:
+def export(cluster: FakeCluster, folder: Path | str, *more: str) -> tuple[Done, Any]:
     """Exports topic ``t``, or those of ``more`` before the options; the report is None where none was printed."""
     topics = more[: next((at for at, word in enumerate(more) if word.startswith("-")), len(more))]
     options = more[len(topics) :]
@@ -70,7 +70,7 @@ def export(cluster: FakeCluster, folder: Path, *more: str) -> tuple[Done, Any]:
     return done, json.loads(done.out) if done.out else None
 
 
-def import_(cluster: FakeCluster, folder: Path, *more: str) -> tuple[Done, Any]:
+def import_(cluster: FakeCluster, folder: Path | str, *more: str) -> tuple[Done, Any]:
     """Imports, also records that retention would delete; the report is None where none was printed."""
     runner = () if "--runner" in more else ("--runner", "inline")
     if not {"--timestamps", "--extend-retention", "--no-force"} & set(more):

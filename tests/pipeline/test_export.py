@@ -552,7 +552,7 @@ def test_a_file_system_that_is_full_is_named_and_not_read_for_again(
             raise OSError(errno.ENOSPC, "No space left on device")
         return real(descriptor, data)
 
-    monkeypatch.setattr("kcli.pipeline.new_file.os.write", full)
+    monkeypatch.setattr("kcli.pipeline.store.folder.os.write", full)
     done, report = export(cluster, tmp_path / "x")
     assert done.code == 1
     what = f"{tmp_path}/x/{FIRST}.parquet: No space left on device"

@@ -15,7 +15,7 @@ import pytest
 
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
-from kcli.pipeline.new_file import digest_of
+from kcli.pipeline.store.new_file import digest_of
 from tests.integration.mirroring import check_equal, numbered, write
 from tests.kafka import QUICK_JVM, Kafka, sandboxed, version_of
 from tests.pipeline.dying_driver import STEPS
@@ -45,7 +45,9 @@ def tables(folder: Path) -> dict[str, pa.Table]:
     }
     assert set(files(folder)) == {"_kcli_manifest.json", *named}
     for path, file in named.items():
-        assert digest_of(str(folder / path)) == (file["bytes"], file["sha256"])
+        with (folder / path).open("rb", buffering=0) as found:
+            digest = digest_of(found)
+        assert digest == (file["bytes"], file["sha256"])
     found = {path: pq.ParquetFile(folder / path).read() for path in named}
     assert {path: table.num_rows for path, table in found.items()} == {
         path: file["records"] for path, file in named.items()

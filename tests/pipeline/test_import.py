@@ -11,6 +11,7 @@ from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.pipeline import exported_records
+from kcli.pipeline.store.store import Store
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.pipeline.exporting import ROWS, contents, export, files, fill, import_, manifest
@@ -265,10 +266,10 @@ def test_what_a_failed_task_has_restored_is_in_the_report(
     export(source, tmp_path, "--continuous")
     read = exported_records.read_records
 
-    def reads(path: str, form: str, start: int) -> Iterator[exported_records.Records]:
+    def reads(store: Store, path: str, form: str, start: int) -> Iterator[exported_records.Records]:
         if start == 5:
             raise KcliError("the disk is gone")
-        return read(path, form, start)
+        return read(store, path, form, start)
 
     monkeypatch.setattr(exported_records, "read_records", reads)
     done, report = import_(target, tmp_path)

@@ -19,7 +19,8 @@ from kcli.core.types import TopicPartition
 from kcli.flows.mirror.job.group_position import read_positions
 from kcli.pipeline.job import ATTEMPTS, Job, TaskContext, run_task
 from kcli.pipeline.kernels import import_ as kernel
-from kcli.pipeline.manifest import load_manifest
+from kcli.pipeline.manifest import Documents
+from kcli.pipeline.store.folder import FolderStore
 from tests.fake.cluster import FakeCluster
 from tests.fault.producing import PATIENCE
 from tests.pipeline.exporting import export, fill
@@ -52,7 +53,7 @@ def settings(target: FakeCluster, folder: Path, run: str = "run") -> kernel.Impo
 
 
 def task(folder: Path) -> kernel.ImportTask:
-    manifest = load_manifest(str(folder))
+    manifest = Documents(FolderStore(str(folder))).manifest()
     assert manifest is not None
     ((tp, one),) = manifest.partitions()
     return kernel.ImportTask(tp, manifest.topics[0].topic_id, tp, tuple(one.files), one.start, one.end, 1)

@@ -115,6 +115,7 @@ class ExportOptions:
             "as lines of JSON, without Spark",
         ),
         ("kcli pipeline export orders exports/all --continuous", "what is there, and what arrives"),
+        ("kcli pipeline export orders s3://bucket/orders --runner processes", "into an object store"),
         (
             "kcli pipeline export '^orders-.*' /mnt/exports/all --master spark://host:7077",
             "on a cluster; its machines share /mnt",
@@ -162,8 +163,11 @@ def export(inv: Invocation, /, **given: Any) -> int:
     of now. Transactions that were aborted are left out.
 
     An export that was interrupted goes on when it is run again: finished files are not written again. What is complete is
-    not read again. `kcli pipeline import` restores the records. With a cluster of Spark, DIR is a folder that all its
-    machines share.
+    not read again. `kcli pipeline import` restores the records.
+
+    DIR is a path, which all machines of a cluster of Spark share, or s3://BUCKET/PATH, gs://BUCKET/PATH,
+    abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, hdfs://HOST:PORT/PATH or file:///PATH. Credentials are those that
+    the store's own tools find in the environment, of each process that writes.
     """
     asked = ExportOptions(**given)
     if not asked.topics:
@@ -175,11 +179,12 @@ def export(inv: Invocation, /, **given: Any) -> int:
     spec = asked.range()
     # Clients are loaded when the command runs.
     from kcli.pipeline.drivers.export import COLUMNS, FIXED, Export
+    from kcli.pipeline.store.urls import canonical
 
     if asked.form == "parquet":
         check_pyarrow("writes Parquet", otherwise="--format ndjson")
     tasks = chosen_runner(inv, asked.tasks, "export")
-    folder = os.path.abspath(asked.folder)
+    folder = canonical(asked.folder)
     topics = Topics(asked.topics, "pipeline export")
     inv.client_options(ConsumerOptions, unused=FIXED)
     inv.configuration.check_no_registry()
@@ -198,7 +203,7 @@ def export(inv: Invocation, /, **given: Any) -> int:
     ) as driver:
         driver.contact()
         inv.cluster_id = driver.cluster
-        if os.path.lexists(folder) and not os.path.isdir(folder):
+        if os.path.isabs(folder) and os.path.lexists(folder) and not os.path.isdir(folder):
             raise usage(
                 f"kcli pipeline export: {folder} is not a folder",
                 why="an export is a folder of files",

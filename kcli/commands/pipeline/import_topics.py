@@ -1,7 +1,5 @@
 """``kcli pipeline import``: restore the topics of an export."""
 
-import os
-
 import click
 
 from kcli.commands.pipeline.jobs import (
@@ -33,6 +31,7 @@ from kcli.pipeline.arrow_library import check_pyarrow
     examples=(
         ("kcli pipeline import exports/orders -b new:9092", "restore a topic in another cluster"),
         ("kcli pipeline import exports/orders --dry-run", "check all files, and show what would be done"),
+        ("kcli pipeline import s3://bucket/orders -b new:9092", "from an object store"),
         (
             r"kcli pipeline import exports/all --map-topic '^(.*)$=restored.\1'",
             "all topics of an export, under other names",
@@ -60,8 +59,8 @@ def import_topics(
 ) -> int:
     """Restore the topics of an export, each record once.
 
-    DIR is the folder of `kcli pipeline export`, as Parquet, ndjson or csv. Only files that its manifest names are
-    read, after their sizes and digests are checked.
+    DIR is the folder or the URL of `kcli pipeline export`, as Parquet, ndjson or csv. Only files that its manifest names
+    are read, after their sizes and digests are checked.
 
     Topics that are missing are created with the partitions and the configuration of the export. Keys, values,
     headers, timestamps, order and partitions are restored exactly; offsets are assigned by the brokers.
@@ -74,10 +73,11 @@ def import_topics(
     """
     # Clients are loaded when the command runs.
     from kcli.pipeline.drivers.import_ import COLUMNS, FIXED, Import
+    from kcli.pipeline.store.urls import canonical
 
     check_pyarrow("reads Parquet and prepares records")
     tasks = chosen_runner(inv, tasks, "import")
-    folder = os.path.abspath(folder)
+    folder = canonical(folder)
     # Before files are read: it refuses what the profile forbids.
     inv.client_options(ProducerOptions, unused=FIXED)
     inv.configuration.check_no_registry()

@@ -32,6 +32,7 @@ from kcli.output.listing import DOCUMENTS, list_rows
 from kcli.output.progress import Progress, counted
 from kcli.output.tables import Column
 from kcli.pipeline.result_values import item_maker, with_text_cells
+from kcli.pipeline.store.urls import canonical
 
 if TYPE_CHECKING:
     from kcli.pipeline.drivers.sql import Queried
@@ -170,7 +171,7 @@ def _arguments(inv: Invocation, given: Sequence[str]) -> tuple[Sequence[str], st
             why="the last argument is the folder that is written",
             do=f"`kcli pipeline query {given[0]} --sql SQL -o parquet DIR`",
         )
-    folder = given[-1] if "://" in given[-1] else os.path.abspath(given[-1])
+    folder = given[-1] if "://" in given[-1] else canonical(given[-1])  # Spark has schemes of its own
     if os.path.lexists(folder):
         raise FolderExistsError(
             f"{given[-1]} exists already",

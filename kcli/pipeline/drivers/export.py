@@ -1,11 +1,9 @@
 """What ``kcli pipeline export`` does: finds out what its folder lacks, writes a plan of it, runs the job, and commits."""
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self
 
 import msgspec
@@ -17,7 +15,6 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.core.options import ClientOptions, ConsumerOptions, own_option_names
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
-from kcli.files.lock import file_lock
 from kcli.flows.rate import wait
 from kcli.flows.stop import Stop
 from kcli.output.progress import Progress, counted
@@ -43,24 +40,22 @@ from kcli.pipeline.kernels.export import ExportSettings
 from kcli.pipeline.manifest import (
     MANIFEST,
     PLAN,
+    Documents,
     ExactTimes,
     ExportedPartition,
     ExportedTopic,
     ExportPlan,
     Manifest,
     Request,
-    load_manifest,
-    load_plan,
     new_plan,
-    save,
 )
-from kcli.pipeline.new_file import remove_temporary_files
 from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.runner import Runner
 from kcli.pipeline.running import Observer, run_tasks
+from kcli.pipeline.store.store import Store
+from kcli.pipeline.store.urls import open_store
 
 _INTERVAL = 30.0
-_LOCK = "_kcli_export.lock"
 ALWAYS_KEPT = ("cleanup.policy", "max.message.bytes")
 """Settings that the manifest has even where they are defaults: with others, a copy may lose records."""
 
@@ -120,6 +115,8 @@ class Export:
     ) -> None:
         self.observer = observer
         self.folder = folder
+        self.store = open_store(folder)
+        self.documents = Documents(self.store)
         self.request = Request(sorted(set(topics)), **words)
         self.existing = existing
         self.form = form
@@ -132,6 +129,7 @@ class Export:
         self.cluster = ""
         self.manifest: Manifest | None = None
         self.plan: ExportPlan | None = None
+        self.planned_before = False
         self.results: list[TaskResult] = []
         self.places: list[Mapping[str, Any]] = []
         self.stack = ExitStack()
@@ -155,14 +153,11 @@ class Export:
 
     def prepare(self) -> None:
         """Finds out what the folder lacks: ``plan``; None where it is complete. A dry run writes nothing."""
-        if not os.path.isdir(self.folder):  # a mistyped topic leaves no folder
+        if not any(self.store.names()):  # a mistyped topic leaves no folder
             self.existing(self.consumer, self.observer.timeout, lambda _error: None)
         if not self.observer.dry_run:
-            os.makedirs(self.folder, exist_ok=True)
-            lock = Path(self.folder, _LOCK)
-            self.stack.callback(lock.unlink, missing_ok=True)
-            self.stack.enter_context(file_lock(lock, timeout=0, doing=f"writing {self.folder}"))
-            remove_temporary_files(self.folder)
+            self.stack.enter_context(self.store.writing())
+            self.store.remove_leftovers()
         self.manifest, self.plan = self._found()
         if self.plan is None and (self.manifest is None or self.continuous):
             self.plan = self._planned(self.manifest)
@@ -180,7 +175,7 @@ class Export:
     def _found(self) -> tuple[Manifest | None, ExportPlan | None]:
         """The manifest, and the plan of what is not in it; OtherExportError for another export."""
         try:
-            manifest, plan = load_manifest(self.folder), load_plan(self.folder)
+            manifest, plan = self.documents.manifest(), self.documents.plan()
         except ConfigError as error:
             raise OtherExportError(error.what, why=error.why, do="name another folder") from None
         ids = {topic.name: topic.topic_id for topic in self.admin.list_topics()}
@@ -190,10 +185,11 @@ class Export:
         if plan is not None and written(plan, manifest):
             plan = None
             if not self.observer.dry_run:
-                os.unlink(os.path.join(self.folder, PLAN))
+                self.documents.remove_plan()
+        self.planned_before = plan is not None
         if manifest is None and plan is None:
-            _check_empty(self.folder)
-        if manifest is not None and plan is None and (missing := missing_files(manifest, self.folder)):
+            _check_empty(self.store)
+        if manifest is not None and plan is None and (missing := missing_files(manifest, self.store)):
             self.observer.note(f"{counted(len(missing), 'file')} of {self.folder} removed: written again")
             plan = planned_again(manifest, missing)
         return manifest, plan
@@ -247,12 +243,12 @@ class Export:
         manifest, plan = self.manifest, self.plan
         started = time.monotonic()
         total = None if self.continuous else sum(one.end - one.start for one in plan.slices)
-        if load_plan(self.folder) is None:
+        if not self.planned_before:
             plan = _divided(plan, runner.slots)
         with self.observer.progress("exported", total=total) as bar:
             while True:
                 begun, known = time.monotonic(), len(self.results)
-                after = self._round(manifest, plan, runner, stop, bar)
+                after = self._tried(manifest, plan, runner, stop, bar)
                 if not self.continuous or stop or not (after or self._may_repeat(known)):
                     break
                 manifest = after or manifest
@@ -271,7 +267,8 @@ class Export:
         failed = [result.error for result in self.results[known:] if result.error is not None]
         if not all(error.may_pass for error in failed):
             return False
-        self.observer.note(f"{failed[0].error()}; trying again")
+        if failed:
+            self.observer.note(f"{failed[0].error()}; trying again")
         del self.results[known:], self.places[known:]
         return True
 
@@ -287,6 +284,18 @@ class Export:
                 wait(self.interval, stop)
         return None
 
+    def _tried(
+        self, manifest: Manifest | None, plan: ExportPlan, runner: Runner, stop: Stop, bar: Progress
+    ) -> Manifest | None:
+        """A round; None also if a continuous export finds its store away before or after the tasks."""
+        try:
+            return self._round(manifest, plan, runner, stop, bar)
+        except KcliError as error:
+            if not self.continuous or not may_pass(error):
+                raise
+            self.observer.note(f"{error}; trying again")
+            return None
+
     def _round(
         self, manifest: Manifest | None, plan: ExportPlan, runner: Runner, stop: Stop, bar: Progress
     ) -> Manifest | None:
@@ -297,7 +306,7 @@ class Export:
             and _partitions(plan) == dict(manifest.partitions()).keys()
         ):
             return manifest
-        save(self.folder, plan)
+        self.documents.save(plan)
         items = [result.item for result in self.results if result.item is not None]
         before = sum(item["records"] for item in items), sum(item["bytes"] for item in items)
         settings = replace(self.settings, times=plan.times)
@@ -318,9 +327,9 @@ class Export:
         if len(files) < len(plan.slices):
             return None
         after = finished(plan, manifest, files)
-        save(self.folder, after)
-        os.unlink(os.path.join(self.folder, PLAN))
-        remove_temporary_files(self.folder)  # of attempts that were killed
+        self.documents.save(after)
+        self.documents.remove_plan()
+        self.store.remove_leftovers()  # of attempts that were killed
         return after
 
     def text(self) -> str:
@@ -339,12 +348,12 @@ class Export:
         return "\n".join(lines)
 
 
-def _check_empty(folder: str) -> None:
+def _check_empty(store: Store) -> None:
     """OtherExportError for a folder with files of something else: also of an export whose plan is lost."""
-    found = [name for name in os.listdir(folder) if name != _LOCK] if os.path.isdir(folder) else []
+    found = list(store.names())
     if found:
         raise OtherExportError(
-            f"{folder} is not empty",
+            f"{store.url} is not empty",
             why=f"it has {visible_line(sorted(found)[0])}, and neither {MANIFEST} nor {PLAN}",
             do="name another folder, or empty this one",
         )

@@ -1,7 +1,6 @@
 """What ``kcli pipeline import`` does: checks the files and the cluster, makes the plan, runs the job."""
 
 import hashlib
-import os
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -27,7 +26,7 @@ from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 from kcli.pipeline.cluster_ref import JobCluster
 from kcli.pipeline.job import Job
-from kcli.pipeline.kernels.check_files import CheckSettings, check_size
+from kcli.pipeline.kernels.check_files import CheckSettings, check_sizes
 from kcli.pipeline.kernels.import_ import (
     ImportSettings,
     ImportTask,
@@ -35,10 +34,11 @@ from kcli.pipeline.kernels.import_ import (
     check_belongs,
 )
 from kcli.pipeline.kernels.record_times import TimesSettings, TimesTask
-from kcli.pipeline.manifest import MANIFEST, ExportedPartition, ExportedTopic, Manifest, load_manifest
+from kcli.pipeline.manifest import MANIFEST, Documents, ExportedPartition, ExportedTopic, Manifest
 from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.runner import Runner
 from kcli.pipeline.running import CopyObserver, run_job, run_tasks
+from kcli.pipeline.store.urls import open_store
 
 COLUMNS = (
     Column("topic"),
@@ -126,7 +126,7 @@ class Import:
             conflicts[:] = [one for one in conflicts if TIMESTAMPS not in one.what]
         self.positions = {tp: one for tp, one in positions.items() if self._continues(tp, one)}
         self.tasks = self._tasks()
-        check_sizes(self.folder, self.tasks)
+        check_sizes(open_store(self.folder), [file for task in self.tasks for file in task.files])
 
     def count_times(self, runner: Runner, stop: Stop) -> None:
         """Finds out what the targets would not keep of the records, by the metadata of Parquet where that says it."""
@@ -342,7 +342,7 @@ class Import:
 
 def restorable(folder: str) -> Manifest:
     """The manifest of an export whose records can be restored; else a ConfigError."""
-    found = load_manifest(folder)
+    found = Documents(open_store(folder)).manifest()
     if found is None:
         raise ConfigError(
             f"{folder} is no complete export",
@@ -357,13 +357,6 @@ def restorable(folder: str) -> Manifest:
             "export as parquet, ndjson or csv to restore",
         )
     return found
-
-
-def check_sizes(folder: str, tasks: Sequence[ImportTask]) -> None:
-    """ConfigError for the first file that is missing or was cut, before anything is shown or read."""
-    for task in tasks:
-        for file in task.files:
-            check_size(os.path.join(folder, file.path), file)
 
 
 def job_name(manifest: Manifest, *, by_key: bool) -> str:

@@ -1,6 +1,5 @@
 """Writes the records of a range to a file: all of them, committed ones only, in the order of their offsets."""
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +16,9 @@ from kcli.flows.filters.selection import Selection, TimeFilter
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.manifest import ExactTimes, ExportedFile, PlannedSlice, file_path
-from kcli.pipeline.new_file import NewFile, digest_of
+from kcli.pipeline.store.new_file import NewFile, digest_of
+from kcli.pipeline.store.store import Store
+from kcli.pipeline.store.urls import open_store
 from kcli.pipeline.text_files import count_records, formatter_of
 
 _JOINED_BYTES = 800_000
@@ -33,7 +34,7 @@ class ForeignFileError(KcliError):
 
 @dataclass(frozen=True, slots=True)
 class ExportSettings:
-    """``folder`` is absolute, and the same where the tasks run. ``times``: only records within these."""
+    """``folder``: see ``canonical``; the same where the tasks run. ``times``: only records within these."""
 
     source: ClusterRef
     folder: str
@@ -44,11 +45,12 @@ class ExportSettings:
 def run(settings: ExportSettings, task: PlannedSlice, context: TaskContext) -> dict[str, Any]:
     """The item of the report; ``exported`` is the file for the manifest."""
     path = file_path(task.topic, task.partition, task.start, task.end, settings.format)
-    full = os.path.join(settings.folder, path)
-    found = None if os.path.exists(full) else _write(settings, task, full, context)
+    store = open_store(settings.folder)
+    found = None if store.size(path) is not None else _write(settings, task, store, path, context)
     if found is None:  # by an earlier attempt, or another one at the same time
-        records = _records_in(full, task, settings.format)
-        found = ExportedFile("", 0, 0, records, *digest_of(full))
+        records = _records_in(store, path, task, settings.format)
+        with store.open(path) as file:
+            found = ExportedFile("", 0, 0, records, *digest_of(file))
         context.progress(records, found.bytes)
     return {
         "topic": task.topic,
@@ -64,10 +66,10 @@ def run(settings: ExportSettings, task: PlannedSlice, context: TaskContext) -> d
 
 
 def _write(
-    settings: ExportSettings, task: PlannedSlice, path: str, context: TaskContext
+    settings: ExportSettings, task: PlannedSlice, store: Store, path: str, context: TaskContext
 ) -> ExportedFile | None:
     """Writes the file; None if another attempt has written it meanwhile."""
-    with _reading(settings.source, task) as consumer, NewFile(path) as file:
+    with _reading(settings.source, task) as consumer, store.new(path) as file:
         if settings.format == "parquet":
             from kcli.pipeline.parquet_files import write_parquet  # pyarrow: an extra
 
@@ -132,16 +134,17 @@ def _write_text(file: NewFile, consumer: Consumer, settings: ExportSettings, con
     return records
 
 
-def _records_in(path: str, task: PlannedSlice, form: str) -> int:
+def _records_in(store: Store, path: str, task: PlannedSlice, form: str) -> int:
     """The number of records in a file that is complete; ForeignFileError if it is of something else."""
-    if form != "parquet":
-        return count_records(path, form)
-    from kcli.pipeline.parquet_files import read_facts  # pyarrow: an extra
+    with store.open(path) as file:
+        if form != "parquet":
+            return count_records(file, form)
+        from kcli.pipeline.parquet_files import read_facts  # pyarrow: an extra
 
-    facts = read_facts(path)
+        facts = read_facts(file)
     if facts is None or facts[:3] != (task.topic_id, task.start, task.end):
         raise ForeignFileError(
-            f"{path} is another file",
+            f"{store.name(path)} is another file",
             why="its metadata do not name this topic and range",
             do="remove it, or export to another folder",
         )

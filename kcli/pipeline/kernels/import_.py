@@ -5,7 +5,6 @@ and only then reads the position. So however often it is begun, and wherever it 
 """
 
 import math
-import os
 import socket
 import time
 from contextlib import ExitStack, suppress
@@ -37,6 +36,7 @@ from kcli.flows.transactions.ends import commit_transaction
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.manifest import ExportedFile
+from kcli.pipeline.store.urls import open_store
 
 _TIMEOUT = 60.0  # seconds for one call: a transaction of an attempt that was killed may have to end first
 _CREATED_PATIENCE = 30.0  # seconds until a new topic is in the metadata of all brokers
@@ -63,8 +63,8 @@ class ImportTask(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ImportSettings:
-    """``run`` identifies the command; ``job`` the import, over all its runs. ``folder`` is absolute. ``keep_times``: else
-    records get the time at which they are sent.
+    """``run`` identifies the command; ``job`` the import, over all its runs. ``folder``: see ``canonical``. Without
+    ``keep_times`` records get the time at which they are sent.
     """
 
     target: ClusterRef
@@ -214,10 +214,10 @@ class _Import:
         from kcli.pipeline.exported_records import read_records  # pyarrow: an extra
 
         settings, task = self._settings, self._task
-        path = os.path.join(settings.folder, file.path)
+        store = open_store(settings.folder)
         where: int | Literal["by-key"] = "by-key" if settings.by_key else task.target.partition
         size, began, is_open, records = 0, math.inf, False, 0
-        for found in read_records(path, settings.format, at):
+        for found in read_records(store, file.path, settings.format, at):
             if not is_open:
                 self._check_stop(producer)
                 producer.begin_transaction(_TIMEOUT)

@@ -1,17 +1,17 @@
 """Counts what a topic would do with the records of a file of an export, before they are sent."""
 
-import os
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kcli.flows.topics.lifetime import Terms
 from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.manifest import ExportedFile
+from kcli.pipeline.store.urls import open_store
 
 
 @dataclass(frozen=True, slots=True)
 class TimesSettings:
-    """``folder`` is absolute, and the same where the tasks run."""
+    """``folder``: see ``canonical``; the same where the tasks run."""
 
     folder: str
     format: str
@@ -34,7 +34,7 @@ def run(settings: TimesSettings, task: TimesTask, context: TaskContext) -> dict[
         if context.stopped():
             raise StoppedTaskError("the job was stopped before the records were counted")
 
-    path = os.path.join(settings.folder, task.file.path)
-    tally = tally_file(path, settings.format, task.start, task.terms, check)
+    store = open_store(settings.folder)
+    tally = tally_file(store, task.file.path, settings.format, task.start, task.terms, check)
     context.progress(tally.records, 0)
     return {"topic": task.topic, "records": tally.records, "bytes": 0, "tally": tally}

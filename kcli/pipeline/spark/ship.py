@@ -25,7 +25,7 @@ DEPS = "deps"
 """The folder on the executors."""
 
 _PACKAGE = "kcli-kafka"
-_FOR_TASKS = ("fast", "avro", "protobuf", "jsonschema")
+_FOR_TASKS = ("fast", "avro", "protobuf", "jsonschema", "lake")
 """Extras of kcli that tasks use where they are installed."""
 _ARROW = "pyarrow"
 _NOT_NEEDED = {
@@ -34,6 +34,7 @@ _NOT_NEEDED = {
 }  # they compile .proto files, which only the driver does
 _SKIPPED = re.compile(
     r"(^|/)(__pycache__|tests?|include)/|\.(pyc|pyi|pxd|pyx|h|hpp|cc)$|^\.\./|^pyarrow/src/"
+    r"|^botocore/data/(?!s3/|sso|sts/|signin/)[^/]+/"
 )
 _KEPT = 3  # archives of other versions that stay in the cache
 

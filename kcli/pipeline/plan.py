@@ -45,13 +45,17 @@ def pin(
     timeout: float,
     *,
     partitions: Iterable[int] | None = None,
+    on_out_of_range: str = "fail",
     do: str = "choose another --offset",
 ) -> list[Slice]:
     """One slice for each partition, up to its current end, also for empty ones; DataLossError, with the remedy ``do``,
-    for a start beyond the end, NotFoundError for a topic or partition that does not exist.
+    for a start beyond the end (``on_out_of_range``: as in ``ranges.spans``), NotFoundError for a topic or partition that
+    does not exist.
     """
     chosen = ranges.choose_partitions(consumer, topics, partitions, timeout)
-    spans = ranges.spans(consumer, chosen, spec, until_end=True, timeout=timeout, do=do)
+    spans = ranges.spans(
+        consumer, chosen, spec, until_end=True, timeout=timeout, on_out_of_range=on_out_of_range, do=do
+    )
     known = consumer.cluster.view.topics
     return [
         Slice(tp.topic, known[tp.topic].id, tp.partition, int(span.start or 0), int(span.stop or 0))

@@ -15,7 +15,13 @@ from kcli.commands.pipeline.jobs import (
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import REPORT_KINDS, TOPIC, CountType
-from kcli.commands.shared.params import offset_option, partitions_option, since_option, until_option
+from kcli.commands.shared.params import (
+    offset_option,
+    partitions_option,
+    serde_option,
+    since_option,
+    until_option,
+)
 from kcli.commands.shared.shown import Shown
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
@@ -32,6 +38,10 @@ from kcli.pipeline.arrow_library import check_pyarrow
         (
             "kcli pipeline profile orders --since 1d --html orders.html",
             "the records of a day, as a page with plots",
+        ),
+        (
+            "kcli pipeline profile orders -s avro -X schema.registry.url=http://registry:8081",
+            "the schema of what is in Avro",
         ),
         (
             "kcli pipeline profile orders -o json | jq '.topics[0].json_schema'",
@@ -53,6 +63,7 @@ from kcli.pipeline.arrow_library import check_pyarrow
         metavar="N",
         help="about how many values of a topic to look into, spread evenly; 0: none (default: 10000)",
     ),
+    serde_option("decode values that are looked into, and keys that are counted: {names}"),
 )
 @options(
     "Result",
@@ -76,6 +87,7 @@ def profile(
     since: int | None,
     until: int | None,
     sample: int,
+    serdes: tuple[str, ...],
     top: int,
     html: str | None,
     tasks: TaskOptions,
@@ -84,12 +96,21 @@ def profile(
 
     All committed records of the range are counted, up to the ends of the partitions at the start. Keys are counted
     exactly up to 50,000 different ones; beyond that, counts of frequent keys have an error bound, and the number of
-    keys is an estimate. Of the values a sample is parsed.
+    keys is an estimate. Of the values a sample is parsed, the first and the last of each range among them; with -s what
+    a serde makes of them.
     """
     # Clients are loaded when the command runs.
-    from kcli.pipeline.drivers.profile import COLUMNS, pinned, profiled, summary_lines, write_page
+    from kcli.pipeline.drivers.profile import (
+        COLUMNS,
+        pinned,
+        profiled,
+        serde_texts,
+        summary_lines,
+        write_page,
+    )
 
     check_pyarrow("counts")
+    with_serdes = serde_texts(serdes, inv.configuration.registry_options)
     tasks = chosen_runner(inv, tasks, "profile")
     spec = wanted_range("profile", offset=offset, since=since, until=until)
     options = inv.client_options(ConsumerOptions, isolation_level="read_committed", group_id="")
@@ -97,7 +118,9 @@ def profile(
     slices, cluster = pinned(shown, options, topics, spec, partitions)
     with Stop() as stop, runner_of(inv, tasks) as runner:
         ref = own_cluster(inv).ref
-        report, summaries = profiled(shown, runner, stop, ref, topics, slices, sample=sample, top=top)
+        report, summaries = profiled(
+            shown, runner, stop, ref, topics, slices, sample=sample, top=top, serdes=with_serdes
+        )
     if html is not None:
         if not inv.dry_run:
             write_page(html, cluster, summaries, report.items)

@@ -299,11 +299,12 @@ def _client_key(key: str, text: str) -> str:
 
 
 def _near(key: str, name: str) -> str:
-    known = {one.lower(): one for one in _taken()} | {one: one for one in spellings()}
-    near = near_names(key, known)
-    if near:
-        return known[near[0]]
+    known = {one.lower(): one for one in _taken()}
     prefix = key[: len(key) - len(name)]
+    if not prefix:
+        known |= {one: one for one in spellings()}
+    if near := near_names(key, known):
+        return known[near[0]]
     near = near_names(name, spellings()) if prefix else []
     return prefix + near[0] if near else ""
 

@@ -33,7 +33,7 @@ from kcli.serde.names import parse_serdes
 SETTINGS = "kcli.settings"
 """The option that has all settings at once, in JSON: how kcli's own commands use the source."""
 DECODED = ("key_json", "value_json")
-SOURCE_COLUMNS = (*(name for name in COLUMNS if name != "headers_packed"), *DECODED, "timestampType")
+SOURCE_COLUMNS = (*(name for name in COLUMNS if name != "headers_packed"), *DECODED)
 CONNECTOR_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 """Those of Spark's own connector; ``headers`` follow where they are asked for."""
 PACKED, UNPACKED = "packed", "unpacked"
@@ -157,7 +157,7 @@ def chosen_columns(text: str, key_serde: str = "", value_serde: str = "") -> tup
     if not names:
         return (*RECORD_COLUMNS, *(name for name in DECODED if serdes[name]))
     for at, name in enumerate(names):
-        if name not in SOURCE_COLUMNS:
+        if name not in (*SOURCE_COLUMNS, "timestampType"):
             near = near_names(name, SOURCE_COLUMNS)
             raise ConfigError(
                 f"columns: there is no column {name}",

@@ -79,6 +79,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with errors_carried():
             begin, kept = from_json(start)
             consumer = self._connected()
+            consumer.cluster.request_refresh()  # topics and partitions that were added, or created anew
+            consumer.cluster.wait_refreshed(consumer.cluster.deadline(self._limit(consumer)))
             end, now = self._ends(consumer)
             begin, identity = continued(begin, kept, end, now, self._lost)
             if self._last is not None:
@@ -163,7 +165,6 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _topics(self, consumer: Consumer) -> list[str]:
         """The topics that are read; where loss is no failure, those of them that are there."""
-        consumer.cluster.request_refresh()  # topics and partitions that were added, or created anew
         if self.settings.fail_on_loss:
             return topics_of(self.settings, consumer)
         return existing_topics(self.settings, consumer)

@@ -129,7 +129,7 @@ OPTIONS: tuple[SourceOption, ...] = (
         READ,
         "`false`: what retention, a truncation or a deletion took is left out, and said on stderr, where it is an error "
         "otherwise; a topic that was created anew is read from its beginning",
-        "batches too; a topic that is not there when a batch is planned is an error in any case",
+        "a topic that is not there when a batch is planned is an error in any case",
     ),
     # columns
     SourceOption("columns", READ, "names of columns, by default those of a record"),

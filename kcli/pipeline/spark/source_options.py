@@ -283,8 +283,7 @@ def _client_key(key: str, text: str) -> str:
         raise ConfigError(
             f"the option {key} holds a secret in plain text",
             why="options become part of the query's plan, which Spark passes to other processes and shows",
-            do=f'use a reference: .option("{key}_file", FILE), "{key}_command", keyring:SERVICE/USER as its value, a '
-            f"profile, or the variable KCLI_X_{name.upper().replace('.', '_')} in place of the option",
+            do=_reference(key, name),
         )
     if not (is_option(name) or is_registry_key(name) or source_key(name)):
         near = _near(key, name)
@@ -296,6 +295,15 @@ def _client_key(key: str, text: str) -> str:
             else f"options: {', '.join(one.name for one in OPTIONS if one.uses)}",
         )
     return name
+
+
+def _reference(key: str, name: str) -> str:
+    if not source_key(f"{name}_file"):  # such as sasl.jaas.config, which is a password among other things
+        return 'give sasl.mechanism, sasl.username and a reference to the password: .option("sasl.password_file", FILE)'
+    return (
+        f'use a reference: .option("{key}_file", FILE), "{key}_command", keyring:SERVICE/USER as its value, a '
+        f"profile, or the variable KCLI_X_{name.upper().replace('.', '_')} in place of the option"
+    )
 
 
 def _near(key: str, name: str) -> str:

@@ -1,5 +1,8 @@
 """What kcli makes of the SQL of a query before Spark reads it."""
 
+import random
+import re
+
 import pytest
 
 from kcli.core.errors import ConfigError
@@ -84,6 +87,27 @@ def test_literals_comments_types_and_other_colons_stay(sql: str) -> None:
 def test_after_a_type_paths_are_replaced_again() -> None:
     found = rewritten("select cast(x as struct<value:int>), value:a from source").sql
     assert found == "select cast(x as struct<value:int>), get_json_object(value_text, '$.a') from source"
+
+
+def test_space_and_comments_between_the_parts_of_a_path_change_nothing() -> None:
+    chance = random.Random(5)
+    gaps = ("", " ", "\n", "\t", " /* a:b */", " -- value:x\n")
+
+    def without_gaps(sql: str) -> str:
+        return re.sub(r"\s+|--[^\n]*\n|/\*.*?\*/", "", sql)
+
+    for _ in range(500):
+        steps = chance.choices([(".", "a"), (".", "`x y`"), ("[0]",), ("['k']",), ("[*]",), (".", "É")], k=3)
+        parts = [
+            *chance.choice([(), ("s", "."), ("`s`", ".")]),
+            chance.choice(["value", "KEY", "`value`"]),
+            ":",
+            "a",
+        ]
+        parts += [part for step in steps[: chance.randint(0, 3)] for part in step]
+        plain, spaced = "".join(parts), "".join(part + chance.choice(gaps) for part in parts)
+        found = [without_gaps(rewritten(f"select {each} from source s").sql) for each in (plain, spaced)]
+        assert found[0] == found[1], spaced
 
 
 def test_with_a_serde_paths_lead_into_what_was_decoded() -> None:

@@ -6,6 +6,7 @@ where a reference leads (``cluster_ref.py``). Nothing here needs pyspark.
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -40,6 +41,7 @@ PACKED, UNPACKED = "packed", "unpacked"
 
 _TIMEOUT = 30.0  # seconds; for requests about topics and offsets
 _TRIGGER_DELAY = "15m"
+_FLAG = re.compile(r"-X ([\w.]+)=([^\s,;]+)")
 
 _ALL = RangeSpec(None)
 
@@ -182,6 +184,20 @@ def chosen_columns(text: str, key_serde: str = "", value_serde: str = "") -> tup
 
 
 def _cluster(given: Given, use: Use | None, *, serdes: bool) -> ClusterRef:
+    try:
+        return _resolved_cluster(given, use, serdes=serdes)
+    except ConfigError as error:  # of a client's options, as the command line has them
+        raise ConfigError(
+            _in_python(error.what), why=_in_python(error.why), do=_in_python(error.do)
+        ) from error
+
+
+def _in_python(text: str) -> str:
+    """What is said of ``-X KEY=VALUE``, for a program."""
+    return _FLAG.sub(r'.option("\1", "\2")', text).replace(" (-X)", "").replace(" (from -X)", "")
+
+
+def _resolved_cluster(given: Given, use: Use | None, *, serdes: bool) -> ClusterRef:
     files = SourceFiles()
     paths = tuple(filter(None, [given.own.get("command.config", "")]))
     resolved = resolve(

@@ -76,7 +76,7 @@ def _facts(topic: Mapping[str, Any]) -> list[tuple[str, str]]:
     values = topic["values"]
     about = "" if topic["distinct_keys_exact"] else "about "
     words = (("json", "JSON"), ("text", "other text"), ("binary", "binary"), ("undecoded", "undecoded"))
-    kinds = ", ".join(f"{values[kind]:,} {word}" for kind, word in words if values[kind])
+    kinds = ", ".join(f"{values[kind]:,} {word}" for kind, word in words if values.get(kind))
     rows = [
         ("Partitions", f"{topic['partitions']:,}"),
         ("Records", f"{topic['records']:,}"),

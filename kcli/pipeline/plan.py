@@ -46,13 +46,15 @@ def pin(
     timeout: float,
     *,
     partitions: Iterable[int] | None = None,
+    on_out_of_range: str = "fail",
     do: str = "choose another --offset",
     warn: Callable[[str], object] | None = None,
     out_of_order: str = EXACT,
     exact_times: bool = False,
 ) -> list[Slice]:
     """One slice for each partition, up to its current end, also for empty ones; DataLossError, with the remedy ``do``,
-    for a start beyond the end, NotFoundError for a topic or partition that does not exist.
+    for a start beyond the end (``on_out_of_range``: as in ``ranges.spans``), NotFoundError for a topic or partition that
+    does not exist.
 
     ``exact_times``: a slice has all records whose times are within the range, and others, which its reader leaves out
     (``RangeSpec.times``): it begins at the first record that is not older, before which there is none of the range, and
@@ -61,7 +63,9 @@ def pin(
     chosen = ranges.choose_partitions(consumer, topics, partitions, timeout)
     if exact_times and spec.times[1] is not None:
         spec = spec._replace(stop=None)
-    spans = ranges.spans(consumer, chosen, spec, until_end=True, timeout=timeout, do=do)
+    spans = ranges.spans(
+        consumer, chosen, spec, until_end=True, timeout=timeout, on_out_of_range=on_out_of_range, do=do
+    )
     if warn is not None and not exact_times:
         for text in time_warnings(consumer, spec, spans, timeout, out_of_order):
             warn(text)

@@ -4,6 +4,7 @@
 can be neither grouped nor compared; so it becomes ``get_json_object``, outside of literals, comments and types. The
 columns are ``value``, ``key``, ``value_text``, ``key_text``, ``value_json`` and ``key_json``, also behind an alias
 (``s.value:a``); after the colon are names, `` `quoted names` ``, ``[0]``, ``[*]``, ``['name']``, and a cast: ``::int``.
+Between all of them may be space and comments, as anywhere in SQL.
 """
 
 import re
@@ -27,6 +28,12 @@ _TOKENS = re.compile(
 _JSON_OF = {"value": "value_text", "key": "key_text"}
 _TEXTS = frozenset(_JSON_OF.values())
 _WITH_PATHS = frozenset({"value", "key", "value_text", "key_text", "value_json", "key_json"})
+_BETWEEN = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_NAME = re.compile(r"`((?:``|[^`])*)`|\w+")
+_NO_NAMES = frozenset(
+    {"from", "as", "where", "and", "or", "then", "else", "end", "in", "is", "group", "order", "limit"}
+)
+"""What is no name of a path unless it follows its sign without space."""
 _INDEX = re.compile(r"\[\s*(?:(\d+)|(\*)|'((?:''|[^'])*)'|\"((?:\"\"|[^\"])*)\")\s*\]")
 _QUERIES = frozenset({"select", "with", "from", "table", "values", "explain", "describe", "desc", "("})
 _JOINING = frozenset(
@@ -108,7 +115,7 @@ def rewrite(sql: str, columns: Sequence[str], decoded: Collection[str]) -> Rewri
     at = 0
     while at < len(tokens):
         token = tokens[at]
-        if types or (token.word == "struct" and _text(tokens, at + 1) == "<"):
+        if types or (token.kind == "name" and token.word == "struct" and _text(tokens, at + 1) == "<"):
             types = _type_depth(types, token)
         elif token.kind in ("name", "quoted"):
             word = token.word
@@ -216,9 +223,9 @@ def _json_column(word: str, decoded: Collection[str]) -> str:
 def _path(sql: str, tokens: Sequence[Token], at: int, decoded: Collection[str]) -> Piece | None:
     """The replacement for a path that begins with this column; None if no path follows."""
     column = tokens[at]
-    if _text(tokens, at + 1) != ":" or tokens[at + 1].start != column.end:
+    if _text(tokens, at + 1) != ":":
         return None
-    place = column.end + 1
+    place = tokens[at + 1].end
     steps: list[str] = []
     while True:
         step, place = _step(sql, place, first=not steps)
@@ -240,6 +247,7 @@ def _path(sql: str, tokens: Sequence[Token], at: int, decoded: Collection[str]) 
 
 def _step(sql: str, place: int, *, first: bool) -> tuple[str, int]:
     """The next step of a path in the form of ``get_json_object``, and its end; empty at the end of the path."""
+    end, place = place, _behind_space(sql, place)
     if sql[place : place + 1] == "[":
         match = _INDEX.match(sql, place)
         if match is None:
@@ -251,15 +259,22 @@ def _step(sql: str, place: int, *, first: bool) -> tuple[str, int]:
         return _named(sql, place, name), match.end()
     if not first:
         if sql[place : place + 1] != ".":
-            return "", place
-        place += 1
-    match = re.compile(r"`((?:``|[^`])*)`|\w+").match(sql, place)
+            return "", end
+        place = _behind_space(sql, place + 1)
+    match = _NAME.match(sql, place)
+    if match is not None and sql[place - 1].isspace() and match.group().lower() in _NO_NAMES:
+        match = None
     if match is None:
         if first:
             return "", place
         raise _no_path(sql, place, place, "a name follows each point")
     name = match.group() if match[1] is None else match[1].replace("``", "`")
     return _named(sql, place, name), match.end()
+
+
+def _behind_space(sql: str, place: int) -> int:
+    match = _BETWEEN.match(sql, place)
+    return place if match is None else match.end()
 
 
 def _named(sql: str, place: int, name: str) -> str:

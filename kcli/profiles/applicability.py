@@ -27,7 +27,7 @@ _WITHOUT_SASL: Unused = (
     "add -X security.protocol=SASL_SSL, or leave it out",
 )
 
-_OF_MEMBERS = (
+OF_MEMBERS = (
     "group_instance_id",
     "group_protocol",
     "group_remote_assignor",
@@ -38,6 +38,7 @@ _OF_MEMBERS = (
     "enable_auto_commit",
     "auto_commit_interval_ms",
 )
+"""Options of a consumer that count for members of a group."""
 _OF_CLASSIC = ("session_timeout_ms", "heartbeat_interval_ms", "partition_assignment_strategy")
 _MEMBERS: Unused = ("it is for members of a group", "give -g GROUP, or leave it out")
 _CLASSIC: Unused = ("with group.protocol=consumer the coordinator decides that", "leave it out")
@@ -76,7 +77,7 @@ def unused_of_members(resolved: Resolved, group: str | None) -> dict[str, Unused
     """Options of a consumer that a run does not use as a member of this group, or without one."""
     if group is None:
         ignored = {"group_id": _MEMBERS} if resolved.values.get("group_id") else {}
-        return dict.fromkeys(_OF_MEMBERS, _MEMBERS) | ignored
+        return dict.fromkeys(OF_MEMBERS, _MEMBERS) | ignored
     protocol = resolved.values.get("group_protocol", "classic")
     if protocol == "consumer":
         return dict.fromkeys(_OF_CLASSIC, _CLASSIC)

@@ -3,6 +3,7 @@
 SERDE is ``NAME`` or ``NAME:ARG=VALUE,ARG=VALUE``: ``value=avro:subject=orders-value``, ``protobuf:file=shop.proto``.
 """
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -77,6 +78,16 @@ class SerdeSpec:
 
     name: str
     arguments: Mapping[str, str] = field(default_factory=dict)
+
+    def absolute(self) -> "SerdeSpec":
+        """The serde for a process that runs in another folder: paths are absolute."""
+        arguments = {
+            name: os.pathsep.join(map(os.path.abspath, text.split(os.pathsep)))
+            if name in ("file", "import")
+            else text
+            for name, text in self.arguments.items()
+        }
+        return SerdeSpec(self.name, arguments)
 
     def __str__(self) -> str:
         arguments = ",".join(f"{name}={value}" for name, value in self.arguments.items())

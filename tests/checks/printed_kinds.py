@@ -56,7 +56,9 @@ ELSEWHERE = {
     "commands/perf/result.py:print_result": ["PerfReport PerfReport FIGURES"],
     "commands/perf/result.py:_print_latencies": [],  # a table for people
     "commands/pipeline/export.py:_print": ["PipelineReport PipelinePartition COLUMNS"],
-    "commands/pipeline/jobs.py:print_report": [],  # its callers have the columns
+    "commands/pipeline/jobs.py:print_report": [
+        "PipelineReport PipelinePartition (_ITEM_COLUMN,)"
+    ],  # and its callers'
     "commands/pipeline/query.py:_print": ["QueryResult QueryRow ()"],  # those of the query
     "commands/shared/changing.py:_ChangeRun._show_only": [],  # schemas are made from the columns
     "commands/shared/changing.py:_ChangeRun._print_report": [],

@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,7 +10,8 @@ import pytest
 
 from kcli.core.errors import ConfigError
 from kcli.flows.topics.lifetime import KEEPS_ALL, Tally, Terms
-from kcli.pipeline.file_times import tally_file
+from kcli.pipeline.file_times import tally_file as tally_of_file
+from kcli.pipeline.store.folder import FolderStore
 from kcli.pipeline.parquet_files import SCHEMA
 
 TERMS = Terms(kept_from=500, accepted_from=300, accepted_to=900)
@@ -48,6 +50,12 @@ def plain(groups: list[Rows], start: int, terms: Terms) -> Tally:
 
 def none() -> None:
     """A check that never ends it."""
+
+
+def tally_file(path: str | Path, *of: Any) -> Tally:
+    """Of a file in a folder."""
+    found = Path(path)
+    return tally_of_file(FolderStore(str(found.parent)), found.name, *of)
 
 
 def test_statistics_suffice_unless_a_limit_is_within_a_row_group(tmp_path: Path) -> None:

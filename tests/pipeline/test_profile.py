@@ -92,6 +92,53 @@ def test_a_sample_is_spread_over_the_topic(made: Made) -> None:
     assert topic["records"] == 1_000
 
 
+def test_the_first_and_the_last_value_of_each_partition_are_in_the_sample(cluster_of_versions: str) -> None:
+    done = command(
+        *(
+            "pipeline",
+            "profile",
+            "v",
+            "-b",
+            cluster_of_versions,
+            "--runner",
+            "inline",
+            "-o",
+            "json",
+            "--sample",
+            "1",
+        )
+    )
+    (topic,) = json.loads(done.out)["topics"]
+    assert topic["values"]["sampled"] == 4  # of two partitions
+    assert set(topic["json_schema"]["properties"]) == {"first", "last"}
+
+
+def test_values_and_keys_are_decoded_by_serdes(cluster_of_versions: str) -> None:
+    where = ("pipeline", "profile", "w", "-b", cluster_of_versions, "--runner", "inline", "-s", "key=int")
+    done = command(*where, "-s", "value=hex", "-o", "json")
+    (topic,) = json.loads(done.out)["topics"]
+    assert [(one["key"], one["records"]) for one in topic["top_keys"]] == [("7", 3)]
+    assert (topic["values"]["json"], topic["json_schema"]) == (3, {"type": "string"})
+    text = command(*where, "-s", "value=int")
+    assert "of 3 values: 2 JSON, 0 other text, 0 binary, 1 that the serde cannot decode" in text.out
+    wrong = command("pipeline", "profile", "w", "-b", cluster_of_versions, "-s", "value=afro")
+    assert wrong.code == 2
+
+
+@pytest.fixture(scope="module")
+def cluster_of_versions() -> Iterator[str]:
+    """``v`` has other fields in its first and last records; ``w`` numbers, and one that is too short."""
+    with FakeCluster(1, cluster_id="c", topics={"v": 2, "w": 1}) as cluster:
+        with Producer(bootstrap_servers=cluster.bootstrap) as producer:
+            for partition in range(2):
+                for number in range(100):
+                    name = b"first" if not number else b"last" if number == 99 else b"middle"
+                    producer.send(ProducerRecord("v", b'{"%s":1}' % name, None, (), partition))
+            for value in (b"\0\0\0\1", b"\0\0\0\2", b"\0"):
+                producer.send(ProducerRecord("w", value, b"\0\0\0\7", (), 0))
+        yield cluster.bootstrap
+
+
 def test_a_topic_without_records(made: Made, tmp_path: Path) -> None:
     report = profiled(made, "empty", "--html", str(tmp_path / "page.html"))
     (topic,) = report["topics"]
@@ -111,6 +158,9 @@ def test_text_and_page(made: Made, tmp_path: Path) -> None:
     html = path.read_text()
     assert "<title>Profile of t</title>" in html
     assert html.count("<svg") == 4
+    assert html.count(">records</text>") == 4  # the axes have names
+    assert [html.count(f">{name}</text>") for name in ("partition", "time", "bytes")] == [1, 1, 2]
+    assert ">700</text>" in html  # the most of a bar
     assert "http" not in html
 
 

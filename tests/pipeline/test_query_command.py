@@ -207,6 +207,11 @@ def test_a_result_is_written_as_parquet(query: Any, topic: str, kafka: Kafka, tm
     [
         ("select valeu from source", 2, ("no column valeu at character 8", "did you mean value?")),
         ("select value:a, nope from source", 2, ("no column nope at character 17: nope",)),
+        (
+            "select value:a from (select value from source)",
+            2,
+            ("no column value_text", "select value_text there too"),
+        ),
         ("select 1 form source limit limit", 2, ("the SQL is wrong at character",)),
         ("select * from orders", 2, ("there is no table orders", "the table source")),
         ("select nosuch(key) from source", 2, ("the SQL is wrong",)),

@@ -10,6 +10,7 @@ from kcli.core.options import ConsumerOptions
 from kcli.core.positions import OffsetSpec
 from kcli.pipeline.plan import Slice
 from kcli.pipeline.spark.source_settings import SETTINGS, SourceSettings, settings_of, settings_to_json
+from kcli.profiles.secret_keys import source_key
 from tests.cli.errors.typing_remedies import type_remedy
 
 PASSWORD = "canary-4711"
@@ -50,7 +51,9 @@ def test_a_secret_in_plain_text_is_refused_with_what_to_do_instead(key: str) -> 
     with pytest.raises(ConfigError, match="holds a secret in plain text") as caught:
         settings_of({**SASL, key: PASSWORD})
     assert PASSWORD not in f"{caught.value}{caught.value.do}"
-    assert f'"{key}_file"' in caught.value.do
+    known = "sasl.password" if key == "sasl.jaas.config" else key
+    assert f'"{known}_file"' in caught.value.do
+    assert source_key(f"{known}_file")
 
 
 @pytest.mark.case("K10")

@@ -13,7 +13,7 @@ import pytest
 
 from kcli.core.errors import DataLossError
 from kcli.pipeline.spark.board import Board, open_slot
-from kcli.pipeline.spark.errors import CarriedError, cause_of, spark_error
+from kcli.pipeline.spark.errors import CarriedError, cause_of, kcli_error, spark_error
 from kcli.pipeline.spark.folder import SessionFolder
 from tests.pipeline.kernel_for_tests import NAME
 
@@ -142,6 +142,30 @@ def test_an_error_of_kcli_is_found_in_what_spark_makes_of_it() -> None:
     )
     found = spark_error(RuntimeError(text), "the query failed")
     assert (found.exit_code, found.what, found.why, found.do) == (5, 't-0: "9"', "line 1\nline 2", "choose")
+
+
+def test_a_notebook_shows_a_sentence_and_the_parts_are_attributes() -> None:
+    carried = CarriedError(DataLossError("t-0: offset 9 is gone", why="retention", do="choose another"))
+    first, second, last = str(carried).splitlines()
+    assert (first, second) == ("t-0: offset 9 is gone: retention", "do: choose another")
+    assert last.startswith("[kcli-error ")
+    assert "{" not in last
+    assert (carried.what, carried.why, carried.do) == ("t-0: offset 9 is gone", "retention", "choose another")
+    try:
+        raise ValueError("of a user's program") from RuntimeError(
+            f"(SparkConnectGrpcException) {carried}\n\tat a.b"
+        )
+    except ValueError as error:
+        found = kcli_error(error)
+    assert found is not None
+    assert (found.exit_code, found.what, found.why, found.do) == (
+        5,
+        "t-0: offset 9 is gone",
+        "retention",
+        "choose another",
+    )
+    assert kcli_error(ValueError("[kcli-error eHh4]")) is None
+    assert kcli_error(ValueError("x")) is None
 
 
 def test_another_python_on_the_executors_is_named() -> None:

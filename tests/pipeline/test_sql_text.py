@@ -1,5 +1,8 @@
 """What kcli makes of the SQL of a query before Spark reads it."""
 
+import random
+import re
+
 import pytest
 
 from kcli.core.errors import ConfigError
@@ -43,6 +46,15 @@ def columns(sql: str) -> set[str]:
         ('value:a["b c"]', r"get_json_object(value_text, '$.a[\'b c\']')"),
         ("value:`a b`", r"get_json_object(value_text, '$[\'a b\']')"),
         ("value:a::int + 1", "get_json_object(value_text, '$.a')::int + 1"),
+        ("`struct` < value:a", "`struct` < get_json_object(value_text, '$.a')"),
+        ("value:from.select", "get_json_object(value_text, '$.from.select')"),
+        ("value :a", "get_json_object(value_text, '$.a')"),
+        ("value: a", "get_json_object(value_text, '$.a')"),
+        ("value /* v */ : -- a path\n a\n . b", "get_json_object(value_text, '$.a.b')"),
+        ("s . value:a . `b c` [ 0 ]", r"get_json_object(s . value_text, '$.a[\'b c\'][0]')"),
+        ("`s`.`Value`:a", "get_json_object(`s`.value_text, '$.a')"),
+        ("value:a ::int", "get_json_object(value_text, '$.a') ::int"),
+        ("transform(x, v -> value:a || v)", "transform(x, v -> get_json_object(value_text, '$.a') || v)"),
         (
             "1 < value:a.b, value:c",
             "1 < get_json_object(value_text, '$.a.b'), get_json_object(value_text, '$.c')",
@@ -62,6 +74,7 @@ def test_a_path_into_json_becomes_a_function_of_spark(given: str, made: str) -> 
         "select /* value:a */ 1 from source",
         "select `value:a` from source",
         "select value::string from source",
+        "select cast(null as struct<value :int, key: int>) from source",
         "select cast(null as struct<value:int,key:array<struct<value:int>>>) from source",
         "select other:a from source",
         "select :value from source",
@@ -74,6 +87,27 @@ def test_literals_comments_types_and_other_colons_stay(sql: str) -> None:
 def test_after_a_type_paths_are_replaced_again() -> None:
     found = rewritten("select cast(x as struct<value:int>), value:a from source").sql
     assert found == "select cast(x as struct<value:int>), get_json_object(value_text, '$.a') from source"
+
+
+def test_space_and_comments_between_the_parts_of_a_path_change_nothing() -> None:
+    chance = random.Random(5)
+    gaps = ("", " ", "\n", "\t", " /* a:b */", " -- value:x\n")
+
+    def without_gaps(sql: str) -> str:
+        return re.sub(r"\s+|--[^\n]*\n|/\*.*?\*/", "", sql)
+
+    for _ in range(500):
+        steps = chance.choices([(".", "a"), (".", "`x y`"), ("[0]",), ("['k']",), ("[*]",), (".", "É")], k=3)
+        parts = [
+            *chance.choice([(), ("s", "."), ("`s`", ".")]),
+            chance.choice(["value", "KEY", "`value`"]),
+            ":",
+            "a",
+        ]
+        parts += [part for step in steps[: chance.randint(0, 3)] for part in step]
+        plain, spaced = "".join(parts), "".join(part + chance.choice(gaps) for part in parts)
+        found = [without_gaps(rewritten(f"select {each} from source s").sql) for each in (plain, spaced)]
+        assert found[0] == found[1], spaced
 
 
 def test_with_a_serde_paths_lead_into_what_was_decoded() -> None:
@@ -148,7 +182,9 @@ def test_a_semicolon_at_the_end_is_dropped() -> None:
         ("select 1; select 2", "several statements"),
         ("select value:a. from source", "a path into JSON is wrong"),
         ("select value:a[x] from source", "a path into JSON is wrong"),
-        ("select value: a from source", "a path into JSON is wrong"),
+        ("select value: from source", "a path into JSON is wrong"),
+        ("select value: , key from source", "a path into JSON is wrong"),
+        ("select value:a.* from source", "a path into JSON is wrong"),
         ("select value:['it''s'] from source", "a path into JSON is wrong"),
     ],
 )

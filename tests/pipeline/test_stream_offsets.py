@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from kcli.core.errors import ConfigError, DataLossError
+from kcli.core.errors import ConfigError, DataLossError, KcliError
 from kcli.core.types import TopicPartition
 from kcli.pipeline.spark.stream_offsets import (
     Identity,
-    check_identity,
-    check_not_behind,
+    Offsets,
+    continued,
     from_json,
     limited,
     slices_between,
@@ -19,6 +19,10 @@ from kcli.pipeline.spark.stream_offsets import (
 A, B = TopicPartition("orders", 0), TopicPartition("orders", 11)
 ID, OTHER = "01" * 16, "02" * 16
 IDENTITY = Identity("cluster-1", {"orders": ID})
+
+
+def fails(error: KcliError) -> None:
+    raise error
 
 
 def test_offsets_are_those_of_sparks_connector_and_what_they_belong_to() -> None:
@@ -48,32 +52,65 @@ def test_a_damaged_or_foreign_checkpoint_is_refused(kept: dict[str, Any]) -> Non
 )
 def test_a_checkpoint_of_something_else_is_refused(now: Identity, error: type[Exception], what: str) -> None:
     with pytest.raises(error, match=what):
-        check_identity(IDENTITY, now)
+        continued({A: 3}, IDENTITY, {A: 3}, now, fails)
 
 
 def test_further_topics_and_brokers_without_ids_are_accepted() -> None:
-    check_identity(IDENTITY, Identity("cluster-1", {"orders": ID, "more": OTHER}))
-    check_identity(IDENTITY, Identity("", {"orders": "00" * 16}))
+    more = Identity("cluster-1", {"orders": ID, "more": OTHER})
+    assert continued({A: 3}, IDENTITY, {A: 9}, more, fails) == ({A: 3}, more)
+    continued({A: 3}, IDENTITY, {A: 9}, Identity("", {"orders": "00" * 16}), fails)
 
 
 @pytest.mark.case("K8")
 @pytest.mark.parametrize(
     ("end", "what"), [({A: 2, B: 9}, "the log ends at 2"), ({A: 5}, "orders-11 does not exist")]
 )
-def test_a_log_that_ends_before_the_checkpoint_is_loss(end: dict[TopicPartition, int], what: str) -> None:
+def test_a_log_that_ends_before_the_checkpoint_is_loss(end: Offsets, what: str) -> None:
     with pytest.raises(DataLossError, match=what):
-        check_not_behind({A: 3, B: 9}, end)
+        continued({A: 3, B: 9}, IDENTITY, end, IDENTITY, fails)
+
+
+@pytest.mark.case("K8")
+@pytest.mark.parametrize(
+    ("end", "topics", "positions", "said"),
+    [
+        ({A: 2, B: 9}, {"orders": ID}, {A: 2, B: 9}, "the log ends at 2"),
+        ({A: 5}, {"orders": ID}, {A: 3, B: 9}, "orders-11 does not exist"),
+        ({A: 1}, {"orders": OTHER}, {}, "deleted and created again"),
+        ({}, {}, {A: 3, B: 9}, "which is not read now"),
+    ],
+)
+def test_where_loss_is_no_failure_it_is_said_and_what_is_there_is_read(
+    end: Offsets, topics: dict[str, str], positions: Offsets, said: str
+) -> None:
+    losses: list[KcliError] = []
+    found, identity = continued({A: 3, B: 9}, IDENTITY, end, Identity("cluster-1", topics), losses.append)
+    assert found == positions
+    assert identity.topics == (topics or {"orders": ID})  # of a topic that may come back the id is kept
+    assert any(said in str(each) for each in losses)
+    with pytest.raises(ConfigError, match="belongs to cluster"):
+        continued({A: 3}, IDENTITY, {A: 3}, Identity("cluster-2", topics), losses.append)
 
 
 @pytest.mark.case("K5")
 def test_what_retention_removed_is_an_error_unless_it_shall_be_left_out() -> None:
+    losses: list[KcliError] = []
+
     def planned(*, fail: bool) -> list[tuple[int, int, int]]:
-        found = slices_between({A: 3}, {A: 10, B: 5}, {A: 8, B: 2}, {"orders": ID}, fail_on_loss=fail)
+        lost = fails if fail else losses.append
+        found = slices_between({A: 3}, {A: 10, B: 5}, {A: 8, B: 2}, {"orders": ID}, lost)
         return [(each.partition, each.start, each.end) for each in found]
 
     with pytest.raises(DataLossError, match="orders-0: offsets 3 to 7 are no longer there"):
         planned(fail=True)
     assert planned(fail=False) == [(0, 8, 10), (11, 2, 5)]
+    assert [each.what for each in losses] == ["orders-0: offsets 3 to 7 are no longer there"]
+
+
+def test_a_partition_without_a_log_has_no_range() -> None:
+    losses: list[KcliError] = []
+    assert not slices_between({A: 3, B: 5}, {A: 10, B: 5}, {}, {"orders": ID}, losses.append)
+    assert [each.what for each in losses] == ["orders-0: offsets 3 to 9 are no longer there"]
 
 
 def test_a_limit_is_shared_in_proportion() -> None:

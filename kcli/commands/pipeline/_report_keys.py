@@ -22,6 +22,7 @@ _RATES = (
     Column("unconfirmed", values="count?", meaning="perf: records of unknown outcome.", sometimes=True),
 )
 KEYS = (
+    Column("item", values=("partition", "task"), meaning="What the item is about.", sometimes=True),
     Column("topic", meaning="Name of the topic.", sometimes=True),
     Column("partition", values="count", meaning="Number of the partition.", sometimes=True),
     Column("target_topic", meaning="Name of the topic on the target.", sometimes=True),

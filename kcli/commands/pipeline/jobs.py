@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 KIND, ITEM = "PipelineReport", "PipelinePartition"
+_ITEM_COLUMN = Column("item", wide=True)
 """The output formats of a report."""
 READS = ("KCLI_IMPL", "JAVA_HOME")
 """The variables that commands of jobs read."""
@@ -355,10 +356,12 @@ def print_report(
 ) -> int:
     """Prints items, summary and failures; returns the exit status. ``head``: further fields of the document."""
     fields = {"command": command, "runner": runner, "totals": report.totals, **head}
+    items = [{**item, "item": "task" if "task" in item else "partition"} for item in report.items]
+    columns = (*columns, _ITEM_COLUMN)
     # A column of a document is in each item; what only some have is absent from the others.
     where = all if inv.out.list_kind() in DOCUMENTS else any
-    shown = [column for column in columns if where(column.key in item for item in report.items)]
-    print_rows(inv, KIND, shown or columns, report.items, cluster, item=ITEM, head=fields)
+    shown = [column for column in columns if where(column.key in item for item in items)]
+    print_rows(inv, KIND, shown or columns, items, cluster, item=ITEM, head=fields)
     totals = report.totals
     retries = totals["task_retries"]
     size = f", {size_text(totals['bytes'])}" if totals["bytes"] else ""

@@ -19,6 +19,7 @@ from kcli.commands.shared.params import (
     exact_times_option,
     offset_option,
     partitions_option,
+    serde_option,
     since_option,
     until_option,
 )
@@ -38,6 +39,10 @@ from kcli.pipeline.arrow_library import check_pyarrow
         (
             "kcli pipeline profile orders --since 1d --html orders.html",
             "the records of a day, as a page with plots",
+        ),
+        (
+            "kcli pipeline profile orders -s avro -X schema.registry.url=http://registry:8081",
+            "the schema of what is in Avro",
         ),
         (
             "kcli pipeline profile orders -o json | jq '.topics[0].json_schema'",
@@ -60,6 +65,7 @@ from kcli.pipeline.arrow_library import check_pyarrow
         metavar="N",
         help="about how many values of a topic to look into, spread evenly; 0: none (default: 10000)",
     ),
+    serde_option("decode values that are looked into, and keys that are counted: {names}"),
 )
 @options(
     "Result",
@@ -84,6 +90,7 @@ def profile(
     until: int | None,
     exact_times: bool,
     sample: int,
+    serdes: tuple[str, ...],
     top: int,
     html: str | None,
     tasks: TaskOptions,
@@ -92,12 +99,21 @@ def profile(
 
     All committed records of the range are counted, up to the ends of the partitions at the start. Keys are counted
     exactly up to 50,000 different ones; beyond that, counts of frequent keys have an error bound, and the number of
-    keys is an estimate. Of the values a sample is parsed.
+    keys is an estimate. Of the values a sample is parsed, the first and the last of each range among them; with -s what
+    a serde makes of them.
     """
     # Clients are loaded when the command runs.
-    from kcli.pipeline.drivers.profile import COLUMNS, pinned, profiled, summary_lines, write_page
+    from kcli.pipeline.drivers.profile import (
+        COLUMNS,
+        pinned,
+        profiled,
+        serde_texts,
+        summary_lines,
+        write_page,
+    )
 
     check_pyarrow("counts")
+    with_serdes = serde_texts(serdes, inv.configuration.registry_options)
     tasks = chosen_runner(inv, tasks, "profile")
     spec = wanted_range("profile", offset=offset, since=since, until=until, exact_times=exact_times)
     options = inv.client_options(ConsumerOptions, isolation_level="read_committed", group_id="")
@@ -107,7 +123,7 @@ def profile(
         ref = own_cluster(inv).ref
         times = spec.times if exact_times else None
         report, summaries = profiled(
-            shown, runner, stop, ref, topics, slices, sample=sample, top=top, times=times
+            shown, runner, stop, ref, topics, slices, sample=sample, top=top, times=times, serdes=with_serdes
         )
     if html is not None:
         if not inv.dry_run:

@@ -1,6 +1,6 @@
 """What ``kcli pipeline profile`` does: pins the ranges, counts, and merges."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kcli.core.clock import wall_ms
@@ -20,6 +20,9 @@ from kcli.pipeline.profile.partition_profile import RangeProfile, partition_item
 from kcli.pipeline.report import Item, Report
 from kcli.pipeline.runners.runner import Runner
 from kcli.pipeline.running import Observer, run_job
+from kcli.serde.names import parse_serdes
+from kcli.serde.opening import open_serdes
+from kcli.serde.registry.options import RegistryOptions
 
 COLUMNS = (
     Column("topic"),
@@ -35,6 +38,15 @@ COLUMNS = (
     Column("max_timestamp", "time", spare=1),
     Column("error", "prose"),
 )
+
+
+def serde_texts(texts: Sequence[str], registry: Callable[[], RegistryOptions]) -> tuple[str, ...]:
+    """The serdes of ``-s`` for tasks, which may run in other folders; ConfigError for one that cannot be opened."""
+    specs = parse_serdes(texts)
+    if specs:
+        open_serdes(specs, registry()).close()  # errors now, not in a task
+    named = (("key", specs.key), ("value", specs.value))
+    return tuple(f"{part}={spec.absolute()}" for part, spec in named if spec is not None)
 
 
 class Pinned(NamedTuple):
@@ -87,13 +99,14 @@ def profiled(
     sample: int,
     top: int,
     times: tuple[int | None, int | None] | None = None,
+    serdes: Sequence[str] = (),
 ) -> Profiled:
     """``sample``: about how many values of a topic are looked into; ``top``: how many of the most frequent keys.
-    ``times``: see ``ProfileSettings``.
+    ``times``: see ``ProfileSettings``; ``serdes``: as ``-s``.
     """
     total = sum(one.offsets for one in slices)
     tasks = [one for one in split(slices, runner.slots) if one.offsets]
-    settings = ProfileSettings(cluster, _stride(total, len(topics), sample), times)
+    settings = ProfileSettings(cluster, _stride(total, len(topics), sample), times, tuple(serdes))
     places = [_place(one) for one in tasks]
     job = Job("profile", settings, tuple(tasks))
     report = run_job(observer, runner, job, places, stop, title="profiled", total=total)
@@ -157,6 +170,7 @@ def summary_lines(topic: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"  of {counted(values['sampled'], 'value')}: {values['json']:,} JSON, {values['text']:,} other text, "
             f"{values['binary']:,} binary"
+            + (f", {values['undecoded']:,} that the serde cannot decode" if values["undecoded"] else "")
         )
     schema = topic["json_schema"] or {}
     for name, inner in schema.get("properties", {}).items():

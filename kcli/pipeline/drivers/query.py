@@ -1,6 +1,5 @@
 """What ``kcli pipeline query`` reads: columns and ranges of its source, pinned before Spark is started (``sql.py``)."""
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 
 from kcli.core.arrow.fields import RECORD_COLUMNS
@@ -73,12 +72,4 @@ def source_columns(words: Iterable[str], specs: SerdeSpecs) -> tuple[str, ...]:
 
 def _absolute(spec: SerdeSpec | None) -> str:
     """The serde as text, for tasks that run in other folders."""
-    if spec is None:
-        return ""
-    arguments = {
-        name: os.pathsep.join(map(os.path.abspath, text.split(os.pathsep)))
-        if name in ("file", "import")
-        else text
-        for name, text in spec.arguments.items()
-    }
-    return str(SerdeSpec(spec.name, arguments))
+    return "" if spec is None else str(spec.absolute())

@@ -9,7 +9,7 @@ from kcli.output.html_page import html_page, html_table
 from kcli.output.progress import size_text
 from kcli.output.tables import time_text
 
-_WIDTH, _HEIGHT, _FOOT = 900, 160, 18
+_WIDTH, _HEIGHT, _LEFT, _TOP, _FOOT = 900, 160, 70, 10, 36
 _CLASSES = {False: "bar", True: "high"}
 
 
@@ -37,17 +37,18 @@ def _sections(topic: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> I
         [
             (str(item["partition"]), item.get("records", 0), item.get("records", 0) > 1.5 * average)
             for item in items
-        ]
+        ],
+        "partition",
     )
     if topic["times"]:
         yield "<h3>Records by time</h3>" + _bars(
-            [(time_text(one["from"]), one["records"], False) for one in topic["times"]]
+            [(time_text(one["from"]), one["records"], False) for one in topic["times"]], "time"
         )
     for name, title in (("value_sizes", "Sizes of values"), ("key_sizes", "Sizes of keys")):
         rows = topic[name]["histogram"]
         if rows:
             yield f"<h3>{title}</h3>" + _bars(
-                [(f"{one['from']:,} to {one['to']:,} bytes", one["records"], False) for one in rows]
+                [(f"{one['from']:,} to {one['to']:,} bytes", one["records"], False) for one in rows], "bytes"
             )
     if topic["top_keys"]:
         note = (
@@ -74,8 +75,8 @@ def _facts(topic: Mapping[str, Any]) -> list[tuple[str, str]]:
 
     values = topic["values"]
     about = "" if topic["distinct_keys_exact"] else "about "
-    words = (("json", "JSON"), ("text", "other text"), ("binary", "binary"))
-    kinds = ", ".join(f"{values[kind]:,} {word}" for kind, word in words if values[kind])
+    words = (("json", "JSON"), ("text", "other text"), ("binary", "binary"), ("undecoded", "undecoded"))
+    kinds = ", ".join(f"{values[kind]:,} {word}" for kind, word in words if values.get(kind))
     rows = [
         ("Partitions", f"{topic['partitions']:,}"),
         ("Records", f"{topic['records']:,}"),
@@ -97,17 +98,33 @@ def _code(text: str) -> str:
     return f"<code>{escape(text)}</code>"
 
 
-def _bars(rows: Sequence[tuple[str, int, bool]]) -> str:
-    """An upright bar for each (label, number, whether it stands out); the first and last labels are written."""
+def _bars(rows: Sequence[tuple[str, int, bool]], along: str) -> str:
+    """An upright bar for each (label, number, whether it stands out), over an axis of what the labels are (``along``)
+    with the first and last of them, beside one of records from 0 to the most.
+    """
     most = max((number for _, number, _ in rows), default=0) or 1
-    step = _WIDTH / len(rows)
+    step = (_WIDTH - _LEFT) / len(rows)
     bars = "".join(
-        f'<rect class="{_CLASSES[high]}" x="{n * step + step * 0.08:.2f}" width="{step * 0.84:.2f}" '
-        f'y="{_HEIGHT * (1 - number / most):.2f}" height="{_HEIGHT * number / most:.2f}">'
+        f'<rect class="{_CLASSES[high]}" x="{_LEFT + n * step + step * 0.08:.2f}" width="{step * 0.84:.2f}" '
+        f'y="{_TOP + _HEIGHT * (1 - number / most):.2f}" height="{_HEIGHT * number / most:.2f}">'
         f"<title>{escape(label)}: {number:,}</title></rect>"
         for n, (label, number, high) in enumerate(rows)
     )
-    ends = f'<text x="0" y="{_HEIGHT + 14}">{escape(rows[0][0])}</text>'
+    return f'<svg viewBox="0 0 {_WIDTH} {_TOP + _HEIGHT + _FOOT}" role="img">{_axes(rows, most, along)}{bars}</svg>\n'
+
+
+def _axes(rows: Sequence[tuple[str, int, bool]], most: int, along: str) -> str:
+    foot, middle = _TOP + _HEIGHT, (_LEFT + _WIDTH) / 2
+    lines = "".join(
+        f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH}" y1="{y}" y2="{y}"/>'
+        f'<text x="{_LEFT - 6}" y="{y + 4}" text-anchor="end">{number}</text>'
+        for y, number in ((_TOP, f"{most:,}"), (foot, "0"))
+    )
+    titles = (
+        f'<text x="{_LEFT - 6}" y="{_TOP + _HEIGHT / 2 + 4}" text-anchor="end">records</text>'
+        f'<text x="{middle}" y="{foot + 30}" text-anchor="middle">{escape(along)}</text>'
+    )
+    ends = f'<text x="{_LEFT}" y="{foot + 14}">{escape(rows[0][0])}</text>'
     if len(rows) > 1:
-        ends += f'<text x="{_WIDTH}" y="{_HEIGHT + 14}" text-anchor="end">{escape(rows[-1][0])}</text>'
-    return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT + _FOOT}" role="img">{bars}{ends}</svg>\n'
+        ends += f'<text x="{_WIDTH}" y="{foot + 14}" text-anchor="end">{escape(rows[-1][0])}</text>'
+    return lines + titles + ends

@@ -104,12 +104,15 @@ class Shape:
 
 @dataclass(slots=True, eq=False)
 class Values:
-    """What a sample of values is: JSON, other text, other bytes; those in the registry's framing by schema id."""
+    """What a sample of values is: JSON, other text, other bytes; those in the registry's framing by schema id.
+    ``undecoded``: those that a serde could not decode.
+    """
 
     sampled: int = 0
     json: int = 0
     text: int = 0
     binary: int = 0
+    undecoded: int = 0
     schema_ids: dict[int, int] = field(default_factory=dict)
     shape: Shape = field(default_factory=Shape)
 
@@ -132,9 +135,15 @@ class Values:
         self.json += 1
         self.shape.add(found)
 
+    def add_undecoded(self) -> None:
+        """Adds a value that a serde could not decode."""
+        self.sampled += 1
+        self.undecoded += 1
+
     def merge(self, other: "Values") -> None:
         """Adds the sample of other records."""
         self.sampled += other.sampled
+        self.undecoded += other.undecoded
         self.json += other.json
         self.text += other.text
         self.binary += other.binary

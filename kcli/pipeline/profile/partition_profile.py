@@ -86,6 +86,7 @@ def topic_item(
             "json": values.json,
             "text": values.text,
             "binary": values.binary,
+            "undecoded": values.undecoded,
             "schema_ids": {str(number): count for number, count in sorted(values.schema_ids.items())},
         },
         "json_schema": values.shape.schema() if values.json else None,

@@ -1,9 +1,12 @@
 """Errors of Spark as kcli's: what failed, why, what to do.
 
 Spark reports an error of Python as the text of a traceback, wrapped by each layer that it passed. An error of kcli that
-has to cross Spark is raised as a ``CarriedError``, whose text is found again in there.
+has to cross Spark is raised as a ``CarriedError``: a sentence and what to do, for people who read it in a notebook, and
+behind them a word that ``carried`` makes an error of again. Spark Connect brings the same text to its clients.
 """
 
+import base64
+import binascii
 import json
 import re
 import sys
@@ -12,7 +15,7 @@ from typing import Any
 from kcli.core.errors import KcliError
 from kcli.pipeline.job import TaskError, task_error
 
-_MARK = "kcli-error:"
+_MARK = re.compile(r"\[kcli-error ([A-Za-z0-9_-]+={0,2})\]")
 _OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH.*?(\d+\.\d+).*?(\d+\.\d+)", re.DOTALL)
 _CONDITION = re.compile(r"^\[[A-Z_.0-9]+\] ?")
 _JAVA_CLASS = re.compile(r"^(?:[a-z_]\w*\.)+([A-Z][\w$]*): ?")
@@ -24,22 +27,42 @@ class SparkError(KcliError):
 
 
 class CarriedError(Exception):
-    """An error of kcli, to be raised in code that Spark calls; ``spark_error`` restores it on the driver."""
+    """An error of kcli, to be raised in code that Spark calls; ``kcli_error`` restores it on the driver. ``what``,
+    ``why`` and ``do`` are those of the error.
+    """
 
     def __init__(self, error: BaseException) -> None:
-        super().__init__(_MARK + json.dumps(list(task_error(error))))
+        found = task_error(error)
+        self.what, self.why, self.do = found.what, found.why, found.do
+        sentence = f"{found.what}: {found.why}" if found.why else found.what
+        word = base64.urlsafe_b64encode(json.dumps(list(found), separators=(",", ":")).encode()).decode()
+        super().__init__(
+            "\n".join(filter(None, [sentence, found.do and f"do: {found.do}", f"[kcli-error {word}]"]))
+        )
 
 
 def carried(text: str) -> TaskError | None:
     """The first error of kcli in a text of Spark."""
-    at = text.find(_MARK)
-    if at < 0:
-        return None
+    match = _MARK.search(text)
     try:
-        found, _end = json.JSONDecoder().raw_decode(text, at + len(_MARK))
-        return TaskError(*found)
-    except (ValueError, TypeError):
+        return None if match is None else TaskError(*json.loads(base64.urlsafe_b64decode(match[1])))
+    except (ValueError, TypeError, binascii.Error):
         return None
+
+
+def kcli_error(error: BaseException) -> KcliError | None:
+    """The error of kcli, with ``what``, ``why``, ``do`` and ``exit_code``, that an exception of Spark has in its text, or
+    was raised from; None if there is none.
+    """
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, KcliError):
+            return seen
+        found = carried(message_of(seen))
+        if found is not None:
+            return found.error()
+        seen = seen.__cause__ or seen.__context__
+    return None
 
 
 def spark_error(error: BaseException, what: str, *, do: str = "") -> KcliError:

@@ -29,12 +29,18 @@ _FOR_TASKS = ("fast", "avro", "protobuf", "jsonschema", "lake")
 """Extras of kcli that tasks use where they are installed."""
 _ARROW = "pyarrow"
 _NOT_NEEDED = {
-    "grpcio-tools",
-    "googleapis-common-protos",
-}  # they compile .proto files, which only the driver does
+    *("grpcio-tools", "googleapis-common-protos"),  # they compile .proto files, which only the driver does
+    *("rich", "textual"),  # tasks print nothing
+}
 _SKIPPED = re.compile(
-    r"(^|/)(__pycache__|tests?|include)/|\.(pyc|pyi|pxd|pyx|h|hpp|cc)$|^\.\./|^pyarrow/src/"
+    r"(^|/)(__pycache__|tests?|include|includes|sboms)/|\.(pyc|pyi|pxd|pxi|pyx|h|hpp|c|cc|cmake)$|^\.\./"
     r"|^botocore/data/(?!s3/|sso|sts/|signin/)[^/]+/"
+    # of kcli, what its lower layers do not import
+    r"|^kcli/(commands|docgen|exporter|tui)/"
+    # of pyarrow, sources, and clients and servers of Flight
+    r"|^pyarrow/(src/|_flight\.|flight\.py$|_pyarrow_cpp_tests\.|libarrow_(python_)?flight\.)"
+    # names of one library for linkers: what runs loads libarrow_python.so.2600
+    r"|^pyarrow/lib\w+\.(so|so\.\d+\.\d+\.\d+)$"
 )
 _KEPT = 3  # archives of other versions that stay in the cache
 
@@ -116,7 +122,7 @@ def write_pack(path: str) -> int:
     """Writes the archive to ``path``; returns its size in bytes."""
     temporary = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
-        with tarfile.open(temporary, "x:gz", compresslevel=1) as archive:
+        with tarfile.open(temporary, "x:gz", compresslevel=6) as archive:
             for name, file in _files():
                 archive.add(file, name, recursive=False)
         size = os.path.getsize(temporary)

@@ -13,14 +13,14 @@ from pyspark.sql.types import StructType
 from kcli.core.errors import ConfigError
 from kcli.pipeline.spark.source_columns import spark_schema
 from kcli.pipeline.spark.source_reading import BatchReader, errors_carried
-from kcli.pipeline.spark.source_settings import SourceSettings, settings_of
+from kcli.pipeline.spark.source_settings import settings_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 class KcliSource(api.DataSource):
-    """See ``docs/python.md`` for its options and columns."""
+    """See ``source_options.py`` for its options, ``docs/python.md`` for its columns."""
 
     @classmethod
     def name(cls) -> str:
@@ -30,12 +30,12 @@ class KcliSource(api.DataSource):
     def schema(self) -> str:
         """The columns."""
         with errors_carried():
-            return spark_schema(self._settings())
+            return spark_schema(settings_of(self.options))
 
     def reader(self, schema: StructType) -> BatchReader:  # noqa: ARG002 - pyspark's signature
         """Reads a range that is pinned when the query is planned."""
         with errors_carried():
-            settings = self._settings()
+            settings = settings_of(self.options, "batch")
         return BatchReader(settings)
 
     def streamReader(self, schema: StructType) -> api.DataSourceStreamReader:  # noqa: ARG002, N802 - pyspark's
@@ -49,7 +49,7 @@ class KcliSource(api.DataSource):
                 )
             from kcli.pipeline.spark.source_stream import StreamReader  # needs pyspark 4.2
 
-            return StreamReader(self._settings())
+            return StreamReader(settings_of(self.options, "stream"))
 
     def writer(self, schema: StructType, overwrite: bool) -> api.DataSourceWriter:
         """Appends records."""
@@ -68,7 +68,7 @@ class KcliSource(api.DataSource):
                 )
             from kcli.pipeline.spark.source_writing import RecordWriter  # needs pyspark 4.1
 
-            return RecordWriter(self._settings(), schema)
+            return RecordWriter(settings_of(self.options, "write"), schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> api.DataSourceStreamWriter:  # noqa: ARG002, N802
         """Refuses to write a stream, with an error that says what to do instead."""
@@ -79,9 +79,6 @@ class KcliSource(api.DataSource):
                 do='writeStream.foreachBatch(lambda frame, id: frame.write.format("kcli")…save()) writes at least once; '
                 "`kcli pipeline mirror --from HOST:PORT --to HOST:PORT -t TOPIC` copies exactly once",
             )
-
-    def _settings(self) -> SourceSettings:
-        return settings_of(self.options)
 
 
 def register(spark: "SparkSession") -> None:

@@ -6,6 +6,7 @@ Spark compares the schema of what a source returns with the declared one, names 
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
+from pyarrow import compute
 
 from kcli.core.arrow.table import ArrowBatch
 from kcli.core.kernels.active import decode_headers
@@ -22,6 +23,7 @@ _TYPES = {
     "offset": ("bigint", pa.int64()),
     "timestamp": ("timestamp", pa.timestamp("us", "UTC")),
     "timestamp_type": ("string", pa.string()),
+    "timestampType": ("int", pa.int32()),
     "key": ("binary", pa.binary()),
     "value": ("binary", pa.binary()),
     "headers": (
@@ -34,6 +36,8 @@ _TYPES = {
     "key_json": ("string", pa.string()),
     "value_json": ("string", pa.string()),
 }
+_KINDS = pa.array(["CreateTime", "LogAppendTime"])
+"""By the number that Spark's connector has for them; −1 for a record without a timestamp."""
 _PACKED = ("binary", pa.binary())
 _PLAIN = "headers_packed"
 
@@ -74,11 +78,13 @@ class RowBatches:
                 found.append(self._decoded(field.name.removesuffix("_json"), batch.tp.topic, read))
                 continue
             column = read.column(self._read_as(field.name))
+            if field.name == "timestampType":
+                column = compute.index_in(column, _KINDS).fill_null(-1)
             found.append(column if column.type == field.type else column.cast(field.type))
         return pa.RecordBatch.from_arrays(found, schema=self._schema)
 
     def _read_as(self, name: str) -> str:
-        return self._headers if name == "headers" else name
+        return {"headers": self._headers, "timestampType": "timestamp_type"}.get(name, name)
 
     def _decoded(self, part: str, topic: str, read: pa.RecordBatch) -> pa.Array:
         serde = self._serdes[part]

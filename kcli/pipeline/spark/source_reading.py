@@ -1,9 +1,8 @@
 """The batch reader of ``format("kcli")``: plans ranges on the driver, and reads one of them in each task."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -11,15 +10,16 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kcli.core.consumer.arrow_reader import ArrowReader, RecordFilter
 from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.fetcher import OutOfRangeError
 from kcli.core.consumer.ranges import offsets_in
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import ConfigError, KcliError, NotFoundError
-from kcli.core.options import ConsumerOptions
+from kcli.core.errors import DataLossError, KcliError, NotFoundError
 from kcli.core.types import TopicPartition
-from kcli.pipeline.plan import Slice, pin, split
+from kcli.pipeline.plan import Slice, split
 from kcli.pipeline.spark.errors import CarriedError
 from kcli.pipeline.spark.pushdown import Pushed
 from kcli.pipeline.spark.source_columns import RowBatches
+from kcli.pipeline.spark.source_planning import open_consumer, pinned, say_loss
 from kcli.pipeline.spark.source_settings import SourceSettings
 from kcli.pipeline.spark.undecoded import report_undecoded
 from kcli.pipeline.spark.worker_process import spare_imports
@@ -62,7 +62,7 @@ class BatchReader(DataSourceReader):
                 )
                 if pushed.since_ms is not None:
                     found = pushed.begun(found, _first_since(consumer, found, pushed.since_ms))
-        return split(found, max(settings.slots or _SLOTS, self._parts(found)))
+        return pieces(split(found, max(settings.slots or _SLOTS, self._parts(found))), settings.largest)
 
     def _parts(self, found: list[Slice]) -> int:
         """In how many parts the driver can hold the rows of each task that reads one."""
@@ -105,74 +105,61 @@ class PushFilters:
         return filters if self._pushed is None else list(self._pushed.accept(filters))
 
 
+def pieces(slices: list[Slice], largest: int) -> list[Slice]:
+    """The same offsets in slices of at most ``largest`` (0: any size)."""
+    if not largest:
+        return slices
+    return [
+        each._replace(start=start, end=min(start + largest, each.end))
+        for each in slices
+        for start in range(each.start, each.end, largest)
+    ]
+
+
 def read_slice(
     settings: SourceSettings, slice_: Slice, where: RecordFilter | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The records of a range as batches with the columns of the settings."""
     with errors_carried(), open_consumer(settings) as consumer, _serdes(settings) as serdes:
         batches = RowBatches(settings, serdes)
-        spans = {slice_.tp: Span(slice_.start, slice_.end)}
-        with ArrowReader(consumer, spans, columns=batches.needed, where=where) as reader:
-            try:
-                for batch in reader:
-                    yield batches.rows(batch)
-            finally:  # also where a limit of the query ends the reading
-                if settings.undecoded is not None:
-                    report_undecoded(settings.undecoded, slice_, batches.undecoded)
+        try:
+            start: int | None = slice_.start
+            while start is not None:
+                start = yield from _read_from(start, settings, slice_, where, consumer, batches)
+        finally:  # also where a limit of the query ends the reading
+            if settings.undecoded is not None:
+                report_undecoded(settings.undecoded, slice_, batches.undecoded)
 
 
-def open_consumer(settings: SourceSettings) -> Consumer:
-    """A consumer without a group."""
-    options = settings.cluster.options(ConsumerOptions)
-    return Consumer(replace(options, group_id="", enable_auto_commit=False))
+def _read_from(
+    start: int,
+    settings: SourceSettings,
+    slice_: Slice,
+    where: RecordFilter | None,
+    consumer: Consumer,
+    batches: RowBatches,
+) -> Generator[pa.RecordBatch, None, int | None]:
+    """Reads up to the end of the slice; returns where to continue if retention took what is next, and that shall be left
+    out.
+    """
+    spans = {slice_.tp: Span(start, slice_.end)}
+    with ArrowReader(consumer, spans, columns=batches.needed, where=where) as reader:
+        try:
+            for batch in reader:
+                yield batches.rows(batch)
+        except (DataLossError, NotFoundError) as error:
+            if settings.fail_on_loss:
+                raise
+            say_loss(str(error))
+            return _behind(error, slice_)
+    return None
 
 
-def pinned(settings: SourceSettings, consumer: Consumer) -> list[Slice]:
-    """The range of each partition, as it is now."""
-    limit = consumer.options.default_api_timeout_ms / 1000
-    consumer.connect(limit)
-    return pinned_topics(settings, consumer, topics_of(settings, consumer), limit)
-
-
-def pinned_topics(
-    settings: SourceSettings, consumer: Consumer, topics: Sequence[str], limit: float
-) -> list[Slice]:
-    """The range of each partition of these topics, as it is now."""
-    return pin(
-        consumer,
-        topics,
-        settings.range,
-        limit,
-        partitions=settings.partitions,
-        do='choose another .option("offset", …)',
-    )
-
-
-def topics_of(settings: SourceSettings, consumer: Consumer) -> list[str]:
-    """The topics that are read; NotFoundError if there are none, ConfigError if none is named."""
-    if not settings.pattern:
-        if not settings.topics:
-            raise ConfigError(
-                "no topic is named",
-                why="a topic is read or written",
-                do='.option("topic", "orders"), or "pattern"',
-            )
-        return list(settings.topics)
-    cluster = consumer.cluster
-    views = cluster.all_topics(cluster.deadline(consumer.options.default_api_timeout_ms / 1000)).topics
-    hidden = consumer.options.exclude_internal_topics
-    found = [
-        name
-        for name, view in sorted(views.items())
-        if view.partitions and not (hidden and view.internal) and re.match(settings.pattern, name)
-    ]
-    if not found:
-        raise NotFoundError(
-            f"no topic matches {settings.pattern}",
-            why="the cluster has no topic with such a name, apart from internal ones",
-            do="`kcli topics list` lists the topics",
-        )
-    return found
+def _behind(error: KcliError, slice_: Slice) -> int | None:
+    """Where a log continues of which the beginning is gone; None for one that has nothing more of the slice."""
+    if isinstance(error, OutOfRangeError) and error.offset < error.start < slice_.end:
+        return error.start
+    return None
 
 
 @contextmanager

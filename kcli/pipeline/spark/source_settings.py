@@ -14,14 +14,18 @@ from typing import Any
 from kcli.core.arrow.fields import COLUMNS, RECORD_COLUMNS
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError
-from kcli.core.names import check_topic
 from kcli.core.near_names import near_names
-from kcli.core.options import is_option, spellings
-from kcli.core.positions import OffsetSpec, RangeSpec, check_times, parse_instant, parse_range
+from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions, key_of
+from kcli.core.positions import OffsetSpec, RangeSpec, parse_duration_ms
+from kcli.core.types import TopicPartition
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
 from kcli.pipeline.plan import Slice
-from kcli.profiles.resolve import resolve
-from kcli.profiles.secret_keys import SecretSource, holds_secret, is_registry_key, source_key
+from kcli.pipeline.spark.source_options import USED_BY, Given, Use, given_options
+from kcli.pipeline.spark.source_range import Positions, range_of_options, topics_of_options
+from kcli.profiles.applicability import OF_MEMBERS, Unused, unused_options
+from kcli.profiles.profile import COMMAND_LINE
+from kcli.profiles.resolve import Resolved, resolve
+from kcli.profiles.secret_keys import SecretSource
 from kcli.profiles.secrets import check_private_files
 from kcli.profiles.sources import SourceFiles, Sources
 from kcli.sandbox.discovery import options_of
@@ -31,26 +35,23 @@ SETTINGS = "kcli.settings"
 """The option that has all settings at once, in JSON: how kcli's own commands use the source."""
 DECODED = ("key_json", "value_json")
 SOURCE_COLUMNS = (*(name for name in COLUMNS if name != "headers_packed"), *DECODED)
+CONNECTOR_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
+"""Those of Spark's own connector; ``headers`` follow where they are asked for."""
 PACKED, UNPACKED = "packed", "unpacked"
 
-_OPTIONS = (
-    "profile", "command.config", "topic", "pattern", "partitions", "since", "until", "offset", "columns", "headers",
-    "key.serde", "value.serde", "pushdown", "minPartitions", "maxOffsetsPerTrigger", "failOnDataLoss",
-)  # fmt: skip
-_BY_NAME = {name.lower(): name for name in _OPTIONS} | {"topics": "topic"}
-_OF_SPARK = frozenset({"path"})
-_NUMBERS = re.compile(r"[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*")
 _TIMEOUT = 30.0  # seconds; for requests about topics and offsets
-
+_TRIGGER_DELAY = "15m"
+_FLAG = re.compile(r"-X ([\w.]+)=([^\s,;]+)")
 
 _ALL = RangeSpec(None)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """``topics`` are names, ``pattern`` a regular expression in their place. ``slices``: ranges that were pinned before.
-    ``packed``: the column ``headers`` has header blocks as bytes. ``at_once``: how many rows of one task the driver can
-    hold, 0 if it holds none.
+    """``topics`` to ``assigned`` are those of ``ReadTopics``, ``range`` to ``no_record_fails`` of ``ReadRange``.
+    ``slices``: ranges that were pinned before. ``packed``: the column ``headers`` has header blocks as bytes.
+    ``at_once``: how many rows of one task the driver can hold, 0 if it holds none. ``writes_headers``: whether a writer
+    writes the column; None: if there is one.
 
     ``pushdown``: filters limit what is read. Spark up to 4.3 keeps the ranges of the last pushdown with the relation, and
     reads them for its other scans too: rows would be missing without a word where a frame is used again, or twice in a
@@ -65,19 +66,27 @@ class SourceSettings:
     topics: tuple[str, ...] = ()
     pattern: str = ""
     partitions: tuple[int, ...] | None = None
+    assigned: tuple[TopicPartition, ...] = ()
     range: RangeSpec = _ALL
+    starts: Positions = ()
+    stops: Positions = ()
+    no_record_fails: bool = False
     columns: tuple[str, ...] = RECORD_COLUMNS
     packed: bool = True
     key_serde: str = ""
     value_serde: str = ""
     slots: int = 0
+    largest: int = 0
     max_offsets: int = 0
+    min_offsets: int = 0
+    max_delay_ms: int = 0
     fail_on_loss: bool = True
     pushdown: bool = False
     slices: tuple[Slice, ...] | None = None
     at_once: int = 0
     undecoded: int | None = None
     times: tuple[int | None, int | None] = (None, None)
+    writes_headers: bool | None = None
 
     @property
     def serdes(self) -> tuple[str, ...]:
@@ -86,41 +95,64 @@ class SourceSettings:
         return tuple(f"{part}={serde}" for part, serde in named if serde)
 
 
-def settings_of(options: Mapping[str, str]) -> SourceSettings:
-    """The settings of a data source; ConfigError for an option that is wrong, unknown, or holds a secret."""
-    given = {key.lower(): text for key, text in options.items()}
-    if SETTINGS in given:
-        return settings_from_json(given[SETTINGS])
-    own: dict[str, str] = {}
-    client: dict[str, str] = {}
-    for key, text in given.items():
-        if key in _BY_NAME:
-            own[_BY_NAME[key]] = text
-        elif key not in _OF_SPARK:
-            client[_client_key(key, text)] = text
-    now = wall_ms()
+def settings_of(options: Mapping[str, str], use: Use | None = None) -> SourceSettings:
+    """The settings of a data source; ConfigError for an option that is wrong, unknown, without an effect on ``use``, or
+    holds a secret. ``use`` None: a reader of which is not known yet whether it is a stream.
+    """
+    again = next((text for key, text in options.items() if key.lower() == SETTINGS), None)
+    if again is not None:
+        return settings_from_json(again)
+    given = given_options(options, use)
+    own = given.own
     key_serde, value_serde = own.get("key.serde", ""), own.get("value.serde", "")
+    read = range_of_options(given, use, wall_ms())
     found = SourceSettings(
-        _cluster(own, client),
-        topics=_topics(own.get("topic", "")),
-        pattern=_pattern(own.get("pattern", "")),
-        partitions=_partitions(own.get("partitions")),
-        range=_range(own, now),
-        columns=chosen_columns(own.get("columns", ""), key_serde, value_serde),
-        packed=_choice(own, "headers", {PACKED: True, UNPACKED: False}),
+        _cluster(given, use, serdes=bool(key_serde or value_serde)),
+        *topics_of_options(given),
+        *read,
+        columns=_columns(given, key_serde, value_serde),
+        packed=_is_packed(given),
         key_serde=key_serde,
         value_serde=value_serde,
         slots=_count(own, "minPartitions"),
+        largest=_count(own, "maxRecordsPerPartition"),
         max_offsets=_count(own, "maxOffsetsPerTrigger"),
+        min_offsets=_count(own, "minOffsetsPerTrigger"),
+        max_delay_ms=_delay(own),
         fail_on_loss=_choice(own, "failOnDataLoss", {"true": True, "false": False}),
         pushdown=_choice(own, "pushdown", {"false": False, "true": True}),
+        writes_headers=_included(own),
     )
-    if found.topics and found.pattern:
+    if found.min_offsets and found.max_offsets and found.min_offsets > found.max_offsets:
         raise ConfigError(
-            "topic and pattern were both given", why="one of them would be ignored", do="give one"
+            f"minOffsetsPerTrigger={found.min_offsets} is more than maxOffsetsPerTrigger={found.max_offsets}",
+            why="no batch has so many",
+            do="exchange them",
         )
-    parse_serdes(found.serdes)
+    parse_serdes(found.serdes, writing=use == "write")
     return found
+
+
+def _included(own: Mapping[str, str]) -> bool | None:
+    return _choice(own, "includeHeaders", {"false": False, "true": True}) if "includeHeaders" in own else None
+
+
+def _is_packed(given: Given) -> bool:
+    if _included(given.own) or (given.dialect and "headers" not in given.own):
+        return False
+    return _choice(given.own, "headers", {PACKED: True, UNPACKED: False})
+
+
+def _columns(given: Given, key_serde: str, value_serde: str) -> tuple[str, ...]:
+    """The columns that are chosen, else the connector's where topics are named as it does, else those of a record."""
+    if given.own.get("columns", "").strip():
+        return chosen_columns(given.own["columns"], key_serde, value_serde)
+    with_headers = _included(given.own)
+    if given.dialect:
+        decoded = [f"{part}_json" for part, serde in (("key", key_serde), ("value", value_serde)) if serde]
+        return (*CONNECTOR_COLUMNS, *(["headers"] if with_headers else []), *decoded)
+    found = chosen_columns("", key_serde, value_serde)
+    return found if with_headers is not False else tuple(name for name in found if name != "headers")
 
 
 def chosen_columns(text: str, key_serde: str = "", value_serde: str = "") -> tuple[str, ...]:
@@ -130,7 +162,7 @@ def chosen_columns(text: str, key_serde: str = "", value_serde: str = "") -> tup
     if not names:
         return (*RECORD_COLUMNS, *(name for name in DECODED if serdes[name]))
     for at, name in enumerate(names):
-        if name not in SOURCE_COLUMNS:
+        if name not in (*SOURCE_COLUMNS, "timestampType"):
             near = near_names(name, SOURCE_COLUMNS)
             raise ConfigError(
                 f"columns: there is no column {name}",
@@ -154,106 +186,77 @@ def chosen_columns(text: str, key_serde: str = "", value_serde: str = "") -> tup
 # --- single options ---------------------------------------------------------------------------------------
 
 
-def _client_key(key: str, text: str) -> str:
-    """``key`` if it is an option of a client that holds no secret."""
-    if holds_secret(key, text):
+def _cluster(given: Given, use: Use | None, *, serdes: bool) -> ClusterRef:
+    try:
+        return _resolved_cluster(given, use, serdes=serdes)
+    except ConfigError as error:  # of a client's options, as the command line has them
         raise ConfigError(
-            f"the option {key} holds a secret in plain text",
-            why="options become part of the query's plan, which Spark passes to other processes and shows",
-            do=f'use a reference: .option("{key}_file", FILE), "{key}_command", keyring:SERVICE/USER as its value, a '
-            f"profile, or the variable KCLI_X_{key.upper().replace('.', '_')} in place of the option",
-        )
-    if not (is_option(key) or is_registry_key(key) or source_key(key)):
-        known = [*_OPTIONS, *spellings()]
-        near = near_names(key, known) or near_names(key, [name.lower() for name in known])
-        raise ConfigError(
-            f"there is no option {key}",
-            why='it is neither an option of format("kcli") nor of a client',
-            do=f"did you mean {_BY_NAME.get(near[0], near[0])}?"
-            if near
-            else f"options: {', '.join(_OPTIONS)}",
-        )
-    return key
+            _in_python(error.what), why=_in_python(error.why), do=_in_python(error.do)
+        ) from error
 
 
-def _cluster(own: Mapping[str, str], client: Mapping[str, str]) -> ClusterRef:
+def _in_python(text: str) -> str:
+    """What is said of ``-X KEY=VALUE``, for a program."""
+    return _FLAG.sub(r'.option("\1", "\2")', text).replace(" (-X)", "").replace(" (from -X)", "")
+
+
+def _resolved_cluster(given: Given, use: Use | None, *, serdes: bool) -> ClusterRef:
     files = SourceFiles()
-    paths = tuple(filter(None, [own.get("command.config", "")]))
+    paths = tuple(filter(None, [given.own.get("command.config", "")]))
     resolved = resolve(
         Sources(
-            properties=[f"{key}={text}" for key, text in client.items()],
+            properties=[f"{key}={text}" for key, text in given.client.items()],
             files=paths,
             environ=os.environ,
             read_file=files.properties,
             file_state=files.states.get,
             config_files=files.configs,
             sandbox=options_of,
-            profile=own.get("profile"),
+            profile=given.own.get("profile"),
             profile_option="the option profile",
             user=os.getuid(),
         )
     )
     list(check_private_files(resolved))  # its warnings have nowhere to go
+    _check_effects(resolved, use, serdes=serdes)
     return cluster_ref(resolved, paths, _TIMEOUT)
 
 
-def _topics(text: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(filter(None, (part.strip() for part in text.split(",")))))
-    for name in names:
-        check_topic(name)
-    return names
+_NO_MEMBER: Unused = (
+    "nothing joins a group here: ranges are read, and a checkpoint keeps positions",
+    "leave it out",
+)
+_NOT_READ: Mapping[str, Unused] = {
+    **dict.fromkeys(("group_id", *OF_MEMBERS), _NO_MEMBER),
+    "auto_offset_reset": (
+        "a range says where reading begins",
+        'leave it out; .option("startingOffsets", "earliest")',
+    ),
+    "on_out_of_range": (
+        "ranges are exact",
+        'leave it out; .option("failOnDataLoss", "false") passes over what is gone',
+    ),
+    "max_poll_records": ("what has arrived is passed on whole", "leave it out"),
+    "show_control_batches": ("markers of transactions are no rows", "leave it out"),
+}
+_ONCE: Unused = ("a writer uses no transactions: it writes at least once", "leave it out")
+_NOT_WRITTEN: Mapping[str, Unused] = {"transactional_id": _ONCE, "transaction_timeout_ms": _ONCE}
 
 
-def _pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
+def _check_effects(resolved: Resolved, use: Use | None, *, serdes: bool) -> None:
+    """ConfigError for an option of clients that was given here and has no effect."""
+    kind: type[ClientOptions] = ProducerOptions if use == "write" else ConsumerOptions
+    refused = _NOT_WRITTEN if use == "write" else _NOT_READ
+    unused = unused_options(resolved, [kind], refused, {})
+    found = [(name, *told) for name, told in unused.items() if resolved.origins.get(name) == COMMAND_LINE]
+    if not serdes:
+        no_serde = ("no serde uses the registry", 'give .option("value.serde", "avro"), or leave it out')
+        origins = resolved.registry_origins
+        found += [(name, *no_serde) for name in resolved.registry if origins.get(name) == COMMAND_LINE]
+    for name, why, do in found:
         raise ConfigError(
-            f"pattern: {text!r} is no regular expression", why=str(error), do="correct it, as in orders-.*"
-        ) from None
-    return text
-
-
-def _partitions(text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    plain = text.replace(" ", "")
-    if not _NUMBERS.fullmatch(plain):
-        raise ConfigError(
-            f"partitions: {text!r} is no list of numbers", why="partitions are numbered", do="0,2,5-7"
+            f"the option {key_of(name)} has no effect on {USED_BY[use or 'batch']}", why=why, do=do
         )
-    found: list[int] = []
-    for part in plain.split(","):
-        first, _, last = part.partition("-")
-        found += range(int(first), int(last or first) + 1)
-    return tuple(dict.fromkeys(found))
-
-
-def _range(own: Mapping[str, str], now: int) -> RangeSpec:
-    since, until, offset = (own.get(name) for name in ("since", "until", "offset"))
-    if offset is not None and (since is not None or until is not None):
-        raise ConfigError(
-            "offset was given together with since or until",
-            why="both say where reading begins",
-            do="give a range as offset: @-2h..@-1h, 1000:2000",
-        )
-    try:
-        if offset is not None:
-            wanted = parse_range(offset, now)
-        else:
-            start = None if since is None else OffsetSpec("timestamp", parse_instant(since, now))
-            stop = None if until is None else OffsetSpec("timestamp", parse_instant(until, now))
-            wanted = RangeSpec(start, stop)
-    except ValueError as error:
-        raise ConfigError(
-            "since, until or offset is wrong",
-            why=str(error),
-            do="`kcli help times` and `kcli help offsets` list what is valid",
-        ) from None
-    check_times(
-        wanted, now, "the range to read", since="since" if offset is None else "offset", until="until"
-    )
-    return wanted
 
 
 def _count(own: Mapping[str, str], name: str) -> int:
@@ -265,6 +268,21 @@ def _count(own: Mapping[str, str], name: str) -> int:
             f"{name}={text}", why="it is not a number of 1 or more", do="write a number such as 1000"
         )
     return int(text)
+
+
+def _delay(own: Mapping[str, str]) -> int:
+    """``maxTriggerDelay`` in ms."""
+    text = own.get("maxTriggerDelay")
+    if text is not None and "minOffsetsPerTrigger" not in own:
+        raise ConfigError(
+            "the option maxTriggerDelay has no effect",
+            why="it limits how long a batch waits for minOffsetsPerTrigger",
+            do="give that one too, or leave it out",
+        )
+    try:
+        return parse_duration_ms(text or _TRIGGER_DELAY, unit=True)
+    except ValueError as error:
+        raise ConfigError(f"maxTriggerDelay={text}", why=str(error), do="write it as 15m or 30s") from None
 
 
 def _choice(own: Mapping[str, str], name: str, choices: Mapping[str, bool]) -> bool:
@@ -318,6 +336,9 @@ def settings_from_json(text: str) -> SourceSettings:
             "topics": tuple(values["topics"]),
             "partitions": None if values["partitions"] is None else tuple(values["partitions"]),
             "range": RangeSpec(start and OffsetSpec(*start), stop and OffsetSpec(*stop)),
+            "assigned": tuple(TopicPartition(*each) for each in values["assigned"]),
+            "starts": _positions(values["starts"]),
+            "stops": _positions(values["stops"]),
             "columns": tuple(values["columns"]),
             "times": tuple(values["times"]),
             "slices": None
@@ -325,6 +346,10 @@ def settings_from_json(text: str) -> SourceSettings:
             else tuple(Slice(topic, bytes.fromhex(own), *rest) for topic, own, *rest in values["slices"]),
         }
     )
+
+
+def _positions(values: list[Any]) -> Positions:
+    return tuple((TopicPartition(*tp), OffsetSpec(*spec)) for tp, spec in values)
 
 
 def _tagged(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The stream reader of ``format("kcli")``: offsets on the driver, each batch read as the ranges between two of them."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -14,23 +15,26 @@ from pyspark.sql.streaming.datasource import (
 
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
+from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.pipeline.plan import split
-from kcli.pipeline.spark.source_reading import (
-    SlicePartition,
-    errors_carried,
+from kcli.pipeline.spark.source_planning import (
+    existing_topics,
     open_consumer,
+    partitions_of,
     pinned_topics,
-    read_slice,
+    say_loss,
     topics_of,
 )
+from kcli.pipeline.spark.source_reading import SlicePartition, errors_carried, pieces, read_slice
 from kcli.pipeline.spark.source_settings import SourceSettings
 from kcli.pipeline.spark.stream_offsets import (
     Identity,
-    check_identity,
-    check_not_behind,
+    continued,
     from_json,
+    is_another,
     limited,
+    recreated,
     slices_between,
     to_json,
 )
@@ -43,9 +47,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.settings = settings
         self._consumer: Consumer | None = None
         self._last: dict[TopicPartition, int] | None = None
+        self._triggered: float | None = None
+        self._said: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"settings": self.settings, "_consumer": None, "_last": None}
+        return {
+            "settings": self.settings,
+            "_consumer": None,
+            "_last": None,
+            "_triggered": None,
+            "_said": set(),
+        }
 
     # --- on the driver -----------------------------------------------------------------------------------
 
@@ -67,16 +79,30 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with errors_carried():
             begin, kept = from_json(start)
             consumer = self._connected()
+            consumer.cluster.request_refresh()  # topics and partitions that were added, or created anew
+            consumer.cluster.wait_refreshed(consumer.cluster.deadline(self._limit(consumer)))
             end, now = self._ends(consumer)
-            check_identity(kept, now)
-            check_not_behind(begin, end)
+            begin, identity = continued(begin, kept, end, now, self._lost)
             if self._last is not None:
                 end = {tp: min(stop, self._last[tp]) for tp, stop in end.items() if tp in self._last}
-                end |= {tp: offset for tp, offset in begin.items() if tp not in end}
+            end |= {tp: offset for tp, offset in begin.items() if tp not in end}
+            if isinstance(limit, ReadMaxRows) or self.settings.min_offsets:
+                begin = {**self._starts(consumer, [tp for tp in end if tp not in begin]), **begin}
+            if self._waits(begin, end):
+                return start
             if isinstance(limit, ReadMaxRows):
-                first = self._starts(consumer, [tp for tp in end if tp not in begin])
-                end = limited({**first, **begin}, end, limit.max_rows)
-            return to_json(end, now)
+                end = limited(begin, end, limit.max_rows)
+            return to_json(end, identity)
+
+    def _waits(self, begin: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int]) -> bool:
+        """Whether the next batch has too few records yet. What is read to an end does not wait."""
+        least, now = self.settings.min_offsets, time.monotonic()
+        if least and self._last is None and self._triggered is not None:
+            there = sum(max(0, stop - begin[tp]) for tp, stop in end.items())
+            if there < least and now - self._triggered < self.settings.max_delay_ms / 1000:
+                return True
+        self._triggered = now
+        return False
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """What is appended from now on belongs to another run of the query."""
@@ -91,14 +117,21 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """The tasks of a batch."""
         with errors_carried():
-            begin, _ = from_json(start)
+            begin, kept = from_json(start)
             stop, identity = from_json(end)
             consumer = self._connected()
-            first = self._starts(consumer, list(stop))
-            found = slices_between(
-                begin, stop, first, identity.topics, fail_on_loss=self.settings.fail_on_loss
-            )
-            return [SlicePartition(each) for each in split(found, self.settings.slots or 1)]
+            topics = self._topics(consumer)
+            there = set(partitions_of(self.settings, consumer, topics, self._limit(consumer)))
+            now = self._identity(consumer, topics).topics
+            gone = recreated(identity.topics, now, self._lost)  # since the batch was planned
+            stop = {tp: offset for tp, offset in stop.items() if tp.topic not in gone}
+            before = kept.topics
+            anew = {name for name, own in identity.topics.items() if is_another(before.get(name, own), own)}
+            begin = {tp: offset for tp, offset in begin.items() if tp.topic not in anew}
+            first = self._starts(consumer, [tp for tp in stop if tp in there])
+            found = slices_between(begin, stop, first, identity.topics, self._lost)
+            parts = pieces(split(found, self.settings.slots or 1), self.settings.largest)
+            return [SlicePartition(each) for each in parts]
 
     def commit(self, end: dict[str, Any]) -> None:
         """Offsets are kept in the checkpoint, not in a group."""
@@ -126,10 +159,22 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _ends(self, consumer: Consumer) -> tuple[dict[TopicPartition, int], Identity]:
         limit = self._limit(consumer)
-        consumer.cluster.request_refresh()  # partitions and topics that were added
-        topics = topics_of(self.settings, consumer)
-        chosen = ranges.choose_partitions(consumer, topics, self.settings.partitions, limit)
+        topics = self._topics(consumer)
+        chosen = partitions_of(self.settings, consumer, topics, limit)
         return dict(ranges.bounds(consumer, chosen, limit).ends), self._identity(consumer, topics)
+
+    def _topics(self, consumer: Consumer) -> list[str]:
+        """The topics that are read; where loss is no failure, those of them that are there."""
+        if self.settings.fail_on_loss:
+            return topics_of(self.settings, consumer)
+        return existing_topics(self.settings, consumer)
+
+    def _lost(self, error: KcliError) -> None:
+        if self.settings.fail_on_loss:
+            raise error
+        if str(error) not in self._said:
+            self._said.add(str(error))
+            say_loss(str(error))
 
     def _starts(self, consumer: Consumer, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
         return dict(ranges.bounds(consumer, partitions, self._limit(consumer)).starts) if partitions else {}

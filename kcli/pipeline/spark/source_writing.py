@@ -5,6 +5,7 @@ At least once: a task that Spark repeats sends its rows again.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
@@ -17,9 +18,12 @@ from kcli.core.producer.producer import Producer
 from kcli.output.progress import counted
 from kcli.pipeline.spark.source_reading import errors_carried
 from kcli.pipeline.spark.source_settings import SourceSettings
+from kcli.serde.names import parse_serdes
+from kcli.serde.opening import Serdes, open_serdes
+from kcli.serde.serde import Serde, SerdeContext
 
 WRITTEN = ("key", "value", "headers", "timestamp", "partition", "topic")
-IGNORED = ("offset", "timestamp_type", "leader_epoch")
+IGNORED = ("offset", "timestamp_type", "timestampType", "leader_epoch")
 _TURN = 1.0  # seconds of a flush between two looks at the errors
 
 
@@ -43,10 +47,11 @@ class RecordWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Sent:
         """Runs in a task of Spark; returns when the brokers have confirmed all rows."""
-        with errors_carried(), Producer(self._settings.cluster.options(ProducerOptions)) as producer:
+        options = self._settings.cluster.options(ProducerOptions)
+        with errors_carried(), self._serdes() as serdes, Producer(options) as producer:
             for batch in iterator:
                 if batch.num_rows:
-                    producer.send_arrow(self._topic, self._named(batch))
+                    producer.send_arrow(self._topic, self._encoded(self._named(batch), serdes))
                 _check(producer)
             _finish(producer)
             totals = producer.totals
@@ -59,11 +64,46 @@ class RecordWriter(DataSourceArrowWriter):
         """What was sent stays: a log has no undo."""
 
     def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns by the names that the producer has for them, without those that no record has."""
+        left_out = {"timestampType", *(["headers"] if self._settings.writes_headers is False else [])}
+        batch = batch.select([name for name in batch.schema.names if name not in left_out])
         if not self._packed:
             return batch
         return batch.rename_columns(
             ["headers_packed" if name == "headers" else name for name in batch.schema.names]
         )
+
+    def _serdes(self) -> Serdes:
+        if not self._settings.serdes:
+            return Serdes()
+        specs = parse_serdes(self._settings.serdes, writing=True)
+        return open_serdes(specs, self._settings.cluster.registry_options(), writing=True)
+
+    def _encoded(self, batch: pa.RecordBatch, serdes: Serdes) -> pa.RecordBatch:
+        """Keys and values in the bytes of their serdes."""
+        topics = [self._topic] * batch.num_rows if self._topic else batch.column("topic").to_pylist()
+        for part, serde in (("key", serdes.key), ("value", serdes.value)):
+            if serde is not None and part in batch.schema.names:
+                rows = batch.column(part).to_pylist()
+                encoded = [
+                    None if each is None else _bytes(serde, each, SerdeContext(topic, part))
+                    for each, topic in zip(rows, topics, strict=True)
+                ]
+                batch = batch.set_column(
+                    batch.schema.get_field_index(part), part, pa.array(encoded, pa.binary())
+                )
+        return batch
+
+
+def _bytes(serde: Serde, value: Any, context: SerdeContext) -> bytes:
+    """Text is what a line of ``kcli produce`` has: JSON, or the text itself of a string. Structs, lists and numbers are
+    values of JSON as they are.
+    """
+    if isinstance(value, str):
+        return serde.encode_text(value.encode(), context)
+    if isinstance(value, bytes):
+        return serde.encode_text(value, context)
+    return serde.encode(value, context)
 
 
 def _topic(settings: SourceSettings, schema: StructType) -> str | None:
@@ -81,6 +121,16 @@ def _topic(settings: SourceSettings, schema: StructType) -> str | None:
             "the data frame has no column value",
             why=f"its columns are {', '.join(names)}",
             do='.withColumn("value", …); a column of nulls writes tombstones',
+        )
+    if settings.writes_headers and "headers" not in names:
+        raise ConfigError(
+            "the data frame has no column headers",
+            why="includeHeaders=true says that headers are written",
+            do='.withColumn("headers", …), or leave includeHeaders out',
+        )
+    if settings.key_serde and "key" not in names:
+        raise ConfigError(
+            "the option key.serde has no effect", why="the data frame has no column key", do="leave it out"
         )
     if len(settings.topics) > 1 or settings.pattern:
         raise ConfigError(

@@ -27,6 +27,13 @@ def sql_error(error: Exception, query: Rewritten, columns: Sequence[str]) -> Kcl
     if condition.startswith("UNRESOLVED_COLUMN"):
         name = str((error.getMessageParameters() or {}).get("objectName", "")).replace("`", "")
         near = near_names(name, columns)
+        path = _path_of(name, query)
+        if path:
+            return ConfigError(
+                f"there is no column {name}{where}",
+                why=f"{path} leads into it, and a subquery or view in between does not have it",
+                do=f"select {name.rpartition('.')[2]} there too",
+            )
         return ConfigError(
             f"there is no column {name}{where}",
             why=f"source has the columns {', '.join(columns)}",
@@ -50,6 +57,13 @@ def sql_error(error: Exception, query: Rewritten, columns: Sequence[str]) -> Kcl
         why=message,
         do="correct it; `kcli pipeline query --help` lists the columns",
     )
+
+
+def _path_of(name: str, query: Rewritten) -> str:
+    """The user's path into JSON of which this column was made; empty if it was typed."""
+    call = f"get_json_object({name},"
+    plain = (piece for piece in query.pieces if piece.sql.replace("`", "").startswith(call))
+    return next((query.original[piece.start : piece.end] for piece in plain), "")
 
 
 def _message(error: PySparkException) -> str:

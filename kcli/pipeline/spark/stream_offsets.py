@@ -2,19 +2,25 @@
 
 As the offsets of Spark's own connector, and one entry more, whose name no topic can have: the cluster and the ids of the
 topics, so that a checkpoint is not continued with others.
+
+What is lost is passed to ``lost``, which raises the error, or says it and returns where loss is no failure. Then a topic
+that was created anew is read from its beginning, a truncated partition from its end, and of a deleted topic the position
+is kept: a broker that lags does not list a topic either, and the topic must not be read twice when it does again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from kcli.core.errors import ConfigError, DataLossError
+from kcli.core.errors import ConfigError, DataLossError, KcliError
 from kcli.core.types import TopicPartition
 from kcli.pipeline.plan import Slice
 
 IDENTITY = "@kcli"
+_GO_ON = '.option("failOnDataLoss", "false") continues with what is there'
 _UNKNOWN = bytes(16).hex()
 
 Offsets = dict[TopicPartition, int]
+Lost = Callable[[KcliError], object]
 
 
 class Identity(NamedTuple):
@@ -52,28 +58,75 @@ def from_json(values: Mapping[str, Any]) -> tuple[Offsets, Identity]:
         ) from None
 
 
-def check_identity(kept: Identity, now: Identity) -> None:
-    """ConfigError for a checkpoint of another cluster or of other topics, DataLossError for a recreated topic."""
+def continued(
+    start: Mapping[TopicPartition, int],
+    kept: Identity,
+    end: Mapping[TopicPartition, int],
+    now: Identity,
+    lost: Lost,
+) -> tuple[Offsets, Identity]:
+    """The positions of a checkpoint that still count, in logs that end at ``end`` now, and what they belong to.
+
+    ConfigError for a checkpoint of another cluster or, where loss is a failure, of other topics.
+    """
     if kept.cluster and now.cluster and kept.cluster != now.cluster:
         raise ConfigError(
             f"the checkpoint belongs to cluster {kept.cluster}, and this is cluster {now.cluster}",
             why="its offsets mean other records here",
             do="use another checkpointLocation, or the brokers of that cluster",
         )
-    for topic, topic_id in kept.topics.items():
-        if topic not in now.topics:
-            raise ConfigError(
-                f"the checkpoint belongs to topic {topic}, which is not read now",
-                why=f"the topics are {', '.join(sorted(now.topics)) or 'none'}",
-                do="use another checkpointLocation, or name that topic too; deleted topics need a new checkpoint",
+    anew = recreated(kept.topics, now.topics, lost)
+    found: Offsets = {}
+    for tp, offset in sorted(start.items()):
+        if tp.topic in anew:
+            continue
+        if tp not in end:
+            lost(
+                DataLossError(
+                    f"{tp} does not exist any more",
+                    why="the topic was deleted, or created again with fewer partitions",
+                    do=f"use another checkpointLocation to read what is there; {_GO_ON}",
+                )
             )
-        found = now.topics[topic]
-        if _UNKNOWN not in (found, topic_id) and found != topic_id:
-            raise DataLossError(
-                f"topic {topic} was deleted and created again",
-                why="the checkpoint has offsets of the former one",
-                do="use another checkpointLocation to read the new one",
+        elif end[tp] < offset:
+            lost(
+                DataLossError(
+                    f"{tp}: the checkpoint is at offset {offset}, and the log ends at {end[tp]}",
+                    why="the topic was truncated, or created again",
+                    do=f"use another checkpointLocation to read what is there; {_GO_ON}",
+                )
             )
+        found[tp] = min(offset, end.get(tp, offset))
+    return found, Identity(now.cluster, {**kept.topics, **now.topics})
+
+
+def recreated(before: Mapping[str, str], now: Mapping[str, str], lost: Lost) -> set[str]:
+    """The topics whose ids are others now. One that is not read any more is loss, too."""
+    found = set()
+    for topic, topic_id in before.items():
+        if topic not in now:
+            lost(
+                ConfigError(
+                    f"the checkpoint belongs to topic {topic}, which is not read now",
+                    why=f"the topics are {', '.join(sorted(now)) or 'none'}",
+                    do=f"use another checkpointLocation, or name that topic too; of a deleted one {_GO_ON}",
+                )
+            )
+        elif is_another(topic_id, now[topic]):
+            found.add(topic)
+            lost(
+                DataLossError(
+                    f"topic {topic} was deleted and created again",
+                    why="the checkpoint has offsets of the former one",
+                    do=f"use another checkpointLocation to read the new one; {_GO_ON}",
+                )
+            )
+    return found
+
+
+def is_another(before: str, now: str) -> bool:
+    """Whether two ids of a name are those of two topics."""
+    return _UNKNOWN not in (before, now) and before != now
 
 
 def limited(start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int], most: int) -> Offsets:
@@ -96,42 +149,27 @@ def slices_between(
     end: Mapping[TopicPartition, int],
     first: Mapping[TopicPartition, int],
     topic_ids: Mapping[str, str],
-    *,
-    fail_on_loss: bool,
+    lost: Lost,
 ) -> list[Slice]:
-    """The ranges of a batch. ``first``: where the logs begin; DataLossError if records between were removed, unless they
-    shall be left out. A partition that is new begins where its log does.
+    """The ranges of a batch. ``first``: where the logs begin. A partition that is new begins where its log does; one
+    that has no log any more has nothing.
     """
     found = []
     for tp in sorted(end):
         begin, stop = start.get(tp, first.get(tp, 0)), end[tp]
-        if begin < first.get(tp, 0) and begin < stop:
-            if fail_on_loss:
-                raise DataLossError(
-                    f"{tp}: offsets {begin} to {min(first[tp], stop) - 1} are no longer there",
-                    why=f"retention or a deletion removed them before they were read; the log begins at {first[tp]}",
-                    do='.option("failOnDataLoss", "false") continues without them',
+        if begin < stop and begin < first.get(tp, stop):
+            there = first.get(tp, stop)
+            lost(
+                DataLossError(
+                    f"{tp}: offsets {begin} to {min(there, stop) - 1} are no longer there",
+                    why="retention or a deletion removed them before they were read"
+                    + (f"; the log begins at {there}" if tp in first else ""),
+                    do=_GO_ON,
                 )
-            begin = first[tp]
+            )
+            begin = there
         if begin < stop:
             found.append(
                 Slice(tp.topic, bytes.fromhex(topic_ids.get(tp.topic, _UNKNOWN)), tp.partition, begin, stop)
             )
     return found
-
-
-def check_not_behind(start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int]) -> None:
-    """DataLossError if a log ends before the checkpoint: it was truncated, or is another one."""
-    for tp, offset in sorted(start.items()):
-        if tp in end and end[tp] < offset:
-            raise DataLossError(
-                f"{tp}: the checkpoint is at offset {offset}, and the log ends at {end[tp]}",
-                why="the topic was truncated, or created again",
-                do="use another checkpointLocation to read what is there",
-            )
-        if tp not in end:
-            raise DataLossError(
-                f"{tp} does not exist any more",
-                why="the topic was deleted, or created again with fewer partitions",
-                do="use another checkpointLocation to read what is there",
-            )

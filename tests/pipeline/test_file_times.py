@@ -11,8 +11,8 @@ import pytest
 from kcli.core.errors import ConfigError
 from kcli.flows.topics.lifetime import KEEPS_ALL, Tally, Terms
 from kcli.pipeline.file_times import tally_file as tally_of_file
-from kcli.pipeline.store.folder import FolderStore
 from kcli.pipeline.parquet_files import SCHEMA
+from kcli.pipeline.store.folder import FolderStore
 
 TERMS = Terms(kept_from=500, accepted_from=300, accepted_to=900)
 Rows = list[tuple[int | None, bytes | None]]

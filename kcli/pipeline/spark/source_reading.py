@@ -11,14 +11,12 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kcli.core.consumer.arrow_reader import ArrowReader, RecordFilter
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.consumer.ranges import offsets_in
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.options import ConsumerOptions
-from kcli.core.types import TopicPartition
-from kcli.pipeline.plan import Slice, pin, split
+from kcli.pipeline.plan import Slice, first_since, pin, split
 from kcli.pipeline.spark.errors import CarriedError
-from kcli.pipeline.spark.pushdown import Pushed
+from kcli.pipeline.pushdown import Pushed
 from kcli.pipeline.spark.source_columns import RowBatches
 from kcli.pipeline.spark.source_settings import SourceSettings
 from kcli.pipeline.spark.undecoded import report_undecoded
@@ -61,7 +59,7 @@ class BatchReader(DataSourceReader):
                     settings.slices if settings.slices is not None else pinned(settings, consumer)
                 )
                 if pushed.since_ms is not None:
-                    found = pushed.begun(found, _first_since(consumer, found, pushed.since_ms))
+                    found = pushed.begun(found, first_since(consumer, found, pushed.since_ms))
         return split(found, max(settings.slots or _SLOTS, self._parts(found)))
 
     def _parts(self, found: list[Slice]) -> int:
@@ -176,15 +174,6 @@ def errors_carried() -> Iterator[None]:
         yield
     except KcliError as error:
         raise CarriedError(error) from error
-
-
-def _first_since(consumer: Consumer, slices: list[Slice], since_ms: int) -> dict[TopicPartition, int]:
-    """The first offset with a timestamp from then on: all records before it are older."""
-    if since_ms < 0 or not slices:
-        return {}
-    limit = consumer.options.default_api_timeout_ms / 1000
-    consumer.connect(limit)
-    return offsets_in(consumer.list_offsets(dict.fromkeys([each.tp for each in slices], since_ms), limit))
 
 
 def _serdes(settings: SourceSettings) -> Serdes:

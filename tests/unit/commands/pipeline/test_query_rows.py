@@ -13,7 +13,7 @@ from kcli.output.progress import Progress
 from kcli.output.stdout import Output
 from kcli.output.talk import Talk
 from kcli.pipeline.spark.progress import shown_on
-from kcli.pipeline.spark.query import ResultColumn
+from kcli.pipeline.result_values import ResultColumn
 
 
 @pytest.mark.parametrize("count", [0, 2])

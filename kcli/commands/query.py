@@ -19,14 +19,17 @@ from kcli.commands.shared.usage import usage
     reads=READS,
     outputs=OUTPUTS,
     examples=(
-        ('kcli query orders "select value:status, count(*) from source group by all"', "count by a field of JSON values"),
+        (
+            'kcli query orders "select value:status, count(*) from source group by all"',
+            "count by a field of JSON values",
+        ),
         (
             'kcli query orders "select value:customer.id id, sum(value:amount::double) total from source group by all '
             'order by total desc" --limit 10',
             "the ten best customers",
         ),
         (
-            "kcli query orders payments \"select o.key_text, p.value:state from source o join source p on o.key = p.key "
+            'kcli query orders payments "select o.key_text, p.value:state from source o join source p on o.key = p.key '
             "where o.topic = 'orders' and p.topic = 'payments'\"",
             "join two topics",
         ),
@@ -48,7 +51,8 @@ def query(inv: Invocation, /, words: tuple[str, ...], **given: Any) -> int:
         raise usage(
             "kcli query: an argument is missing",
             why=f"it needs a topic, SQL{' and a folder' if wants_folder else ''}, and there {_are(len(words))}",
-            do='`kcli query TOPIC "select count(*) from source"`' + (" with the folder DIR behind it" if wants_folder else ""),
+            do='`kcli query TOPIC "select count(*) from source"`'
+            + (" with the folder DIR behind it" if wants_folder else ""),
         )
     folder = new_folder(words[-1]) if wants_folder else None
     *topics, sql = words[:-1] if wants_folder else words

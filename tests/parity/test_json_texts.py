@@ -23,7 +23,9 @@ def plain(column: Array) -> list[bytes | None]:
     places = memoryview(ends or b"").cast("B").cast("i")
     bits = memoryview(valid or b"").cast("B")
     found = [
-        None if valid is not None and not bits[row // 8] >> row % 8 & 1 else bytes(data or b"")[places[row] : places[row + 1]]
+        None
+        if valid is not None and not bits[row // 8] >> row % 8 & 1
+        else bytes(data or b"")[places[row] : places[row + 1]]
         for row in range(length)
     ]
     assert (nulls, children) == (found.count(None), ())
@@ -32,7 +34,9 @@ def plain(column: Array) -> list[bytes | None]:
 
 @pytest.mark.parametrize("kernel", TWINS)
 @pytest.mark.parametrize(("document", "path", "expected"), CASES)
-def test_the_text_at_a_path(kernel: object, document: str, path: tuple[str | int, ...], expected: str | None) -> None:
+def test_the_text_at_a_path(
+    kernel: object, document: str, path: tuple[str | int, ...], expected: str | None
+) -> None:
     column = bytes_array([b'{"a":1}', None, document.encode(), b""])
     steps = [step if isinstance(step, int) else step.encode() for step in path]
     found = plain(kernel(column, steps))  # type: ignore[operator]
@@ -49,9 +53,7 @@ def test_levels_are_limited(kernel: object, depth: int) -> None:
 
 
 @pytest.mark.parametrize("kernel", TWINS)
-@pytest.mark.parametrize(
-    ("length", "ends"), [(1, [0, 9]), (2, [0, 2, 1]), (2, [0, 1]), (1, [-1, 1])]
-)
+@pytest.mark.parametrize(("length", "ends"), [(1, [0, 9]), (2, [0, 2, 1]), (2, [0, 1]), (1, [-1, 1])])
 def test_offsets_that_cannot_be_are_refused(kernel: object, length: int, ends: list[int]) -> None:
     places = b"".join(end.to_bytes(4, "little", signed=True) for end in ends)
     with pytest.raises(ValueError, match="offsets"):

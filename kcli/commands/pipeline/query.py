@@ -80,7 +80,9 @@ def query_options(function: F) -> F:
             since_option("read records from this time on: 3h (ago), yesterday"),
             until_option("read records up to this time"),
             click.option("--limit", type=CountType(1), metavar="N", help="at most N rows of the result"),
-            serde_option("decode keys and values, for key:PATH, value:PATH, key_json and value_json: {names}"),
+            serde_option(
+                "decode keys and values, for key:PATH, value:PATH, key_json and value_json: {names}"
+            ),
             job_options,
         )
     ):

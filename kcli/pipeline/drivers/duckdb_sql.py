@@ -30,7 +30,13 @@ class QueriedHere:
     """
 
     def __init__(
-        self, settings: SourceSettings, query: Rewritten, limit: int | None, bar: Progress, *, threads: int | None
+        self,
+        settings: SourceSettings,
+        query: Rewritten,
+        limit: int | None,
+        bar: Progress,
+        *,
+        threads: int | None,
     ) -> None:
         self._settings, self._bar = settings, bar
         at_once = threads or _processors()

@@ -47,7 +47,9 @@ def chosen_engine(
         raise ConfigError(
             f"DuckDB does not run this query: {lacks}",
             why="DuckDB has it not, or with other results than Spark",
-            do="choose the other engine: --engine spark" if has_spark else f"add Spark: {installation('spark')}",
+            do="choose the other engine: --engine spark"
+            if has_spark
+            else f"add Spark: {installation('spark')}",
         ) from None
     return DUCKDB
 
@@ -55,6 +57,8 @@ def chosen_engine(
 def fitting_engine(asked: str, chosen: str, offsets: int, note: Callable[[str], object]) -> str:
     """The engine that was chosen, but for a range that is too large for one process, where Spark is installed."""
     if asked == AUTO and chosen == DUCKDB and offsets > FITS and missing_library() is None:
-        note(f"the query runs on Spark: it reads {counted(offsets, 'record')} (--engine duckdb reads them here)")
+        note(
+            f"the query runs on Spark: it reads {counted(offsets, 'record')} (--engine duckdb reads them here)"
+        )
         return SPARK
     return chosen

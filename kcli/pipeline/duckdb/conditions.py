@@ -86,7 +86,11 @@ def conditions_of(node: Any) -> Iterator[tuple[Any, Condition]]:
         values = [_value(node.this.name.lower(), one) for one in node.expressions]
         if None not in values:
             yield node.this, In((node.this.name.lower(),), values)
-    elif isinstance(node, exp.Is) and isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Null):
+    elif (
+        isinstance(node, exp.Is)
+        and isinstance(node.this, exp.Column)
+        and isinstance(node.expression, exp.Null)
+    ):
         yield node.this, IsNull((node.this.name.lower(),))
     elif isinstance(node, exp.Not) and isinstance(node.this, exp.Is):
         for column, _ in conditions_of(node.this):
@@ -94,7 +98,10 @@ def conditions_of(node: Any) -> Iterator[tuple[Any, Condition]]:
 
 
 def _compared(node: Any) -> Iterator[tuple[Any, Condition]]:
-    for column, other, kinds in ((node.this, node.expression, _KINDS), (node.expression, node.this, _MIRRORED)):
+    for column, other, kinds in (
+        (node.this, node.expression, _KINDS),
+        (node.expression, node.this, _MIRRORED),
+    ):
         if isinstance(column, exp.Column):
             name = column.name.lower()
             value = _value(name, other)

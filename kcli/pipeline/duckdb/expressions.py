@@ -114,7 +114,12 @@ class Expressions:
             if int(value) < 1 << 63:
                 return Typed(f"CAST({value} AS BIGINT)", LONG, str(int(value)), value)
         elif re.fullmatch(r"\d+\.\d+", value) and len(value) <= 19:
-            return Typed(value, DECIMAL, value.lstrip("0") if value.startswith("0") and value[1] != "." else value, value)
+            return Typed(
+                value,
+                DECIMAL,
+                value.lstrip("0") if value.startswith("0") and value[1] != "." else value,
+                value,
+            )
         elif re.fullmatch(r"[\d.]+[eE][+-]?\d+", value):
             return Typed(f"CAST({text(value)} AS DOUBLE)", DOUBLE, None, value)
         raise LacksError(f"the number {value}")
@@ -143,7 +148,8 @@ class Expressions:
     def _compared(self, left: Typed, right: Typed, sign: str, shown: str | None = None) -> Typed:
         kind, sides = as_common([self._timed(left, right), self._timed(right, left)], "a comparison")
         comparable(kind, "a comparison")
-        return Typed(f"({sides[0]} {sign} {sides[1]})", BOOLEAN, _infix(left, shown or sign, right), None, _any(left, right))
+        name = None if kind == DECIMAL else _infix(left, shown or sign, right)  # Spark rounds the literal
+        return Typed(f"({sides[0]} {sign} {sides[1]})", BOOLEAN, name, None, _any(left, right))
 
     def _timed(self, one: Typed, other: Typed) -> Typed:
         """A text beside a time is one: as a literal of any form that both engines read."""
@@ -161,7 +167,9 @@ class Expressions:
         return _negated(self._compared(self.of(node.this), self.of(node.expression), "="))
 
     def _null_unsafe(self, node: Any) -> Typed:
-        return _negated(self._compared(self.of(node.this), self.of(node.expression), "IS NOT DISTINCT FROM", "<=>"))
+        return _negated(
+            self._compared(self.of(node.this), self.of(node.expression), "IS NOT DISTINCT FROM", "<=>")
+        )
 
     def _between(self, node: Any) -> Typed:
         value, low, high = self.several([node.this, node.args["low"], node.args["high"]])
@@ -189,7 +197,9 @@ class Expressions:
     def _is(self, node: Any) -> Typed:
         value, what = self.of(node.this), node.expression
         if isinstance(what, exp.Null):
-            return Typed(f"({value.sql} IS NULL)", BOOLEAN, _named("({} IS NULL)", value), None, value.aggregates)
+            return Typed(
+                f"({value.sql} IS NULL)", BOOLEAN, _named("({} IS NULL)", value), None, value.aggregates
+            )
         if isinstance(what, exp.Boolean) and value.kind == BOOLEAN:
             word = "true" if what.this else "false"
             return Typed(f"({value.sql} IS NOT DISTINCT FROM {word})", BOOLEAN, None, None, value.aggregates)
@@ -200,14 +210,24 @@ class Expressions:
         if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
             value = self.of(inner.this)
             return Typed(
-                f"({value.sql} IS NOT NULL)", BOOLEAN, _named("({} IS NOT NULL)", value), None, value.aggregates
+                f"({value.sql} IS NOT NULL)",
+                BOOLEAN,
+                _named("({} IS NOT NULL)", value),
+                None,
+                value.aggregates,
             )
         return _negated(self.condition(inner))
 
     def _joined(self, node: Any) -> Typed:
         word = "AND" if isinstance(node, exp.And) else "OR"
         sides = [self.condition(node.this), self.condition(node.expression)]
-        return Typed(f"({sides[0].sql} {word} {sides[1].sql})", BOOLEAN, _infix(sides[0], word, sides[1]), None, _any(*sides))
+        return Typed(
+            f"({sides[0].sql} {word} {sides[1].sql})",
+            BOOLEAN,
+            _infix(sides[0], word, sides[1]),
+            None,
+            _any(*sides),
+        )
 
     def _like(self, node: Any) -> Typed:
         value, pattern = self.several([node.this, node.expression])
@@ -257,7 +277,9 @@ class Expressions:
             raise LacksError("INTERVAL")
         if value.kind != TIME or sign not in "+-" or unit not in (*_STEADY_UNITS, "DAY"):
             raise LacksError("INTERVAL")
-        return Typed(f"({value.sql} {sign} INTERVAL {amount.this} {unit})", TIME, None, None, value.aggregates)
+        return Typed(
+            f"({value.sql} {sign} INTERVAL {amount.this} {unit})", TIME, None, None, value.aggregates
+        )
 
     def _negative(self, node: Any) -> Typed:
         value = self.of(node.this)
@@ -279,10 +301,9 @@ class Expressions:
             return Typed(_time_literal(value.literal, kind), kind, None)
         if value.literal is not None and value.kind in (*WHOLE, DECIMAL) and kind in (LONG, DOUBLE):
             name = None
-        sql = cast(value, kind)
-        if isinstance(node, exp.TryCast):
-            sql, name = f"TRY({sql})", name and f"TRY_{name}"
-        return Typed(sql, kind, name, None, value.aggregates)
+        tries = isinstance(node, exp.TryCast)
+        sql = cast(value, kind, tries=tries)
+        return Typed(sql, kind, name and f"TRY_{name}" if tries else name, None, value.aggregates)
 
     def _case(self, node: Any) -> Typed:
         subject = node.this and self.of(node.this)
@@ -301,19 +322,27 @@ class Expressions:
             raise LacksError("CASE of DECIMAL")
         parts = [f"WHEN {when.sql} THEN {value}" for when, value in zip(whens, values, strict=False)]
         end = f" ELSE {values[-1]}" if otherwise is not None else ""
-        return Typed(f"CASE {' '.join(parts)}{end} END", kind, _case_name(whens, thens), None, _any(*whens, *thens))
+        return Typed(
+            f"CASE {' '.join(parts)}{end} END", kind, _case_name(whens, thens), None, _any(*whens, *thens)
+        )
 
     def _if(self, node: Any) -> Typed:
         when = self.condition(node.this)
         thens = self.several([node.args["true"], node.args["false"]])
         kind, values = as_common(thens, "IF")
         name = _named("(IF({}, {}, {}))", when, *thens)
-        return Typed(f"CASE WHEN {when.sql} THEN {values[0]} ELSE {values[1]} END", kind, name, None, _any(when, *thens))
+        return Typed(
+            f"CASE WHEN {when.sql} THEN {values[0]} ELSE {values[1]} END",
+            kind,
+            name,
+            None,
+            _any(when, *thens),
+        )
 
     def _coalesce(self, node: Any) -> Typed:
         values = self.several([node.this, *node.expressions])
         kind, sides = as_common(values, "COALESCE")
-        name = _called(node, "coalesce", *values)
+        name = self._called(node, *values)
         return Typed(f"coalesce({', '.join(sides)})", kind, name, None, _any(*values))
 
     def _extreme(self, node: Any) -> Typed:
@@ -332,7 +361,9 @@ class Expressions:
         return Typed(sql, left.kind, _call("nullif", left, right), None, _any(left, right))
 
     def _concat(self, node: Any) -> Typed:
-        values = self.several(node.expressions if isinstance(node, exp.Concat) else [node.this, node.expression])
+        values = self.several(
+            node.expressions if isinstance(node, exp.Concat) else [node.this, node.expression]
+        )
         sides = [cast(value, TEXT) for value in values if value.kind != BINARY or _refuse("|| of BINARY")]
         return Typed(f"({' || '.join(sides)})", TEXT, _call("concat", *values), None, _any(*values))
 
@@ -340,7 +371,7 @@ class Expressions:
         word, own, kind = _TEXT_FUNCTIONS[type(node)]
         values = self.several([node.this, node.expression])
         sql = ", ".join(self._text(value, word) for value in values)
-        return Typed(f"{own}({sql})", kind, _called(node, word, *values), None, _any(*values))
+        return Typed(f"{own}({sql})", kind, self._called(node, *values), None, _any(*values))
 
     def _text(self, value: Typed, word: str) -> str:
         return value.sql if value.kind == TEXT else str(_refuse(f"{word} of {value.kind.upper()}"))
@@ -357,17 +388,26 @@ class Expressions:
         if function is None:
             raise LacksError(f"length of {value.kind.upper()}")
         sql = sql_cast(f"{function}({value.sql})", INT)
-        return Typed(sql, INT, _called(node, "length", value), None, value.aggregates)
+        return Typed(sql, INT, self._called(node, value), None, value.aggregates)
 
     def _trim(self, node: Any) -> Typed:
         value = self.of(node.this)
-        word = {"": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}[str(node.args.get("position") or "").upper()]
-        return Typed(f"{word}({self._text(value, word)}, ' ')", TEXT, _call(word, value), None, value.aggregates)
+        word = {"": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}[
+            str(node.args.get("position") or "").upper()
+        ]
+        return Typed(
+            f"{word}({self._text(value, word)}, ' ')", TEXT, _call(word, value), None, value.aggregates
+        )
 
     def _substring(self, node: Any) -> Typed:
         value = self.of(node.this)
-        bounds = self.several([node.args[part] for part in ("start", "length") if node.args.get(part) is not None])
-        if not all(bound.literal is not None and bound.literal.isdecimal() for bound in bounds) or bounds[0].literal == "0":
+        bounds = self.several(
+            [node.args[part] for part in ("start", "length") if node.args.get(part) is not None]
+        )
+        if (
+            not all(bound.literal is not None and bound.literal.isdecimal() for bound in bounds)
+            or bounds[0].literal == "0"
+        ):
             raise LacksError("substring with other positions than numbers from 1 on")
         sql = ", ".join([self._text(value, "substring"), *(bound.sql for bound in bounds)])
         return Typed(f"substring({sql})", TEXT, None, None, value.aggregates)
@@ -420,6 +460,10 @@ class Expressions:
     def _now(self, _node: Any) -> Typed:
         return Typed("now()", TIME, None)
 
+    def _called(self, node: exp.Expression, *values: Typed) -> str | None:
+        """The name of a function that has several, by the one that was written."""
+        return _call(self._places.written(node).lower(), *values) if node.meta else None
+
     # --- aggregates -------------------------------------------------------------------------------------
 
     def _count(self, node: Any) -> Typed:
@@ -428,7 +472,13 @@ class Expressions:
             return Typed("count(*)", LONG, "count(1)", None, aggregates=True)
         distinct, value = self._argument(inner)
         comparable(value.kind, "count")
-        return Typed(f"count({distinct}{value.sql})", LONG, _named("count(" + distinct + "{})", value), None, aggregates=True)
+        return Typed(
+            f"count({distinct}{value.sql})",
+            LONG,
+            _named("count(" + distinct + "{})", value),
+            None,
+            aggregates=True,
+        )
 
     def _argument(self, node: Any) -> tuple[str, Typed]:
         if not isinstance(node, exp.Distinct):
@@ -445,7 +495,9 @@ class Expressions:
         whole = value.kind in WHOLE
         made = f"{word}({distinct}{value.sql if whole else cast(value, DOUBLE)})"
         kind = LONG if whole and word == "sum" else DOUBLE
-        return Typed(sql_cast(made, kind), kind, _named(word + "(" + distinct + "{})", value), None, aggregates=True)
+        return Typed(
+            sql_cast(made, kind), kind, _named(word + "(" + distinct + "{})", value), None, aggregates=True
+        )
 
     def _least(self, node: Any) -> Typed:
         value = self.of(node.this)
@@ -461,7 +513,7 @@ class Expressions:
     def _logical(self, node: Any) -> Typed:
         value = self.condition(node.this)
         word = "bool_and" if isinstance(node, exp.LogicalAnd) else "bool_or"
-        return Typed(f"{word}({value.sql})", BOOLEAN, _called(node, word, value), None, aggregates=True)
+        return Typed(f"{word}({value.sql})", BOOLEAN, self._called(node, value), None, aggregates=True)
 
     def _filtered(self, node: Any) -> Typed:
         value, where = self.of(node.this), self.condition(node.expression.this)
@@ -476,7 +528,9 @@ class Expressions:
         over = [f"PARTITION BY {', '.join(part.sql for part in parts)}"] if parts else []
         order = node.args.get("order")
         if order is not None:
-            over.append(f"ORDER BY {', '.join(self.ordered(one, self.of(one.this).sql) for one in order.expressions)}")
+            over.append(
+                f"ORDER BY {', '.join(self.ordered(one, self.of(one.this).sql) for one in order.expressions)}"
+            )
         elif type(node.this) in _RANKS:
             raise LacksError("a window without an order")
         return Typed(sql_cast(f"({sql} OVER ({' '.join(over)}))", kind), kind)
@@ -529,13 +583,6 @@ def _named(form: str, *values: Typed) -> str | None:
 
 def _call(word: str, *values: Typed) -> str | None:
     return _named(word + "(" + ", ".join("{}" for _ in values) + ")", *values)
-
-
-def _called(node: exp.Expression, word: str, *values: Typed) -> str | None:
-    """By the name that was written, where it has several: known by its length in the text."""
-    meta = node.meta
-    written = meta.get("end", -1) - meta.get("start", 0) + 1 if meta else 0
-    return _call(word, *values) if written == len(word) else None
 
 
 def _infix(left: Typed, sign: str, right: Typed) -> str | None:

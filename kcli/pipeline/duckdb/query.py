@@ -78,7 +78,9 @@ class Query:
         self._sql = statement.sql
         self._streams: list[ScanStream] = []
         with ExitStack() as stack:
-            spilled = stack.enter_context(tempfile.TemporaryDirectory(prefix="kcli-query-", ignore_cleanup_errors=True))
+            spilled = stack.enter_context(
+                tempfile.TemporaryDirectory(prefix="kcli-query-", ignore_cleanup_errors=True)
+            )
             settings = {
                 "threads": threads,
                 "memory_limit": f"{memory or _memory()}B",
@@ -125,7 +127,9 @@ class Query:
         portions: queue.Queue[Sequence[Row] | BaseException | None] = queue.Queue(_AHEAD)
         closed = threading.Event()
         shown = ", ".join(_shown(number, column) for number, column in enumerate(self.columns))
-        worker = self._begun(f"SELECT {shown} FROM {self._named()}{self._limit}", portions, closed, fetches=True)
+        worker = self._begun(
+            f"SELECT {shown} FROM {self._named()}{self._limit}", portions, closed, fetches=True
+        )
         try:
             while (found := self._next(portions, stop, on_turn)) is not None:
                 yield self._printed(found)
@@ -140,7 +144,9 @@ class Query:
         names = ", ".join(f"c{number} AS {quoted(column.name)}" for number, column in enumerate(self.columns))
         path = Path(folder, _PART)
         sql = f"COPY (SELECT {names} FROM {self._named()}{self._limit}) TO {text(str(path) + '.tmp')} "
-        worker = self._begun(f"{sql}(FORMAT parquet, COMPRESSION zstd)", portions, threading.Event(), fetches=False)
+        worker = self._begun(
+            f"{sql}(FORMAT parquet, COMPRESSION zstd)", portions, threading.Event(), fetches=False
+        )
         try:
             while self._next(portions, stop, on_turn) is not None:
                 pass

@@ -118,7 +118,9 @@ class _Pass(Iterator[ArrowBatch]):
         self._undecoded = undecoded
         shares = [slices[number :: reading.readers] for number in range(reading.readers)]
         self._shares = [share for share in shares if share]
-        self._queue: queue.Queue[ArrowBatch | BaseException | None] = queue.Queue(_AHEAD * max(1, len(self._shares)))
+        self._queue: queue.Queue[ArrowBatch | BaseException | None] = queue.Queue(
+            _AHEAD * max(1, len(self._shares))
+        )
         self._left = len(self._shares)
         self._threads: list[threading.Thread] = []
         self._closed = threading.Event()

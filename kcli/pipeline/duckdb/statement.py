@@ -34,7 +34,19 @@ _KINDS = {
 _NUMBER = re.compile(r"\d+")
 _SET_OPERATIONS: Mapping[type, str] = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
 _OF_SELECT = frozenset(
-    {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_"}
+    {
+        "expressions",
+        "from_",
+        "joins",
+        "where",
+        "group",
+        "having",
+        "order",
+        "limit",
+        "offset",
+        "distinct",
+        "with_",
+    }
 )
 _OF_SET = frozenset({"this", "expression", "distinct", "order", "limit", "offset", "with_"})
 
@@ -104,7 +116,9 @@ class _Translation:
     def __init__(self, query: Rewritten, decoded: Sequence[str]) -> None:
         self.text = query
         self.star = [Column(name, _KINDS[name]) for name in (*RECORD_COLUMNS, *decoded)]
-        self.known = {name: kind for name, kind in _KINDS.items() if not name.endswith("_json") or name in decoded}
+        self.known = {
+            name: kind for name, kind in _KINDS.items() if not name.endswith("_json") or name in decoded
+        }
         self.scans: list[Scan] = []
 
     def query(
@@ -164,7 +178,9 @@ class _Translation:
                 else:
                     sqls = [order_sql(one.this)]
                 nulls = "FIRST" if one.args.get("nulls_first") else "LAST"
-                entries += [f"{sql} {'DESC' if one.args.get('desc') else 'ASC'} NULLS {nulls}" for sql in sqls]
+                entries += [
+                    f"{sql} {'DESC' if one.args.get('desc') else 'ASC'} NULLS {nulls}" for sql in sqls
+                ]
             parts.append(f" ORDER BY {', '.join(entries)}")
         for word in ("limit", "offset"):
             limit = node.args.get(word)
@@ -223,7 +239,9 @@ class _Select:
         if distinct is not None:
             for column in columns:
                 comparable(column.kind, "DISTINCT")
-        parts = [f"{value.sql} AS {quoted(column.name)}" for column, (_, value) in zip(columns, items, strict=True)]
+        parts = [
+            f"{value.sql} AS {quoted(column.name)}" for column, (_, value) in zip(columns, items, strict=True)
+        ]
         end = self._whole.end(node, columns, lambda one: self._order(one, items, distinct is not None))
         word = "SELECT DISTINCT" if distinct is not None else "SELECT"
         return f"{word} {', '.join(parts)}{tables}{group}{end}", columns
@@ -321,7 +339,10 @@ class _Select:
             yield from self._star(node)
             return
         if not isinstance(node, exp.Alias):
-            yield None, self._expressions.of(node)
+            value = self._expressions.of(node)
+            # Spark names a cast of a column by the column.
+            is_cast = isinstance(node, exp.Cast) and isinstance(node.this, exp.Column)
+            yield None, _with_name(value, node.this.name) if is_cast else value
             return
         _check_parts(node, frozenset({"this", "alias"}))
         value = self._expressions.of(node.this)
@@ -401,17 +422,23 @@ class _Select:
         """See ``expressions.Places``."""
         found = self._found(node)
         if found is None:
-            raise self._whole.no_column(node, [column.name for table in self._tables for column in table.columns])
+            raise self._whole.no_column(
+                node, [column.name for table in self._tables for column in table.columns]
+            )
         table, column = found
         if table.scan is None or column.kind != TEXT:
             raise LacksError("a path into something else than a column of source")
         steps = _steps(path)
         shown = "$" + "".join(f"[{step}]" if isinstance(step, int) else _shown(step) for step in steps)
-        wanted = PathColumn(column.name, tuple(step if isinstance(step, int) else step.encode() for step in steps))
+        wanted = PathColumn(
+            column.name, tuple(step if isinstance(step, int) else step.encode() for step in steps)
+        )
         columns = table.scan.columns
         name = next((known for known, each in columns.items() if each == wanted), f"path_{len(columns)}")
         columns[name] = wanted
-        return Typed(f"{quoted(table.alias)}.{quoted(name)}", TEXT, f"get_json_object({column.name}, {shown})")
+        return Typed(
+            f"{quoted(table.alias)}.{quoted(name)}", TEXT, f"get_json_object({column.name}, {shown})"
+        )
 
     def written(self, node: Any) -> str:
         """See ``expressions.Places``."""
@@ -424,9 +451,7 @@ class _Select:
 
     def _found(self, node: Any) -> tuple[_Table, Column] | None:
         qualifier, name = str(node.table).lower(), node.name.lower()
-        tables = [
-            table for table in self._tables if _has(table, name) and qualifier in ("", table.alias)
-        ]
+        tables = [table for table in self._tables if _has(table, name) and qualifier in ("", table.alias)]
         if len(tables) > 1:
             raise LacksError(f"the name {node.name}, which several tables have")
         if tables:

@@ -17,7 +17,13 @@ OF_DUCKDB = {
     TEXT: "VARCHAR", BINARY: "BLOB", BOOLEAN: "BOOLEAN", DATE: "DATE", TIME: "TIMESTAMPTZ", DOUBLE: "DOUBLE",
     "tinyint": "TINYINT", "smallint": "SMALLINT", INT: "INTEGER", LONG: "BIGINT",
 }  # fmt: skip
-_FROM_TEXT = {LONG: "kcli_long", DOUBLE: "kcli_double", BOOLEAN: "kcli_boolean", TIME: "kcli_time", DATE: "kcli_date"}
+_FROM_TEXT = {
+    LONG: "kcli_long",
+    DOUBLE: "kcli_double",
+    BOOLEAN: "kcli_boolean",
+    TIME: "kcli_time",
+    DATE: "kcli_date",
+}
 
 
 class LacksError(Exception):
@@ -49,27 +55,29 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def cast(value: Typed, kind: str) -> str:
-    """The SQL of a value as another type, as Spark's ANSI casts do it; LacksError where that is not the same."""
+def cast(value: Typed, kind: str, *, tries: bool = False) -> str:
+    """The SQL of a value as another type, as Spark's ANSI casts do it; LacksError where that is not the same. ``tries``:
+    it is null where such a cast fails.
+    """
     own, sql = value.kind, value.sql
     if own == kind:
         return sql
     if own == NULL:
         return f"CAST(NULL AS {OF_DUCKDB[kind]})" if kind in OF_DUCKDB else "NULL"
     if own == TEXT:
-        if kind in WHOLE:
-            return sql_cast(f"kcli_long({sql})", kind) if kind != LONG else f"kcli_long({sql})"
-        if kind in _FROM_TEXT:
-            return f"{_FROM_TEXT[kind]}({sql})"
+        macro = _FROM_TEXT.get(LONG if kind in WHOLE else kind)
+        if macro is not None:
+            made = f"{macro}{'_or_null' if tries else ''}({sql})"
+            return sql_cast(made, kind, tries=tries) if kind in WHOLE and kind != LONG else made
         if kind == BINARY:
             return f"encode({sql})"
     if own in WHOLE and kind in (*WHOLE, DOUBLE, TEXT):
-        return sql_cast(sql, kind)
+        return sql_cast(sql, kind, tries=tries)
     if own == DOUBLE and kind in WHOLE:
-        return sql_cast(f"trunc({sql})", kind)
+        return sql_cast(f"trunc({sql})", kind, tries=tries)
     if own == DECIMAL and kind == DOUBLE:
         return sql_cast(sql, kind)
-    if own == BINARY and kind == TEXT:
+    if own == BINARY and kind == TEXT and not tries:
         return f"decode({sql})"
     if own == BOOLEAN and kind in (TEXT, INT, LONG):
         return sql_cast(sql, kind)
@@ -78,9 +86,9 @@ def cast(value: Typed, kind: str) -> str:
     raise LacksError(f"a cast from {own.upper()} to {kind.upper()}")
 
 
-def sql_cast(sql: str, kind: str) -> str:
+def sql_cast(sql: str, kind: str, *, tries: bool = False) -> str:
     """DuckDB's own cast."""
-    return f"CAST({sql} AS {OF_DUCKDB[kind]})"
+    return f"{'TRY_CAST' if tries else 'CAST'}({sql} AS {OF_DUCKDB[kind]})"
 
 
 def common(values: Sequence[Typed], what: str) -> str:

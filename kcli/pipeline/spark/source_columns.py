@@ -85,10 +85,11 @@ class RowBatches:
         )
         keys, data = read.column("key").to_pylist(), read.column(part).to_pylist()
         failed: list[tuple[int, DecodeError]] = []
-        found = pa.array(decoded_texts(serde.decode_json, part, topic, keys, data, blocks, failed), pa.string())
+        found = pa.array(
+            decoded_texts(serde.decode_json, part, topic, keys, data, blocks, failed), pa.string()
+        )
         if failed:
             row, error = failed[0]
             first = self.undecoded.get(part) or Undecoded(0, read.column("offset")[row].as_py(), str(error))
             self.undecoded[part] = first._replace(failed=first.failed + len(failed))
         return found
-

@@ -178,7 +178,9 @@ def _decoded(literal: bytes) -> str:
     text = literal[1:-1].decode()
     if "\\" not in text:
         return text
-    found = _ESCAPES.sub(lambda match: chr(int(match[1], 16)) if match[1] else _MEANING.get(match[2], match[2]), text)
+    found = _ESCAPES.sub(
+        lambda match: chr(int(match[1], 16)) if match[1] else _MEANING.get(match[2], match[2]), text
+    )
     return found.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 

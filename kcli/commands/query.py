@@ -13,6 +13,8 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import TOPIC
 from kcli.commands.shared.usage import usage
 
+_USAGE = '`kcli query TOPIC "select count(*) from source"`'
+
 
 @command(
     "query",
@@ -51,8 +53,7 @@ def query(inv: Invocation, /, words: tuple[str, ...], **given: Any) -> int:
         raise usage(
             "kcli query: an argument is missing",
             why=f"it needs a topic, SQL{' and a folder' if wants_folder else ''}, and there {_are(len(words))}",
-            do='`kcli query TOPIC "select count(*) from source"`'
-            + (" with the folder DIR behind it" if wants_folder else ""),
+            do=_USAGE + (" with the folder DIR behind it" if wants_folder else ""),
         )
     folder = new_folder(words[-1]) if wants_folder else None
     *topics, sql = words[:-1] if wants_folder else words

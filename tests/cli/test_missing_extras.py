@@ -47,7 +47,7 @@ NEEDS = {
         "pipeline pack",
     ),
     "sql": (
-        "pipeline query orders --sql 'select 1 from source'",
+        "pipeline query orders --sql 'select 1 from source' --engine duckdb",
         "query orders 'select 1 from source' --engine duckdb",
     ),
     "sandbox": ("sandbox up {new}", "sandbox up {new} --dry-run", "sandbox up {new} --secure", "demo"),

@@ -44,14 +44,16 @@ EXPRESSIONS = (
     # paths
     "value:s", "value:a", "value:a[1].x", "value:a[0]", "value:nosuch.x", "key:a",
     # comparisons
-    "offset = 1", "offset <> 1", "offset <= 2L as low", "value:s = 'paid'", "value:s <=> null", "value:n > 5", "value:n = '5'",
+    "offset = 1", "offset <> 1", "offset <= 2L as low", "value:s = 'paid'", "value:s <=> null", "value:n > 5",
+    "value:n = '5'",
     "key = 'k1'", "key <> 'k1'", "offset between 1 and 3", "offset in (1, 3, null)", "offset not in (1, 3)",
     "value:s in ('paid', 'open')", "value:s is null", "key is not null", "not (offset = 1)", "offset > 1.5 as above",
     "offset = 1 or null", "value:s is distinct from 'paid'", "timestamp >= '2023-11-14T22:13:20.002Z'",
     "timestamp < timestamp '2023-11-14 22:13:20.004+00:00' as early", "value:s like 'p%'", "value:s not like '%a_d'",
     "value:s like '%100\\\\%\\\\_%'", "offset > partition",
     # numbers
-    "offset + 1", "offset - partition * 2", "offset / 2", "offset % 4", "-offset % 4", "-offset", "value:n::bigint / 2", "value:d + 1.5",
+    "offset + 1", "offset - partition * 2", "offset / 2", "offset % 4", "-offset % 4", "-offset", "value:n::bigint / 2",
+    "value:d + 1.5",
     "value:d::double * 2", "abs(-offset)", "floor(value:d::double)", "ceil(value:d::double)", "offset + 1.5e0 as more",
     # casts
     "value:n::bigint", "cast(value:n as string)", "value:d::double", "cast(offset as int)", "cast(value:d as double) > 0",
@@ -68,7 +70,8 @@ EXPRESSIONS = (
     # times
     "date_trunc('hour', timestamp) as hour", "hour(timestamp)", "year(timestamp)", "month(timestamp)", "day(timestamp)",
     "minute(timestamp)", "second(timestamp)", "to_date(timestamp)", "cast(timestamp as date)",
-    "timestamp - interval 90 minutes as before", "timestamp '2026-01-31T10:00:00Z' as literal", "date '2026-01-31' as day2",
+    "timestamp - interval 90 minutes as before", "timestamp '2026-01-31T10:00:00Z' as literal",
+    "date '2026-01-31' as day2",
     "value:t::timestamp",
 )  # fmt: skip
 
@@ -76,10 +79,11 @@ QUERIES = (
     "select * from source",
     "select *, value:s from source where partition = 0 and offset < 3",
     "select s.* except (value, headers), s.offset from source s",
-    "select value:s, count(*), count(value:s), count(distinct key), min(key), max(value:d::double), sum(offset), avg(offset) "
-    "from source group by all",
-    "select sum(value:n::double), sum(value:n), avg(value:d), count(*) filter (where value:s = 'paid'), count_if(offset > 2), "
-    "max(timestamp), min(key_text), bool_and(offset >= 0), bool_or(offset > 7) from source where offset <> 6",
+    "select value:s, count(*), count(value:s), count(distinct key), min(key), max(value:d::double), sum(offset), "
+    "avg(offset) from source group by all",
+    "select sum(value:n::double), sum(value:n), avg(value:d), count(*) filter (where value:s = 'paid'), "
+    "count_if(offset > 2), max(timestamp), min(key_text), bool_and(offset >= 0), bool_or(offset > 7) "
+    "from source where offset <> 6",
     "select key_text k, count(*) n from source group by key_text having n > 1 or key_text is null",
     "select key_text k, count(*) from source group by k order by 2 desc, k limit 3",
     "select distinct value:s from source",
@@ -90,9 +94,11 @@ QUERIES = (
     "select offset from source where key is null",
     "select offset from source where key = 'k1' and offset in (0, 2, 5)",
     "select a.offset, b.offset from source a join source b on a.key = b.key and a.offset < b.offset",
-    "select a.offset, b.value:s from source a left join source b on a.value:s = b.value:s and b.offset = 0 where a.offset < 4",
+    "select a.offset, b.value:s from source a left join source b on a.value:s = b.value:s and b.offset = 0 "
+    "where a.offset < 4",
     "select count(*) from source a cross join source b where a.offset = 1",
-    "with s as (select key_text k, offset o from source where offset < 4) select k, count(*) n, max(o) m from s group by k",
+    "with s as (select key_text k, offset o from source where offset < 4) select k, count(*) n, max(o) m "
+    "from s group by k",
     "with s as (select offset from source) select a.offset from s a where offset = 1 union all "
     "select b.offset from s b where offset = 2",
     "select value:s from source union select key_text from source",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -74,8 +74,8 @@ def query_options(function: F) -> F:
                 "--engine",
                 type=click.Choice(("auto", "duckdb", "spark")),
                 default="auto",
-                help="run the query on DuckDB in this process, or on Spark (default: auto: DuckDB, if it has all that the "
-                "query needs and no option of Spark is given)",
+                help="run the query on DuckDB in this process, or on Spark (default: auto, which is DuckDB if it has all "
+                "that the query needs, and no option of Spark is given)",
             ),
             since_option("read records from this time on: 3h (ago), yesterday"),
             until_option("read records up to this time"),
@@ -182,9 +182,12 @@ def run_query(inv: Invocation, asked: QueryOptions, folder: str | None) -> int:
         # duckdb: an extra.
         from kcli.pipeline.drivers.duckdb_sql import QueriedHere
 
-        with Stop() as stop, inv.progress("queried") as bar:
-            with QueriedHere(source, sql, asked.limit, bar, threads=how.local) as here:
-                return _run(inv, here, folder, cluster_id, stop, bar)
+        with (
+            Stop() as stop,
+            inv.progress("queried") as bar,
+            QueriedHere(source, sql, asked.limit, bar, threads=how.local) as here,
+        ):
+            return _run(inv, here, folder, cluster_id, stop, bar)
     # pyspark: an extra.
     from kcli.pipeline.drivers.sql import Queried, session_of
 

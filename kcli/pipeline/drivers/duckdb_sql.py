@@ -25,8 +25,8 @@ _READERS = 4  # threads of a scan, at most
 
 
 class QueriedHere:
-    """``with QueriedHere(…) as queried``: a query that DuckDB has accepted, and that has not run yet; of its result at most
-    ``limit`` rows. ``threads``: of DuckDB (None: as many as there are processors). ``bar`` shows the records that are read.
+    """``with QueriedHere(…) as queried``: a query that DuckDB has accepted, and that has not run yet; of its result at
+    most ``limit`` rows. ``threads``: of DuckDB (None: as many as there are processors). ``bar`` shows what is read.
     """
 
     def __init__(

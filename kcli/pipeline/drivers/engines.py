@@ -19,8 +19,8 @@ _LIBRARIES = ("duckdb", "sqlglot")
 def chosen_engine(
     asked: str, query: Rewritten, decoded: Sequence[str], folder: str | None, note: Callable[[str], object]
 ) -> str:
-    """``duckdb`` or ``spark``. ``decoded``: ``key_json`` and ``value_json``, as far as there are serdes; ``folder``: where
-    the result goes.
+    """``duckdb`` or ``spark``. ``decoded``: ``key_json`` and ``value_json``, as far as there are serdes; ``folder``:
+    where the result goes.
 
     ConfigError where the engine that was asked for is not installed, or is DuckDB, and the query has what that lacks; for
     ``auto`` only where the other one is not installed either.

@@ -1,8 +1,8 @@
 """Expressions of Spark's SQL as those of DuckDB, where both have the same results. Pure.
 
-Each kind of node of sqlglot's tree has a rule here, which names the parts that it understands: what has no rule, or another
-part, is refused by its name. Rules return what they made with its type in Spark, and the name that Spark gives to such a
-column of a result.
+Each kind of node of sqlglot's tree has a rule here, which names the parts that it understands: what has no rule, or
+another part, is refused by its name. Rules return what they made with its type in Spark, and the name that Spark gives
+to such a column of a result.
 """
 
 import re
@@ -36,8 +36,8 @@ from kcli.pipeline.duckdb.typed import (
 )
 
 _TYPES = {
-    "TEXT": TEXT, "VARCHAR": TEXT, "BINARY": BINARY, "BOOLEAN": BOOLEAN, "DATE": DATE, "TIMESTAMP": TIME, "TIMESTAMPTZ": TIME,
-    "DOUBLE": DOUBLE, "TINYINT": "tinyint", "SMALLINT": "smallint", "INT": INT, "BIGINT": LONG,
+    "TEXT": TEXT, "VARCHAR": TEXT, "BINARY": BINARY, "BOOLEAN": BOOLEAN, "DATE": DATE, "TIMESTAMP": TIME,
+    "TIMESTAMPTZ": TIME, "DOUBLE": DOUBLE, "TINYINT": "tinyint", "SMALLINT": "smallint", "INT": INT, "BIGINT": LONG,
 }  # fmt: skip
 _IN_SPARK = {kind: kind.upper() for kind in (*OF_DUCKDB, DECIMAL)}
 _ESCAPES = re.compile(r"\\(.)", re.DOTALL)
@@ -361,6 +361,8 @@ class Expressions:
         return Typed(sql, left.kind, _call("nullif", left, right), None, _any(left, right))
 
     def _concat(self, node: Any) -> Typed:
+        if isinstance(node, exp.Concat) and not node.meta:  # 'a''b', of which Spark 4 makes a'b
+            raise LacksError("texts side by side")
         values = self.several(
             node.expressions if isinstance(node, exp.Concat) else [node.this, node.expression]
         )
@@ -598,7 +600,7 @@ def _listed(items: Sequence[Typed]) -> str:
 
 
 def _case_name(whens: Sequence[Typed], thens: Sequence[Typed]) -> str | None:
-    parts = [f"WHEN {{}} THEN {{}}" for _ in whens]
+    parts = ["WHEN {} THEN {}" for _ in whens]
     end = " ELSE {}" if len(thens) > len(whens) else ""
     pairs = [value for pair in zip(whens, thens, strict=False) for value in pair]
     return _named(f"CASE {' '.join(parts)}{end} END", *pairs, *thens[len(whens) :])

@@ -1,12 +1,13 @@
 """What DuckDB does in another way than Spark, as macros: they return what Spark returns, and fail where it fails.
 
-A cast of a text has a twin ``…_or_null`` for ``try_cast``. A text in a form that only one of both engines reads is no value
-here, never another one.
+A cast of a text has a twin ``…_or_null`` for ``try_cast``. A text in a form that only one of both engines reads is no
+value here, never another one.
 """
 
 from collections.abc import Iterator
 
-_TIME = r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?)?\s*"
+_DAY = r"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}"
+_CLOCK = r"[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]{{1,6}})?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?"
 _NUMBER = r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*"
 _CASTS = (
     (
@@ -28,12 +29,12 @@ _CASTS = (
     ),
     (
         "kcli_time",
-        f"WHEN regexp_full_match(v, '{_TIME.replace('{', '{{').replace('}', '}}')}') THEN {{cast}}(trim(v) AS TIMESTAMPTZ)",
+        rf"WHEN regexp_full_match(v, '\s*{_DAY}([T ]{_CLOCK})?\s*') THEN {{cast}}(trim(v) AS TIMESTAMPTZ)",
         "time like 2026-01-31T10:00:00Z",
     ),
     (
         "kcli_date",
-        r"WHEN regexp_full_match(v, '\s*[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}\s*') THEN {cast}(trim(v) AS DATE)",
+        rf"WHEN regexp_full_match(v, '\s*{_DAY}\s*') THEN {{cast}}(trim(v) AS DATE)",
         "date like 2026-01-31",
     ),
 )

@@ -1,4 +1,4 @@
-"""A query on DuckDB in this process: its rows as they come, or a folder of Parquet; memory is limited, and spills to disk.
+"""A query on DuckDB in this process: its rows as they come, or a folder of Parquet. Memory is limited, and spills.
 
 DuckDB runs in a thread of its own, so that the thread of the command shows progress and sees a request to stop, which
 interrupts it.
@@ -127,9 +127,8 @@ class Query:
         portions: queue.Queue[Sequence[Row] | BaseException | None] = queue.Queue(_AHEAD)
         closed = threading.Event()
         shown = ", ".join(_shown(number, column) for number, column in enumerate(self.columns))
-        worker = self._begun(
-            f"SELECT {shown} FROM {self._named()}{self._limit}", portions, closed, fetches=True
-        )
+        sql = f"SELECT {shown} FROM {self._named()}{self._limit}"  # noqa: S608 - names are quoted
+        worker = self._begun(sql, portions, closed, fetches=True)
         try:
             while (found := self._next(portions, stop, on_turn)) is not None:
                 yield self._printed(found)
@@ -143,7 +142,8 @@ class Query:
         portions: queue.Queue[Sequence[Row] | BaseException | None] = queue.Queue(1)
         names = ", ".join(f"c{number} AS {quoted(column.name)}" for number, column in enumerate(self.columns))
         path = Path(folder, _PART)
-        sql = f"COPY (SELECT {names} FROM {self._named()}{self._limit}) TO {text(str(path) + '.tmp')} "
+        copied = f"SELECT {names} FROM {self._named()}{self._limit}"  # noqa: S608 - names are quoted
+        sql = f"COPY ({copied}) TO {text(str(path) + '.tmp')} "
         worker = self._begun(
             f"{sql}(FORMAT parquet, COMPRESSION zstd)", portions, threading.Event(), fetches=False
         )
@@ -235,7 +235,7 @@ class Query:
     def _prepare(self, duckdb: Any) -> None:
         """Has DuckDB look at all names and types."""
         try:
-            self._connection.execute(f"EXPLAIN SELECT * FROM {self._named()}").fetchall()
+            self._connection.execute(f"EXPLAIN SELECT * FROM {self._named()}").fetchall()  # noqa: S608 - as above
         except duckdb.Error as error:
             raise ConfigError(
                 "the SQL is wrong",

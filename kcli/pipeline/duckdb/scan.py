@@ -1,7 +1,7 @@
 """A scan of ``source`` for DuckDB: an object of Arrow's stream interface, which reads ranges anew each time.
 
-Threads read ranges, make columns (texts at paths of JSON, decoded values), and put batches into a queue of a few; DuckDB's
-threads take them out. So fetching and decoding go on while DuckDB computes, and what waits is bounded.
+Threads read ranges, make columns (texts at paths of JSON, decoded values), and put batches into a queue of a few;
+DuckDB's threads take them out. So fetching and decoding go on while DuckDB computes, and what waits is bounded.
 """
 
 from __future__ import annotations
@@ -215,8 +215,8 @@ class _Columns:
 
 
 class RowColumns:
-    """Makes batches for DuckDB of batches as they are read. ``needed`` are the columns that have to be read; ``undecoded``
-    counts by part and partition.
+    """Makes batches for DuckDB of batches as they are read. ``needed`` are the columns that have to be read;
+    ``undecoded`` counts by part and partition.
     """
 
     def __init__(self, columns: _Columns, serdes: Serdes) -> None:

@@ -1,8 +1,8 @@
 """A query in Spark's SQL as one of DuckDB: tables, names, and what of each topic has to be read. Pure.
 
 ``source`` becomes a scan wherever it occurs. A scan has the columns that are used of it, the texts at paths of its JSON
-among them, and the conditions that limit what is read (``conditions.py``); these stay in the SQL too. What Spark's SQL has
-and this module does not translate is refused by its name: both engines have the same result, or one of them none.
+among them, and the conditions that limit what is read (``conditions.py``); these stay in the SQL too. What Spark's SQL
+has and this module does not translate is refused by its name: both engines have the same result, or one has none.
 """
 
 from __future__ import annotations
@@ -127,14 +127,14 @@ class _Translation:
         """A query without its parentheses, and the columns of its result."""
         while isinstance(node, exp.Subquery) and not any(v for k, v in node.args.items() if k != "this"):
             node = node.this
+        if not isinstance(node, exp.Select) and type(node) not in _SET_OPERATIONS:
+            raise LacksError(name_of(node))
         _check_parts(node, _OF_SELECT if isinstance(node, exp.Select) else _OF_SET)
         head, views = self._with(node.args.get("with_"), outer, views)
         if isinstance(node, exp.Select):
             sql, columns = _Select(self, node, outer, views).translated()
-        elif type(node) in _SET_OPERATIONS:
-            sql, columns = self._set_operation(node, outer, views)
         else:
-            raise LacksError(name_of(node))
+            sql, columns = self._set_operation(node, outer, views)
         return head + sql, columns
 
     def _with(
@@ -512,12 +512,11 @@ def _steps(path: Any) -> list[str | int]:
     """The steps of sqlglot's path; LacksError for a star in it."""
     found: list[str | int] = []
     for part in path.expressions[1:] if isinstance(path, exp.JSONPath) else ():
-        if isinstance(part, exp.JSONPathKey) and isinstance(part.this, str):
-            found.append(part.this)
-        elif isinstance(part, exp.JSONPathSubscript) and isinstance(part.this, int) and part.this >= 0:
-            found.append(part.this)
-        else:
+        is_name = isinstance(part, exp.JSONPathKey) and isinstance(part.this, str)
+        is_index = isinstance(part, exp.JSONPathSubscript) and isinstance(part.this, int) and part.this >= 0
+        if not is_name and not is_index:
             raise LacksError("a path with *")
+        found.append(part.this)
     if not isinstance(path, exp.JSONPath) or not isinstance(path.expressions[0], exp.JSONPathRoot):
         raise LacksError("a path that is no literal")
     return found

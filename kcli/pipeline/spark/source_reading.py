@@ -15,8 +15,8 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.options import ConsumerOptions
 from kcli.pipeline.plan import Slice, first_since, pin, split
-from kcli.pipeline.spark.errors import CarriedError
 from kcli.pipeline.pushdown import Pushed
+from kcli.pipeline.spark.errors import CarriedError
 from kcli.pipeline.spark.source_columns import RowBatches
 from kcli.pipeline.spark.source_settings import SourceSettings
 from kcli.pipeline.spark.undecoded import report_undecoded

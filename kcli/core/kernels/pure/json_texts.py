@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kcli.core.kernels.arrow_ops import INT32_MAX, Array
+from kcli.core.kernels.arrow_ops import Array
 from kcli.core.kernels.pure.arrow import bytes_array
 
 _DEEPEST = 1000

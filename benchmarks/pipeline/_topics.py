@@ -43,7 +43,10 @@ class Topics:
             lines = self._folder / "lines"
             with lines.open("w") as file:
                 for number in range(records):
-                    value = f'{{"id":{number},"status":"s{number % 4}","customer":{{"id":"c{number % 1000}"}},"amount":{number % 700}.5'
+                    value = (
+                        f'{{"id":{number},"status":"s{number % 4}","customer":{{"id":"c{number % 1000}"}},'
+                        f'"amount":{number % 700}.5'
+                    )
                     file.write(
                         f'{number % 5000}\t{value},"note":"{"x" * max(0, width - len(value) - 11)}"}}\n'
                     )

@@ -123,7 +123,8 @@ def test_the_result_is_a_folder_of_parquet(cluster: FakeCluster, tmp_path: Path)
 
 def test_what_cannot_be_decoded_is_counted_once(cluster: FakeCluster) -> None:
     """Also where the topic is read twice."""
-    sql = "select a.offset, b.value_json from source a join source b on a.offset = b.offset and a.value:x is null order by 1"
+    joined = "source a join source b on a.offset = b.offset and a.value:x is null"
+    sql = f"select a.offset, b.value_json from {joined} order by 1"
     done = query(cluster, sql, "-s", "value=json", "-o", "json", topics=("spoilt",))
     found = json.loads(done.out)
     assert [tuple(item.values()) for item in found["items"]] == [(0, "{}"), (1, None), (2, None)]
@@ -333,7 +334,7 @@ def test_another_engine_is_taken_where_it_is_there(monkeypatch: pytest.MonkeyPat
         rewrite(f"select {what} k from source", RECORD_COLUMNS, ()) for what in ("max(key)", "first(key)")
     )
     notes: list[str] = []
-    monkeypatch.setattr(engines, "missing_library", lambda: None)
+    monkeypatch.setattr(engines, "_has_spark", lambda: True)
     assert engines.chosen_engine("auto", plain, (), None, notes.append) == "duckdb"
     assert not notes
     assert engines.chosen_engine("auto", odd, (), None, notes.append) == "spark"
@@ -345,7 +346,7 @@ def test_another_engine_is_taken_where_it_is_there(monkeypatch: pytest.MonkeyPat
         "DuckDB lacks a folder that is a URL",
         "it reads 200",
     ]
-    monkeypatch.setattr(engines, "missing_library", lambda: "pyspark")
+    monkeypatch.setattr(engines, "_has_spark", lambda: False)
     with pytest.raises(ConfigError, match="the function first") as refused:
         engines.chosen_engine("auto", odd, (), None, notes.append)
     assert "kcli-kafka[spark]" in refused.value.do

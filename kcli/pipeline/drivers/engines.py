@@ -7,13 +7,18 @@ from kcli.core.errors import ConfigError
 from kcli.core.extras import installation, library
 from kcli.output.progress import counted
 from kcli.pipeline.duckdb.typed import LacksError
-from kcli.pipeline.spark.libraries import missing_library
 from kcli.pipeline.sql_text import Rewritten
 
 AUTO, DUCKDB, SPARK = "auto", "duckdb", "spark"
 FITS = 200_000_000
 """Offsets up to which DuckDB reads a range by itself where Spark is installed: some minutes."""
 _LIBRARIES = ("duckdb", "sqlglot")
+
+
+def _has_spark() -> bool:
+    from kcli.pipeline.spark.libraries import missing_library  # looks for libraries: 50 ms
+
+    return missing_library() is None
 
 
 def chosen_engine(
@@ -27,9 +32,8 @@ def chosen_engine(
     """
     if asked == SPARK:
         return SPARK
-    has_spark = missing_library() is None
     if not all(map(find_spec, _LIBRARIES)):
-        if asked == AUTO and has_spark:
+        if asked == AUTO and _has_spark():
             return SPARK
         for name in _LIBRARIES:
             library(name, extra="sql", wanted_by="a query without Spark")
@@ -41,6 +45,7 @@ def chosen_engine(
             raise LacksError("a folder that is a URL")
         translate(query, decoded)
     except LacksError as lacks:
+        has_spark = _has_spark()
         if asked == AUTO and has_spark:
             note(f"the query runs on Spark: DuckDB lacks {lacks}, or has it with other results")
             return SPARK
@@ -56,7 +61,7 @@ def chosen_engine(
 
 def fitting_engine(asked: str, chosen: str, offsets: int, note: Callable[[str], object]) -> str:
     """The engine that was chosen, but for a range that is too large for one process, where Spark is installed."""
-    if asked == AUTO and chosen == DUCKDB and offsets > FITS and missing_library() is None:
+    if asked == AUTO and chosen == DUCKDB and offsets > FITS and _has_spark():
         note(
             f"the query runs on Spark: it reads {counted(offsets, 'record')} (--engine duckdb reads them here)"
         )

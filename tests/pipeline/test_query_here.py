@@ -18,6 +18,7 @@ import pytest
 from kcli.core.arrow.fields import RECORD_COLUMNS
 from kcli.core.arrow.table import ArrowBatch
 from kcli.core.consumer.consumer import Consumer
+from kcli.core.errors import DataLossError
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.core.protocol.messages.fetch import FetchRequest
@@ -27,7 +28,7 @@ from kcli.pipeline.duckdb import scan
 from kcli.pipeline.duckdb.query import Query
 from kcli.pipeline.duckdb.statement import translate
 from kcli.pipeline.duckdb.typed import LacksError
-from kcli.pipeline.plan import Slice, pin
+from kcli.pipeline.plan import pin
 from kcli.pipeline.sql_text import rewrite
 from kcli.serde.opening import Serdes
 from tests.batches import batch_of
@@ -141,12 +142,13 @@ class Watched:
     """A query on the ranges of topics, with what it reads."""
 
     def __init__(
-        self, cluster: FakeCluster, sql: str, *topics: str, readers: int = 1, **options: Any
+        self, cluster: FakeCluster, sql: str, *topics: str, readers: int = 1, beyond: int = 0, **options: Any
     ) -> None:
         self.options = ConsumerOptions(bootstrap_servers=cluster.bootstrap, **options)
         with Consumer(self.options) as consumer:
             consumer.connect(10)
             slices = pin(consumer, topics or ("orders",), RangeSpec(None), 10)
+        slices = [each._replace(start=each.start + beyond, end=each.end + beyond) for each in slices]
         statement = translate(rewrite(sql, RECORD_COLUMNS, ()), ())
         self.columns = [sorted(map(str, each.columns.values())) for each in statement.scans]
         self.query = Query(
@@ -359,10 +361,7 @@ def test_another_engine_is_taken_where_it_is_there(monkeypatch: pytest.MonkeyPat
 def test_lost_records_are_an_error_of_their_own() -> None:
     with FakeCluster(1, topics={"t": 1}) as cluster:
         fill(cluster, "t", 0)
-        watched = Watched(cluster, "select count(*) from source", "t")
-        watched.query._streams[0]._slices = [Slice("t", bytes(16), 0, COUNT + 10, COUNT + 20)]
-        from kcli.core.errors import DataLossError
-
+        watched = Watched(cluster, "select count(*) from source", "t", beyond=COUNT + 10)
         with pytest.raises(DataLossError):
             watched.run()
 

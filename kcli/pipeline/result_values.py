@@ -6,13 +6,31 @@ Bytes are text where they are UTF-8, else base64; headers of a record are pairs,
 import json
 import math
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 HEADERS = "array<struct<key:string,value:binary>>"
 BASE64 = "base64"
+
+
+class ResultColumn(NamedTuple):
+    """``kind``: Spark's type. Values of the type timestamp are ms since the epoch, variants are JSON."""
+
+    name: str
+    kind: str
+
+
+def unique_names(names: Iterable[str]) -> list[str]:
+    """Names of which none occurs twice: JSON has one value for each."""
+    found: list[str] = []
+    for name in names:
+        number, own = 2, name
+        while own in found:
+            number, own = number + 1, f"{name}_{number}"
+        found.append(own)
+    return found
 
 
 def bytes_text(data: bytes) -> tuple[str, bool]:

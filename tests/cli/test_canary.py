@@ -86,7 +86,7 @@ OF_TWO = (
 )
 SERVER = "exporter"
 """It runs until it is ended, and shows its state to others: it has tests of its own at the end."""
-ELSEWHERE = {"pipeline import", "pipeline query", "top"}
+ELSEWHERE = {"pipeline import", "pipeline query", "query", "top"}
 """They need an export, or Spark: see tests/pipeline, and tests/pipeline/test_cluster_ref.py about what a job contains;
 or a terminal: tests/tui/test_outages.py.
 """

@@ -75,7 +75,8 @@ OTHER_CODES = {
 }
 ONLY_READ = {
     "exporter": "reads until it is stopped",
-    "pipeline query": "starts Spark: tests/pipeline/test_query_command.py",
+    "pipeline query": "only reads: tests/pipeline/test_query_command.py",
+    "query": "only reads: tests/pipeline/test_query_here.py",
     "top": "reads until it is stopped: tests/cli/test_top.py",
 }
 PATHS = sorted(COMMANDS.keys() - NO_CLUSTER - ONLY_READ.keys())

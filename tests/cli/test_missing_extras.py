@@ -43,12 +43,16 @@ NEEDS = {
         "pipeline import {dir}/exported --map-topic orders={new} --yes",
         "pipeline profile orders",
         "pipeline profile orders --runner inline",
-        "pipeline query orders --sql 'select 1 from source'",
+        "pipeline query orders --sql 'select 1 from source' --engine spark",
         "pipeline pack",
     ),
     "lake": (
         "pipeline export orders s3://bucket/{new} --format ndjson --runner inline",
         "pipeline export orders gs://bucket/{new} --format ndjson --runner inline",
+    ),
+    "sql": (
+        "pipeline query orders --sql 'select 1 from source' --engine duckdb",
+        "query orders 'select 1 from source' --engine duckdb",
     ),
     "sandbox": ("sandbox up {new}", "sandbox up {new} --dry-run", "sandbox up {new} --secure", "demo"),
     "fast": (),

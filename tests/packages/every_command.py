@@ -48,8 +48,8 @@ STATUS = {
 }
 """What a line returns where that is not 0."""
 
-WITH_SPARK = {"pipeline import", "pipeline pack", "pipeline profile", "pipeline query"}
-"""2 where what the extra ``spark`` brings is not installed."""
+WITH_SPARK = {"pipeline import", "pipeline pack", "pipeline profile", "pipeline query", "query"}
+"""2 where what the extra ``spark`` brings is not installed; of a query, the extra ``sql`` too."""
 
 WITH_JAVA = {"sandbox up"}
 """2 where there is none; that a package brings one is seen by its demo."""

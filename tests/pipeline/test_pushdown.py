@@ -8,7 +8,7 @@ import pytest
 
 from kcli.core.types import TopicPartition
 from kcli.pipeline.plan import Slice
-from kcli.pipeline.spark.pushdown import Pushed
+from kcli.pipeline.pushdown import Pushed
 
 ID = bytes(16)
 SLICES = [Slice("orders", ID, 0, 0, 100), Slice("orders", ID, 1, 50, 60), Slice("other", ID, 0, 0, 10)]

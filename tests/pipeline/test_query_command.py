@@ -1,4 +1,6 @@
-"""``kcli pipeline query`` on a session of Spark and a real Kafka, and what it refuses before it needs either."""
+"""``kcli pipeline query`` on a session of Spark and a real Kafka, and what it refuses before it needs either. On DuckDB:
+``test_query_here.py``; on both: ``test_engines.py``.
+"""
 
 import json
 from contextlib import nullcontext
@@ -23,7 +25,7 @@ START = 1_700_000_000_000
 @pytest.mark.parametrize(
     ("arguments", "code", "what"),
     [
-        (("--sql", "select 1", "--runner", "inline"), 2, "a query is SQL, which Spark runs"),
+        (("--sql", "select 1", "--runner", "inline"), 2, "a query is SQL, which DuckDB or Spark runs"),
         (("--sql", "drop view source"), 2, "the SQL begins with drop"),
         (("--sql", "select value:a[x] from source"), 2, "a path into JSON is wrong"),
         (("--sql", "select 1", "--since", "1h", "--until", "2h"), 2, "--until is before --since"),
@@ -76,7 +78,8 @@ def query(spark: "SparkRunner", kafka: Kafka, topic: str, monkeypatch: pytest.Mo
     )
 
     def run(sql: str, *arguments: str) -> Done:
-        return kcli("pipeline", "query", topic, "--sql", sql, *arguments, bootstrap=kafka.bootstrap)
+        words = ("pipeline", "query", topic, "--sql", sql, "--engine", "spark")
+        return kcli(*words, *arguments, bootstrap=kafka.bootstrap)
 
     return run
 
@@ -194,7 +197,7 @@ def test_a_result_is_written_as_parquet(query: Any, topic: str, kafka: Kafka, tm
 
     folder = tmp_path / "out"
     done = kcli("pipeline", "query", topic, str(folder), "--sql", "select key, count(*) n from source group by key",
-                "-o", "parquet", bootstrap=kafka.bootstrap)  # fmt: skip
+                "-o", "parquet", "--engine", "spark", bootstrap=kafka.bootstrap)  # fmt: skip
     assert (done.code, done.out) == (0, ""), done.err
     table = pyarrow.parquet.read_table(folder)
     assert sorted(table.column("key").to_pylist()) == [b"k%d" % number for number in range(10)]

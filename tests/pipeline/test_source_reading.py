@@ -9,12 +9,13 @@ import pytest
 from kcli.core.consumer.arrow_reader import ArrowReader
 from kcli.core.consumer.subscription import Span
 from kcli.core.types import Record, TopicPartition
+from kcli.pipeline.decoding import Undecoded, undecoded_warnings
 from kcli.pipeline.plan import Slice
 from kcli.pipeline.spark import worker_process
 from kcli.pipeline.spark.source_columns import RowBatches
 from kcli.pipeline.spark.source_reading import BatchReader, open_consumer
 from kcli.pipeline.spark.source_settings import settings_of
-from kcli.pipeline.spark.undecoded import Undecoded, UndecodedParam, undecoded_warnings
+from kcli.pipeline.spark.undecoded import UndecodedParam
 from kcli.serde.names import parse_serdes
 from kcli.serde.opening import open_serdes
 from tests.batches import batch_of

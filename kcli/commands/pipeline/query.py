@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -35,8 +35,10 @@ from kcli.pipeline.result_values import item_maker, with_text_cells
 from kcli.pipeline.store.urls import canonical
 
 if TYPE_CHECKING:
+    from kcli.pipeline.drivers.duckdb_sql import QueriedHere
     from kcli.pipeline.drivers.sql import Queried
 
+F = TypeVar("F", bound=Callable[..., Any])
 
 _WITHOUT_SPARK = "`kcli consume TOPIC --where EXPR` filters without Spark"
 _NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double"})
@@ -54,6 +56,7 @@ class QueryOptions:
 
     topics: tuple[str, ...]
     sql: str
+    engine: str
     since: int | None
     until: int | None
     exact_times: bool
@@ -62,10 +65,38 @@ class QueryOptions:
     tasks: TaskOptions
 
 
+OUTPUTS = ("table", "plain", "tsv", "csv", "json", "ndjson", "yaml", "parquet")
+
+
+def query_options(function: F) -> F:
+    """Decorates a command whose arguments are the fields of ``QueryOptions``, but for topics and SQL."""
+    for option in reversed(
+        (
+            click.option(
+                "--engine",
+                type=click.Choice(("auto", "duckdb", "spark")),
+                default="auto",
+                help="run the query on DuckDB in this process, or on Spark (default: auto, which is DuckDB if it has all "
+                "that the query needs, and no option of Spark is given)",
+            ),
+            since_option("read records from this time on: 3h (ago), yesterday"),
+            until_option("read records up to this time"),
+            exact_times_option(),
+            click.option("--limit", type=CountType(1), metavar="N", help="at most N rows of the result"),
+            serde_option(
+                "decode keys and values, for key:PATH, value:PATH, key_json and value_json: {names}"
+            ),
+            job_options,
+        )
+    ):
+        function = option(function)
+    return function
+
+
 @command(
     "query",
     reads=READS,
-    outputs=("table", "plain", "tsv", "csv", "json", "ndjson", "yaml", "parquet"),
+    outputs=OUTPUTS,
     examples=(
         (
             'kcli pipeline query orders --sql "select partition, count(*) from source group by all"',
@@ -94,15 +125,10 @@ class QueryOptions:
 @click.option(
     "--sql", required=True, metavar="SQL", help="the query, in Spark SQL; the records are the table source"
 )
-@since_option("read records from this time on: 3h (ago), yesterday")
-@until_option("read records up to this time")
-@exact_times_option()
-@click.option("--limit", type=CountType(1), metavar="N", help="at most N rows of the result")
-@serde_option("decode keys and values, for key:PATH, value:PATH, key_json and value_json: {names}")
-@job_options
+@query_options
 @pass_invocation
 def query(inv: Invocation, /, **given: Any) -> int:
-    """Query topics by SQL, as they are now, on Spark.
+    """Query topics by SQL, as they are now, on DuckDB or Spark.
 
     source has the columns topic, partition, offset, timestamp, timestamp_type, key, value, headers, leader_epoch, and
     key_text and value_text, which are null where the bytes are not UTF-8.
@@ -112,32 +138,65 @@ def query(inv: Invocation, /, **given: Any) -> int:
 
     Only the columns that occur are read, and conditions on topic, partition, offset, timestamp and key limit what is
     read. With -o parquet the last argument is a folder, which is created.
+
+    DuckDB runs in this process, with threads (--local). It has the functions whose results are those of Spark; a query
+    with others runs on Spark, if that is installed.
     """
     asked = QueryOptions(**given)
-    if asked.tasks.runner not in (None, "spark"):
+    topics, folder = _arguments(inv, asked.topics)
+    return run_query(inv, replace(asked, topics=topics), folder)
+
+
+def run_query(inv: Invocation, asked: QueryOptions, folder: str | None) -> int:
+    """Runs the query on the engine that it asks for, or that fits; its rows are printed, or go to the ``folder``."""
+    how = asked.tasks
+    if how.runner not in (None, "spark"):
         raise usage(
-            f"kcli pipeline query: --runner {asked.tasks.runner}",
-            why="a query is SQL, which Spark runs",
+            f"kcli pipeline query: --runner {how.runner}",
+            why="a query is SQL, which DuckDB or Spark runs",
             do=f"leave --runner out; {_WITHOUT_SPARK}",
         )
-    topics, folder = _arguments(inv, asked.topics)
     # Clients are loaded when the command runs.
+    from kcli.pipeline.drivers.engines import AUTO, DUCKDB, SPARK, chosen_engine, fitting_engine
     from kcli.pipeline.drivers.query import parsed, pinned_source
 
+    wanted = asked.engine
+    of_spark = ["--runner spark"] if how.runner else list(how.of_spark)
+    if of_spark and wanted == DUCKDB:
+        raise usage(
+            f"kcli pipeline query: {of_spark[0]} with --engine duckdb",
+            why=f"{of_spark[0]} is a setting of Spark",
+            do="leave one of them out",
+        )
     sql, specs = parsed(asked.sql, asked.serdes)
-    chosen_runner(inv, asked.tasks, "query", without_spark=_WITHOUT_SPARK)
+    decoded = [f"{part}_json" for part in ("key", "value") if getattr(specs, part) is not None]
+    engine = chosen_engine(SPARK if of_spark else wanted, sql, decoded, folder, inv.talk.note)
+    if engine == SPARK:
+        chosen_runner(inv, how, "query", without_spark=_WITHOUT_SPARK)
     exact = asked.exact_times
     range_ = wanted_range("query", since=asked.since, until=asked.until, exact_times=exact)
-    existing = Topics(topics).existing
+    existing = Topics(asked.topics).existing
     cluster, options = own_cluster(inv).ref, inv.client_options(ConsumerOptions)
     registry = inv.configuration.registry_options
     source, cluster_id = pinned_source(
         Shown(inv), cluster, registry, options, existing, sql, specs, range_, exact_times=exact
     )
+    offsets = sum(each.offsets for each in source.slices or ())
+    engine = fitting_engine(wanted if not of_spark else SPARK, engine, offsets, inv.talk.note)
+    assert engine != AUTO
+    if engine == DUCKDB:
+        # duckdb: an extra.
+        from kcli.pipeline.drivers.duckdb_sql import QueriedHere
+
+        with (
+            Stop() as stop,
+            inv.progress("queried") as bar,
+            QueriedHere(source, sql, asked.limit, bar, threads=how.local) as here,
+        ):
+            return _run(inv, here, folder, cluster_id, stop, bar)
     # pyspark: an extra.
     from kcli.pipeline.drivers.sql import Queried, session_of
 
-    how = asked.tasks
     session_with = session_of(
         source,
         master=how.master,
@@ -148,20 +207,30 @@ def query(inv: Invocation, /, **given: Any) -> int:
         note=inv.talk.note,
     )
     with Stop() as stop, session_with as session, inv.progress("queried", unit="tasks") as bar:
-        found = Queried(session, source, sql, asked.limit, bar)
-        if folder is not None and inv.dry_run:
-            inv.talk.note(f"the query is valid; its result would be written to {folder}")
-        elif folder is not None:
-            found.write_parquet(folder, stop)
-            for text in found.undecoded():
-                inv.talk.warn(text)
-            inv.talk.note(f"wrote {folder}")
-        else:
-            _print(inv, found, cluster_id, stop, bar)
-        return inv.finish(done=True, also=[stop.exit_code])
+        return _run(inv, Queried(session, source, sql, asked.limit, bar), folder, cluster_id, stop, bar)
 
 
-def _arguments(inv: Invocation, given: Sequence[str]) -> tuple[Sequence[str], str | None]:
+def _run(
+    inv: Invocation,
+    found: Queried | QueriedHere,
+    folder: str | None,
+    cluster_id: str | None,
+    stop: Stop,
+    bar: Progress,
+) -> int:
+    if folder is not None and inv.dry_run:
+        inv.talk.note(f"the query is valid; its result would be written to {folder}")
+    elif folder is not None:
+        found.write_parquet(folder, stop)
+        for text in found.undecoded():
+            inv.talk.warn(text)
+        inv.talk.note(f"wrote {folder}")
+    else:
+        _print(inv, found, cluster_id, stop, bar)
+    return inv.finish(done=True, also=[stop.exit_code])
+
+
+def _arguments(inv: Invocation, given: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
     """The topics, and the folder of ``-o parquet``."""
     if inv.out.kind != "parquet":
         return given, None
@@ -171,17 +240,24 @@ def _arguments(inv: Invocation, given: Sequence[str]) -> tuple[Sequence[str], st
             why="the last argument is the folder that is written",
             do=f"`kcli pipeline query {given[0]} --sql SQL -o parquet DIR`",
         )
-    folder = given[-1] if "://" in given[-1] else canonical(given[-1])  # Spark has schemes of its own
+    return given[:-1], new_folder(given[-1])
+
+
+def new_folder(given: str) -> str:
+    """The folder of ``-o parquet``; FolderExistsError."""
+    folder = given if "://" in given else canonical(given)  # Spark has schemes of its own
     if os.path.lexists(folder):
         raise FolderExistsError(
-            f"{given[-1]} exists already",
+            f"{given} exists already",
             why="a result is not mixed with other files",
             do="name a new folder",
         )
-    return given[:-1], folder
+    return folder
 
 
-def _print(inv: Invocation, found: Queried, cluster: str | None, stop: Stop, bar: Progress) -> None:
+def _print(
+    inv: Invocation, found: Queried | QueriedHere, cluster: str | None, stop: Stop, bar: Progress
+) -> None:
     item = item_maker(found.columns)
     shown = inv.out.list_kind()
     columns = []

@@ -60,6 +60,7 @@ group_slices = _chosen.group_slices
 group_values = _chosen.group_values
 index_text = _chosen.index_text
 join_run = _chosen.join_run
+json_texts = _chosen.json_texts
 mark_lines = _chosen.mark_lines
 mark_runs = _chosen.mark_runs
 measure_columns = _chosen.measure_columns

@@ -7,17 +7,18 @@ from dataclasses import replace
 from kcli.flows.stop import Stop
 from kcli.output.progress import Progress
 from kcli.pipeline.cluster_ref import ClusterRef
+from kcli.pipeline.decoding import undecoded_warnings
 from kcli.pipeline.drivers.query import source_columns
 from kcli.pipeline.plan import Slice
+from kcli.pipeline.result_values import ResultColumn
 from kcli.pipeline.runners.runner import Runner
 from kcli.pipeline.running import Observer
 from kcli.pipeline.spark.conf import LIGHT, SQL
 from kcli.pipeline.spark.progress import shown_on
-from kcli.pipeline.spark.query import Query, ResultColumn
+from kcli.pipeline.spark.query import Query
 from kcli.pipeline.spark.runner import SparkRunner
 from kcli.pipeline.spark.session import Session
 from kcli.pipeline.spark.source_settings import SourceSettings
-from kcli.pipeline.spark.undecoded import undecoded_warnings
 from kcli.pipeline.sql_text import Rewritten
 from kcli.serde.names import SerdeSpecs
 

@@ -6,19 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from kcli.core.errors import KcliError
 from kcli.flows.stop import Stop
+from kcli.pipeline.decoding import ByRange
 from kcli.pipeline.job import StoppedTaskError
+from kcli.pipeline.result_values import ResultColumn, unique_names
 from kcli.pipeline.spark.session import Session
 from kcli.pipeline.spark.source import register
 from kcli.pipeline.spark.source_settings import SETTINGS, SOURCE_COLUMNS, SourceSettings, settings_to_json
 from kcli.pipeline.spark.sql_errors import sql_error
-from kcli.pipeline.spark.undecoded import ByRange, UndecodedParam
+from kcli.pipeline.spark.undecoded import UndecodedParam
 from kcli.pipeline.spark.watching import StageCounts, Watched, run_watched
 from kcli.pipeline.sql_text import Rewritten
 
@@ -31,13 +33,6 @@ _FAILED = "the query failed"
 
 OnTurn = Callable[[StageCounts], object]
 Row = tuple[Any, ...]
-
-
-class ResultColumn(NamedTuple):
-    """``kind``: Spark's type. Values of the type timestamp are ms since the epoch, variants are JSON."""
-
-    name: str
-    kind: str
 
 
 class Query:
@@ -63,7 +58,7 @@ class Query:
             source = spark.read.format("kcli").option(SETTINGS, settings_to_json(settings)).load()
             source.createOrReplaceTempView(VIEW)
             found = spark.sql(query.sql)
-            self._found = found.toDF(*_unique(map(query.heading, found.columns)))
+            self._found = found.toDF(*unique_names(map(query.heading, found.columns)))
             if limit is not None:
                 self._found = self._found.limit(limit)
             self.columns = [
@@ -161,14 +156,3 @@ class _Portions:
     def close(self) -> None:
         """Ends the reading."""
         self._closed.set()
-
-
-def _unique(names: Iterator[str]) -> list[str]:
-    """Names of which none occurs twice: JSON has one value for each."""
-    found: list[str] = []
-    for name in names:
-        number, own = 2, name
-        while own in found:
-            number, own = number + 1, f"{name}_{number}"
-        found.append(own)
-    return found

@@ -3,18 +3,15 @@
 Spark compares the schema of what a source returns with the declared one, names of children and units of time included.
 """
 
-from collections.abc import Callable, Sequence
-
 import pyarrow as pa
 from pyarrow import compute
 
 from kcli.core.arrow.table import ArrowBatch
-from kcli.core.kernels.active import decode_headers
+from kcli.pipeline.decoding import Undecoded, decoded_texts
 from kcli.pipeline.spark.source_settings import DECODED, SourceSettings
-from kcli.pipeline.spark.undecoded import Undecoded
 from kcli.serde.errors import DecodeError
 from kcli.serde.opening import Serdes
-from kcli.serde.serde import Serde, SerdeContext
+from kcli.serde.serde import Serde
 
 _HEADERS = "array<struct<key: string, value: binary>>"
 _TYPES = {
@@ -94,35 +91,11 @@ class RowBatches:
         )
         keys, data = read.column("key").to_pylist(), read.column(part).to_pylist()
         failed: list[tuple[int, DecodeError]] = []
-        found = pa.array(_texts(serde.decode_json, part, topic, keys, data, blocks, failed), pa.string())
+        found = pa.array(
+            decoded_texts(serde.decode_json, part, topic, keys, data, blocks, failed), pa.string()
+        )
         if failed:
             row, error = failed[0]
             first = self.undecoded.get(part) or Undecoded(0, read.column("offset")[row].as_py(), str(error))
             self.undecoded[part] = first._replace(failed=first.failed + len(failed))
         return found
-
-
-def _texts(
-    decode: Callable[[bytes, SerdeContext], str],
-    part: str,
-    topic: str,
-    keys: Sequence[bytes | None],
-    data: Sequence[bytes | None],
-    blocks: Sequence[bytes] | None,
-    failed: list[tuple[int, DecodeError]],
-) -> list[str | None]:
-    """What is decoded as JSON; null where there is nothing, or nothing that can be decoded: such rows are added to
-    ``failed``.
-    """
-    found: list[str | None] = []
-    for row, one in enumerate(data):
-        if one is None:
-            found.append(None)
-            continue
-        headers = () if blocks is None else decode_headers(blocks[row], 0, len(blocks[row]))
-        try:
-            found.append(decode(one, SerdeContext(topic, part, headers, keys[row])))
-        except DecodeError as error:
-            failed.append((row, error))
-            found.append(None)
-    return found

@@ -11,13 +11,11 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from kcli.core.consumer.arrow_reader import ArrowReader, RecordFilter
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetcher import OutOfRangeError
-from kcli.core.consumer.ranges import offsets_in
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import DataLossError, KcliError, NotFoundError
-from kcli.core.types import TopicPartition
-from kcli.pipeline.plan import Slice, split
+from kcli.pipeline.plan import Slice, first_since, split
+from kcli.pipeline.pushdown import Pushed
 from kcli.pipeline.spark.errors import CarriedError
-from kcli.pipeline.spark.pushdown import Pushed
 from kcli.pipeline.spark.source_columns import RowBatches
 from kcli.pipeline.spark.source_planning import open_consumer, pinned, say_loss
 from kcli.pipeline.spark.source_settings import SourceSettings
@@ -61,7 +59,7 @@ class BatchReader(DataSourceReader):
                     settings.slices if settings.slices is not None else pinned(settings, consumer)
                 )
                 if pushed.since_ms is not None:
-                    found = pushed.begun(found, _first_since(consumer, found, pushed.since_ms))
+                    found = pushed.begun(found, first_since(consumer, found, pushed.since_ms))
         return pieces(split(found, max(settings.slots or _SLOTS, self._parts(found))), settings.largest)
 
     def _parts(self, found: list[Slice]) -> int:
@@ -73,17 +71,7 @@ class BatchReader(DataSourceReader):
         """Runs in a task of Spark."""
         spare_imports()
         if isinstance(partition, SlicePartition):  # not if there is nothing to read
-            pushed = self.pushed
-            keys = (
-                None if pushed.keys is None else sorted(pushed.keys, key=lambda key: (key is not None, key))
-            )
-            since, until = self.settings.times
-            where = RecordFilter(
-                max((ms for ms in (since, pushed.since_ms) if ms is not None), default=None),
-                min((ms for ms in (until, pushed.until_ms) if ms is not None), default=None),
-                keys,
-                pushed.key_not_null,
-            )
+            where = self.pushed.record_filter(self.settings.times)
             yield from read_slice(self.settings, partition.slice, where)
 
 
@@ -169,15 +157,6 @@ def errors_carried() -> Iterator[None]:
         yield
     except KcliError as error:
         raise CarriedError(error) from error
-
-
-def _first_since(consumer: Consumer, slices: list[Slice], since_ms: int) -> dict[TopicPartition, int]:
-    """The first offset with a timestamp from then on: all records before it are older."""
-    if since_ms < 0 or not slices:
-        return {}
-    limit = consumer.options.default_api_timeout_ms / 1000
-    consumer.connect(limit)
-    return offsets_in(consumer.list_offsets(dict.fromkeys([each.tp for each in slices], since_ms), limit))
 
 
 def _serdes(settings: SourceSettings) -> Serdes:

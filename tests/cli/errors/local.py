@@ -72,8 +72,10 @@ FILES = [
 PIPELINE = [
     Row("pipeline query orders --sql 'select 1' -o parquet", 2, "without a folder", "the last argument",
         "`kcli pipeline query orders --sql SQL -o parquet DIR`"),
-    Row("pipeline query orders --sql 'select 1' --runner processes", 2, "--runner processes", "Spark runs",
+    Row("pipeline query orders --sql 'select 1' --runner processes", 2, "--runner processes", "DuckDB or Spark runs",
         "`kcli consume TOPIC --where EXPR` filters without Spark"),
+    Row("query orders", 2, "an argument is missing", "it needs a topic, SQL",
+        '`kcli query TOPIC "select count(*) from source"`'),
     Row("pipeline export orders", 2, "a topic and a folder", "only 'orders'", "`kcli pipeline export TOPIC DIR`"),
     Row("pipeline query orders --sql 'delete from x'", 2, "begins with delete", "only read",
         "`kcli pipeline replay TOPIC --to TOPIC` and `kcli produce TOPIC` write records"),

@@ -33,6 +33,7 @@
     KERNEL(group_values, 5, 5) \
     KERNEL(index_text, 8, 8) \
     KERNEL(join_run, 1, 1) \
+    KERNEL(json_texts, 2, 2) \
     KERNEL(mark_lines, 6, 6) \
     KERNEL(mark_runs, 3, 3) \
     KERNEL(measure_columns, 6, 6) \

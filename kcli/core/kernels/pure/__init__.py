@@ -21,6 +21,7 @@ from kcli.core.kernels.pure.encode_columns import (
 )
 from kcli.core.kernels.pure.fill import fill_lines, mark_lines
 from kcli.core.kernels.pure.headers import decode_headers, encode_headers
+from kcli.core.kernels.pure.json_texts import json_texts
 from kcli.core.kernels.pure.mark_runs import mark_runs
 from kcli.core.kernels.pure.partition import murmur2, partition_keys
 from kcli.core.kernels.pure.render import render_records
@@ -52,6 +53,7 @@ __all__ = [
     "group_values",
     "index_text",
     "join_run",
+    "json_texts",
     "mark_lines",
     "mark_runs",
     "measure_columns",

@@ -202,7 +202,8 @@ def _numbers(kind: str, numbers: Sequence[int], *, null: int | None = None) -> A
     return len(numbers), sum(nulls), (_validity(nulls), data), ()
 
 
-def _bytes(items: Sequence[bytes | None]) -> Array:
+def bytes_array(items: Sequence[bytes | None]) -> Array:
+    """A column of binary or utf8."""
     sizes = [len(item or b"") for item in items]
     _check_size(sum(sizes))
     nulls = [item is None for item in items]
@@ -247,7 +248,7 @@ def _headers(rows: Sequence[Row]) -> Array:
             if _text(names[-1]) is None:
                 raise UnicodeError(f"a header name of the record at offset {row.offset} is not UTF-8")
     _check_size(len(names))
-    pairs: Array = (len(names), 0, (None,), (_bytes(names), _bytes(values)))
+    pairs: Array = (len(names), 0, (None,), (bytes_array(names), bytes_array(values)))
     return len(rows), 0, (None, _ends(counts)), (pairs,)
 
 
@@ -259,16 +260,16 @@ _Filler = Callable[[list[Row], bytes, int], Array]
 _FILLERS: dict[int, _Filler] = {
     OFFSET: lambda rows, _topic, _partition: _numbers("q", [row.offset for row in rows]),
     TIMESTAMP: lambda rows, _topic, _partition: _numbers("q", [row.timestamp for row in rows], null=_NONE),
-    TIMESTAMP_TYPE: lambda rows, _topic, _partition: _bytes([_timestamp_type(row) for row in rows]),
-    KEY: lambda rows, _topic, _partition: _bytes([row.key for row in rows]),
-    VALUE: lambda rows, _topic, _partition: _bytes([row.value for row in rows]),
-    KEY_TEXT: lambda rows, _topic, _partition: _bytes([_text(row.key) for row in rows]),
-    VALUE_TEXT: lambda rows, _topic, _partition: _bytes([_text(row.value) for row in rows]),
+    TIMESTAMP_TYPE: lambda rows, _topic, _partition: bytes_array([_timestamp_type(row) for row in rows]),
+    KEY: lambda rows, _topic, _partition: bytes_array([row.key for row in rows]),
+    VALUE: lambda rows, _topic, _partition: bytes_array([row.value for row in rows]),
+    KEY_TEXT: lambda rows, _topic, _partition: bytes_array([_text(row.key) for row in rows]),
+    VALUE_TEXT: lambda rows, _topic, _partition: bytes_array([_text(row.value) for row in rows]),
     HEADERS: lambda rows, _topic, _partition: _headers(rows),
-    HEADERS_PACKED: lambda rows, _topic, _partition: _bytes([row.headers for row in rows]),
+    HEADERS_PACKED: lambda rows, _topic, _partition: bytes_array([row.headers for row in rows]),
     LEADER_EPOCH: lambda rows, _topic, _partition: _numbers(
         "i", [row.leader_epoch for row in rows], null=_NONE
     ),
-    TOPIC: lambda rows, topic, _partition: _bytes([topic] * len(rows)),
+    TOPIC: lambda rows, topic, _partition: bytes_array([topic] * len(rows)),
     PARTITION: lambda rows, _topic, partition: _numbers("i", [partition] * len(rows)),
 }

@@ -12,8 +12,8 @@ from kcli.commands.shared.context import Invocation
 from kcli.output.progress import Progress
 from kcli.output.stdout import Output
 from kcli.output.talk import Talk
+from kcli.pipeline.result_values import ResultColumn
 from kcli.pipeline.spark.progress import shown_on
-from kcli.pipeline.spark.query import ResultColumn
 
 
 @pytest.mark.parametrize("count", [0, 2])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from kcli.core.consumer.arrow_reader import RecordFilter
 from kcli.core.types import TopicPartition
 from kcli.pipeline.plan import Slice
 
@@ -55,6 +56,16 @@ class Pushed:
             if start < end:
                 found.append(each._replace(start=start, end=end))
         return found
+
+    def record_filter(self, times: tuple[int | None, int | None]) -> RecordFilter:
+        """What the decoder has to leave out, also of records that are not within ``times`` (``SourceSettings.times``)."""
+        since, until = times
+        return RecordFilter(
+            max((ms for ms in (since, self.since_ms) if ms is not None), default=None),
+            min((ms for ms in (until, self.until_ms) if ms is not None), default=None),
+            None if self.keys is None else sorted(self.keys, key=lambda key: (key is not None, key)),
+            self.key_not_null,
+        )
 
     def begun(self, slices: Iterable[Slice], first: Mapping[TopicPartition, int]) -> list[Slice]:
         """The slices from the first offset with a timestamp of ``since_ms`` on; −1: there is none."""

@@ -42,7 +42,7 @@ def cluster() -> Iterator[FakeCluster]:
 
 def item(topic: str, partition: int, records: int, file: str, size: int) -> dict[str, object]:
     """Of a partition that begins at 0 and has no gaps."""
-    place = {"topic": topic, "partition": partition, "start": 0, "end": records}
+    place = {"item": "partition", "topic": topic, "partition": partition, "start": 0, "end": records}
     return {**place, "records": records, "skipped_records": 0, "bytes": size, "files": [file]}
 
 

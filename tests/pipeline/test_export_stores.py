@@ -112,8 +112,9 @@ def test_what_is_missing_is_written_again_and_what_was_changed_is_refused(
     with FakeCluster(1, cluster_id="target") as target:
         done, _ = import_(target, url)
         assert (done.code, f"{url}/{second} has 1 bytes" in done.err) == (2, True)
-        size = len(before[second])
-        server.client.put_object(Bucket=BUCKET, Key=f"{tmp_path.name}/{second}", Body=b"x" * size)
+        changed = bytearray(before[second])
+        changed[10] ^= 1
+        server.client.put_object(Bucket=BUCKET, Key=f"{tmp_path.name}/{second}", Body=bytes(changed))
         done, _ = import_(target, url)
         assert (done.code, "its SHA-256 is" in done.err) == (2, True)
 

@@ -47,6 +47,7 @@ def test_everything_of_a_record_is_restored(
     found = report["items"]
     size = [one["files"][0]["bytes"] for one in manifest(tmp_path)["topics"][0]["partitions"]]
     assert found[1] == {
+        "item": "partition",
         "topic": "t",
         "partition": 1,
         "target_topic": "t",

@@ -54,6 +54,7 @@ def item(partition: int, start: int, end: int, records: int, target: str = "t") 
         "end": end,
         "records": records,
         "skipped_records": end - start - records,
+        "item": "partition",
     }
 
 

@@ -143,8 +143,9 @@ def test_a_retention_is_extended_read_back_and_set_back(
         )
     undo = warning.split("kcli undo ")[1].rstrip(")")
     listed = command("undo", "-o", "json", bootstrap=target.bootstrap).items
-    assert [item["what"] for item in listed] == ["retention.ms of topic t"]
-    assert listed[0]["entries"] == [
+    (found,) = [item for item in listed if item["id"] == undo]
+    assert found["what"] == "retention.ms of topic t"
+    assert found["entries"] == [
         {"what": "retention", "topic": "t", "old": None if before is None else DAY, "new": 40 * DAY}
     ]
     assert command("undo", undo, "--yes", bootstrap=target.bootstrap).code == 0

@@ -74,6 +74,7 @@ def test_equal_topics(source: FakeCluster, target: FakeCluster, level: str, runn
     read = level != "offsets"
     assert report["items"] == [
         {
+            "item": "partition",
             "topic": "t",
             "partition": n,
             "target_topic": "t",

@@ -7,7 +7,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor undo mirror perf pipeline profile config sandbox demo completion schema man help"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor undo mirror perf query pipeline profile config sandbox demo completion schema man help"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli produce")
             names="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter -Z --empty-is-null --null-marker --tee -k --key -H --header -p --partition --partitioner -s --serde -z --compression --acks --idempotent --no-idempotent --transactional-id --transaction-every --rate --allow-auto-topic-creation --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -15,7 +15,7 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli consume")
-            names="-t --topic -p --partitions --isolation-level --print-control --rack --offset --since --until --from-beginning --tail -e --exit -n --max-messages --idle-timeout --grep --where --key --all-partitions -g --group --commit --no-commit -f --format -s --serde -J -D --delimiter --null-marker --raw --merge --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="-t --topic -p --partitions --isolation-level --print-control --rack --offset --since --until --exact-times --from-beginning --tail -e --exit -n --max-messages --idle-timeout --grep --where --key --all-partitions -g --group --commit --no-commit -f --format -s --serde -J -D --delimiter --null-marker --raw --merge --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-t --topic -p --partitions --isolation-level --rack --offset --since --until --tail -n --max-messages --idle-timeout --grep --where --key -g --group -f --format -s --serde -D --delimiter --null-marker --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
@@ -339,19 +339,24 @@ _kcli_command() {
             valued="--threshold --fail-if -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli query")
+            names="--engine --since --until --exact-times --limit -s --serde --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--engine --since --until --limit -s --serde --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli pipeline")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children="export import mirror query replay verify profile perf doctor pack"
             aliases="" ;;
         "kcli pipeline export")
-            names="-p --partitions --offset --since --until --format --continuous --slice --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="-p --partitions --offset --since --until --exact-times --format --continuous --slice --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-p --partitions --offset --since --until --format --slice --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline import")
-            names="--map-topic --partitions --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--map-topic --partitions --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--map-topic --partitions --timestamps --extend-retention --force --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--map-topic --partitions --timestamps --extend-retention --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline mirror")
@@ -360,23 +365,23 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli pipeline query")
-            names="--sql --since --until --limit -s --serde --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--sql --since --until --limit -s --serde --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--sql --engine --since --until --exact-times --limit -s --serde --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--sql --engine --since --until --limit -s --serde --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline replay")
-            names="--where --dedupe --max-replays --since --until --to --timestamps --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--where --dedupe --max-replays --since --until --to --timestamps --job --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--where --dedupe --max-replays --since --until --exact-times --to --job --timestamps --extend-retention --force --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--where --dedupe --max-replays --since --until --to --job --timestamps --extend-retention --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline verify")
-            names="--from --to -t --topic --exclude --map-topic --since --until --level --compacted --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--from --to -t --topic --exclude --map-topic --since --until --exact-times --level --compacted --repair --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--from --to -t --topic --exclude --map-topic --since --until --level --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline profile")
-            names="-p --partitions --offset --since --until --sample --top --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-p --partitions --offset --since --until --sample --top --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="-p --partitions --offset --since --until --exact-times --sample -s --serde --top --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-p --partitions --offset --since --until --sample -s --serde --top --html --runner --master --local --spark-conf --java-home -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli pipeline perf")
@@ -487,7 +492,7 @@ _kcli_command() {
         "kcli man")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor undo mirror perf pipeline profile config sandbox demo completion schema options offsets times filters formats output security exit-codes"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor undo mirror perf query pipeline profile config sandbox demo completion schema options offsets times filters formats output security exit-codes"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli man topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -567,7 +572,7 @@ _kcli_command() {
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor undo mirror perf pipeline profile config sandbox demo completion schema options profiles offsets times filters formats output security exit-codes"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor undo mirror perf query pipeline profile config sandbox demo completion schema options profiles offsets times filters formats output security exit-codes"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli help topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -1180,6 +1185,16 @@ _kcli_value() {
         "kcli perf compare -o" | "kcli perf compare --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli perf compare --color") reply="auto always never" ;;
         "kcli perf compare --progress") reply="auto none bar json" ;;
+        "kcli query --engine") reply="auto duckdb spark" ;;
+        "kcli query -s" | "kcli query --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
+        "kcli query --runner") reply="spark processes inline" ;;
+        "kcli query --java-home") files=1 ;;
+        "kcli query -F" | "kcli query --command-config") files=1 ;;
+        "kcli query -X" | "kcli query --command-property") keys="$_kcli_keys" ;;
+        "kcli query --profile") asked=profiles ;;
+        "kcli query -o" | "kcli query --output") reply="table plain tsv csv json ndjson yaml parquet" ;;
+        "kcli query --color") reply="auto always never" ;;
+        "kcli query --progress") reply="auto none bar json" ;;
         "kcli pipeline -F" | "kcli pipeline --command-config") files=1 ;;
         "kcli pipeline -X" | "kcli pipeline --command-property") keys="$_kcli_keys" ;;
         "kcli pipeline --profile") asked=profiles ;;
@@ -1197,6 +1212,7 @@ _kcli_value() {
         "kcli pipeline export --color") reply="auto always never" ;;
         "kcli pipeline export --progress") reply="auto none bar json" ;;
         "kcli pipeline import --partitions") reply="keep by-key" ;;
+        "kcli pipeline import --timestamps") reply="keep now" ;;
         "kcli pipeline import --runner") reply="spark processes inline" ;;
         "kcli pipeline import --java-home") files=1 ;;
         "kcli pipeline import -F" | "kcli pipeline import --command-config") files=1 ;;
@@ -1219,6 +1235,7 @@ _kcli_value() {
         "kcli pipeline mirror -o" | "kcli pipeline mirror --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli pipeline mirror --color") reply="auto always never" ;;
         "kcli pipeline mirror --progress") reply="auto none bar json" ;;
+        "kcli pipeline query --engine") reply="auto duckdb spark" ;;
         "kcli pipeline query -s" | "kcli pipeline query --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
         "kcli pipeline query --runner") reply="spark processes inline" ;;
         "kcli pipeline query --java-home") files=1 ;;
@@ -1250,6 +1267,7 @@ _kcli_value() {
         "kcli pipeline verify --color") reply="auto always never" ;;
         "kcli pipeline verify --progress") reply="auto none bar json" ;;
         "kcli pipeline profile --offset") reply="earliest latest stored" ;;
+        "kcli pipeline profile -s" | "kcli pipeline profile --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
         "kcli pipeline profile --html") files=1 ;;
         "kcli pipeline profile --runner") reply="spark processes inline" ;;
         "kcli pipeline profile --java-home") files=1 ;;
@@ -1600,6 +1618,7 @@ _kcli_argument() {
         "kcli top "*) asked=groups ;;
         "kcli mirror reset "*) asked=topics ;;
         "kcli mirror accept-gap "*) asked=topics ;;
+        "kcli query "*) asked=topics ;;
         "kcli pipeline export "*) asked=topics ;;
         "kcli pipeline export 1") files=1 ;;
         "kcli pipeline import 0") files=1 ;;

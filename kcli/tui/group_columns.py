@@ -81,7 +81,7 @@ def _lag(row: GroupRow, text: str) -> Cell:
     """At least so much, where some of its partitions could not be read."""
     words = row.line.judged.partitions
     partial = row.age is None and not isinstance(words, str) and UNREAD in (words or ())
-    return _old(row, f"≥{text}" if partial and text != figures.UNKNOWN else text)
+    return _old(row, figures.at_least(text, partial=partial))
 
 
 def _now(row: GroupRow, text: str) -> Cell:

@@ -167,7 +167,8 @@ def totals_line(snapshot: Snapshot | None, width: int) -> Line:
         if counts[one] or one == "ok"
     ]
     left[0] = left[0]._replace(cells=(Cell(" "), *left[0].cells))
-    lag = Cell(f"lag {figures.short(totals.lag)} ", "title")
+    partial = bool(counts[MEANINGS[UNREAD]] or snapshot.reading.sample.missing)
+    lag = Cell(f"lag {figures.at_least(figures.short(totals.lag), partial=partial)} ", "title")
     course = Cell(figures.course([one.lag for one in past], _LAG_COURSE), "dim")
     rates = Part(
         (Cell(f"in {figures.rate(totals.produced)}  out {figures.rate(totals.consumed)}", "dim"),), 3
@@ -194,7 +195,7 @@ def figures_line(parts: Sequence[Part], lacks: Sequence[Missing], width: int) ->
 
 def _missing_part(lacks: Sequence[Missing]) -> Part:
     first, more = lacks[0], len(lacks) - 1
-    place = f" of {first.where}" if first.where and first.where not in first.what else ""
+    place = f" ({first.where})" if first.where and first.where not in first.what else ""
     text = f"{first.what}{place}: {first.why}"
     return Part((Cell(text + (f" (and {more} more)" if more else ""), "bad"),))
 

@@ -184,6 +184,16 @@ def test_totals_show_counts_lag_and_rates_where_there_is_room(snapshot: Snapshot
     assert "✖ 1 wrong" in narrow
 
 
+def test_the_lag_of_all_groups_is_at_least_so_much_where_some_are_not_read(snapshot: Snapshot) -> None:
+    failed = {"away": NoLeaderError("group away is not read", why="no leader")}
+    sample = snapshot.reading.sample._replace(failed=failed)
+    lacking = replace(snapshot, reading=replace(snapshot.reading, sample=sample))
+    assert " lag ≥44." in text_of(totals_line(lacking, 120))
+    nothing = replace(lacking, groups=[], totals=snapshot.totals._replace(verdicts={}, lag=0))
+    assert " lag – " in text_of(totals_line(nothing, 120))
+    assert " lag 0 " in text_of(totals_line(replace(nothing, reading=snapshot.reading), 120))
+
+
 def test_the_last_key_is_always_shown() -> None:
     for width in range(12, 201):
         assert text_of(keys_line(LISTS, Status(0, 2.0), width)).rstrip().endswith("? help")

@@ -100,10 +100,16 @@ def describe_quorum(cluster: Cluster, deadline: float) -> QuorumDescription:
         deadline = silence.patience(CONTROLLER, cluster.loop.now(), deadline)
     try:
         return cluster.call(attempt, check, deadline, "describing the controllers")
-    except TimedOutError:
-        if silence is not None and not sent[-1].done:
+    except TimedOutError as error:
+        if sent[-1].done:
+            raise
+        if silence is not None:
             silence.add(CONTROLLER, sent[-1])
-        raise
+        raise TimedOutError(
+            "describing the controllers: no answer in time",
+            why="brokers pass the request on to the active controller, which has not answered",
+            do=error.do,
+        ) from error
 
 
 def _replica(row: DescribeQuorumReplicaState, *, is_voter: bool) -> QuorumReplica:

@@ -113,7 +113,7 @@ def page(_consumer: Any, _tp: Any, offset: int, **_limits: Any) -> RecordPage:
 def _with_outage(found: Reading, number: int) -> Reading:
     if number < LOST_FROM:
         return found
-    error = ConnectError("group {} cannot be read", why="broker 3, its coordinator, does not answer", do="")
+    error = ConnectError("the group cannot be read", why="broker 3, its coordinator, does not answer", do="")
     kept = [one for one in found.sample.groups if one.group not in ("audit", "shipping")]
     failed = dict.fromkeys(("audit", "shipping"), error)
     whole, parts = found.cluster, found.parts
@@ -134,7 +134,7 @@ def _with_outage(found: Reading, number: int) -> Reading:
         replicas_at=frozenset({1, 2, LOST}),
     )
     before = found.sample.at_ms - (number - LOST_FROM + 1) * 10_000
-    silent = ConnectError("{} cannot be read", why=f"broker {LOST} does not answer", do="")
+    silent = ConnectError(f"the request to broker {LOST} failed", why="it does not answer", do="")
     assert parts.transactions is not None
     parts = replace(
         parts,
@@ -144,7 +144,11 @@ def _with_outage(found: Reading, number: int) -> Reading:
         configs=Read(None, 0, (silent,)),
     )
     return replace(
-        found, sample=found.sample._replace(groups=kept, failed=failed), cluster=cluster, parts=parts
+        found,
+        sample=found.sample._replace(groups=kept, failed=failed),
+        cluster=cluster,
+        parts=parts,
+        latencies={node: one for node, one in found.latencies.items() if node != LOST},
     )
 
 

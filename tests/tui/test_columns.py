@@ -46,7 +46,7 @@ TABLES = {
 }
 KEPT = {
     "group_columns": {"VERDICT", "GROUP", "LAG", "BEHIND"},
-    "topic_columns": {"TOPIC", "IN", "WORST LAG"},
+    "topic_columns": {"TOPIC", "IN/S", "WORST LAG", "REPLICAS"},
     "partition_columns": {"TOPIC", "PART", "LAG"},
     "topic_partition_columns": {"PART", "STATE", "END", "RECORDS"},
     "reader_columns": {"VERDICT", "GROUP", "LAG", "BEHIND"},

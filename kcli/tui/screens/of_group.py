@@ -125,7 +125,7 @@ def lag_line(line: GroupLine, width: int) -> Line:
     """The lag in figures; its course has what room is left."""
     found = line.summary
     parts = [
-        (Cell(f"{figures.age(found.seconds, found.method)} behind"),),
+        *([] if found.seconds is None else [(Cell(f"{figures.age(found.seconds, found.method)} behind"),)]),
         (Cell(f"reads {figures.rate(line.trend.consumed)} of {figures.rate(line.trend.produced)}"),),
         *([(Cell(outlook),)] if (outlook := figures.outlook(line.trend)) else []),
         *([(Cell(found.note, "warn"),)] if found.note else []),

@@ -67,10 +67,11 @@ class Mirrors(OfPart[MirrorRow]):
             return ()
         one = row.line
         why = wrapped(one.why, width - 2)[:3] if one.why else []
+        process = f"   process {one.pid}" if one.pid else ""
         lines: list[Line] = [
             (
                 Cell(f" {one.job}", "title"),
-                Cell(f"   {one.servers or one.source} → {one.target}   {one.delivery}", "dim"),
+                Cell(f"   {one.servers or one.source} → {one.target}   {one.delivery}{process}", "dim"),
             ),
             *((Cell(f" {text}", row.meaning),) for text in why),
         ]

@@ -17,6 +17,7 @@ from kcli.flows.lag.verdicts import (
     UNREAD,
     VERDICT,
 )
+from kcli.flows.monitor.snapshot import GroupLine
 from kcli.output.tables import Field
 from kcli.tui import figures
 from kcli.tui.cells import Cell
@@ -103,17 +104,21 @@ def _members(row: GroupRow) -> Cell:
     return Cell(f"{line.reading}/{line.members}", "warn")
 
 
-def _pace(row: GroupRow) -> float:
+def course_of(line: GroupLine, width: int) -> str:
+    """The lag of the last five minutes, flat where it is read within seconds."""
+    return figures.course(line.recent, width, calm=_pace(line) * _CALM)
+
+
+def _pace(line: GroupLine) -> float:
     """Records written per second; of a group that cannot be read now, as its last lags in records and in time say."""
-    if row.line.trend.produced is not None or row.age is None:
-        return row.line.trend.produced or 0
-    lag, seconds = row.seen.lag, row.seen.seconds
+    if line.trend.produced is not None or line.last is None:
+        return line.trend.produced or 0
+    lag, seconds = line.last.lag, line.last.seconds
     return 0 if lag is None or seconds is None else lag / max(seconds, 0.1)
 
 
 def _course(row: GroupRow, width: int = TREND) -> Cell:
-    calm = _pace(row) * _CALM
-    return _styled(row, Cell(figures.course(row.line.recent, width, calm=calm), meaning(row.line.verdict)))
+    return _styled(row, Cell(course_of(row.line, width), meaning(row.line.verdict)))
 
 
 def _topics(row: GroupRow) -> str:

@@ -147,7 +147,7 @@ COLUMNS: tuple[Column[TransactionRow], ...] = (
         ),
     ),
     Column(
-        "TOPICS", 12, lambda one: Cell(_topics(one)), _topics, grows=True, least=8,
+        "TOPICS", 24, lambda one: Cell(_topics(one)), _topics, grows=True, least=8,
         about="the topics that it has written to, with the number of partitions",
         data=(
             Field(

@@ -51,7 +51,7 @@ KEPT = {
     "topic_partition_columns": {"PART", "STATE", "END", "RECORDS"},
     "reader_columns": {"VERDICT", "GROUP", "LAG", "BEHIND"},
     "quorum_columns": {"STATE", "NODE", "ROLE", "LAG", "CAUGHT UP"},
-    "transaction_columns": {"STATE", "TRANSACTIONAL ID", "AGE", "PARTS", "TOPICS"},
+    "transaction_columns": {"STATE", "TRANSACTIONAL ID", "AGE", "TOPICS"},
     "mirror_columns": {"STATE", "JOB", "LAG", "ENDS READ", "SAVED", "HELD BY"},
     "broker_columns": {"ID", "HOST", "STATE", "LATENCY"},
     "member_columns": {"CLIENT", "LAG"},

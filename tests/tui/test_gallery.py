@@ -89,5 +89,10 @@ def test_what_is_chosen_in_a_list_stands_out(made: dict[str, Path], name: str, l
         "palette": ("A longer time between two readings", "A shorter time between two readings"),
         "sort-menu": ("VERDICT", "GROUP"),
     }[name]
-    inks = {text.strip(): ink for row in taken(made, name, look).rows for text, ink in row}
-    assert contrast(Color.parse(inks[chosen].ground), Color.parse(inks[other].ground)) >= LEAST_CONTRAST
+    found, grounds = taken(made, name, look), []
+    rows = found.frame.rows if name == "palette" else found.rows
+    for word in (chosen, other):
+        [row] = [row for row in rows if word in text_of([row])[0]]
+        letters = [ink for text, ink in row for _ in text]
+        grounds.append(Color.parse(letters[text_of([row])[0].index(word)].ground))
+    assert contrast(*grounds) >= LEAST_CONTRAST

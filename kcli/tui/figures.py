@@ -62,6 +62,11 @@ def age(seconds: float | None, method: str) -> str:
     return ("≈" if method == INTERPOLATED and seconds else "") + duration_text(seconds)
 
 
+def ago(seconds: float | None) -> str:
+    """``2h05m ago``."""
+    return UNKNOWN if seconds is None else f"{duration_text(seconds)} ago"
+
+
 def time_to_drain(trend: Trend) -> str:
     """How long until nothing is unread; ``growing`` where the lag grows. Not known where it does neither: rates that
     differ by less than a hundredth are those of a group that reads what is written.

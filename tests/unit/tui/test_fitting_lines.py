@@ -24,6 +24,7 @@ from kcli.tui.columns import Column, layout
 from kcli.tui.event_columns import EventRow
 from kcli.tui.facts import Facts
 from kcli.tui.fitting import Part, fitting, line_width, spread
+from kcli.tui.group_columns import course_of
 from kcli.tui.head import (
     Status,
     event_lines,
@@ -233,5 +234,5 @@ def test_the_figures_of_a_groups_lag_are_whole_at_80_columns_and_its_course_has_
     for width in range(80, 201):
         assert "reads " in texts[width]
         assert figures.outlook(line.trend) in texts[width]
-        assert figures.course(line.recent, 5)[-1] in texts[width]
-    assert figures.course(line.recent, 30) in texts[200]
+        assert course_of(line, 5)[-1] in texts[width]
+    assert course_of(line, 30) in texts[200]

@@ -67,11 +67,8 @@ class Terminal:
             self._stream.feed(data)
 
     def marked(self) -> int | None:
-        """The line that is shown in reverse: that of the cursor."""
-        for y in range(ROWS):
-            if self.screen.buffer[y][1].reverse:
-                return y
-        return None
+        """The line of the cursor."""
+        return next((y for y, line in enumerate(self.screen.display) if line.startswith("▌")), None)
 
     def cpu(self) -> float:
         """Seconds of user and system time so far."""

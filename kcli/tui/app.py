@@ -33,7 +33,7 @@ from kcli.tui.feed import Feed
 from kcli.tui.head import TABS, Status
 from kcli.tui.host import Host
 from kcli.tui.keys import key_rows
-from kcli.tui.look import in_sixteen_colours
+from kcli.tui.look import in_sixteen_colours, without_colours
 from kcli.tui.palette import DARK, LIGHT
 from kcli.tui.replay import ReplayFeed
 from kcli.tui.reports import Broken, Report, Taken
@@ -191,7 +191,7 @@ class TopApp(Host):
         """Without colour, for NO_COLOR: only bold, dim, underlined and reversed text."""
         filters = super().get_line_filters()
         if not self._colour:
-            return [*filters, _WITHOUT_COLOUR]
+            return [*filters, _WithoutColour(dark=self.current_theme.dark)]
         if self.console.color_system == "standard" and not self.is_headless:
             return [*filters, _SixteenColours(dark=self.current_theme.dark)]
         return filters
@@ -465,14 +465,15 @@ class TopApp(Host):
 
 
 class _WithoutColour(LineFilter):
+    def __init__(self, *, dark: bool) -> None:
+        super().__init__()
+        self._dark = dark
+
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's signature
         return [
-            Segment(text, None if style is None else style.without_color, control)
+            Segment(text, None if style is None else without_colours(style, dark=self._dark), control)
             for text, style, control in segments
         ]
-
-
-_WITHOUT_COLOUR = _WithoutColour()
 
 
 class _SixteenColours(LineFilter):

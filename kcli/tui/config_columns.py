@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcli.output.progress import duration_text, size_text
 from kcli.output.tables import Field
 from kcli.tui import figures
 from kcli.tui.cells import Cell
@@ -24,6 +25,21 @@ class ConfigRow(NamedTuple):
     value: str
     source: str
     style: str = ""
+
+
+_MOST_MS, _MOST_BYTES = 315_360_000_000, 10**15
+"""From ten years and a petabyte on a value means: no limit."""
+
+
+def _readable(row: ConfigRow) -> str:
+    """Milliseconds and bytes in larger units, too."""
+    if not row.value.isascii() or not row.value.isdecimal() or int(row.value) < 1000:
+        return row.value
+    if row.name.endswith(".ms") and int(row.value) < _MOST_MS:
+        return f"{row.value} ({duration_text(int(row.value) / 1000)})"
+    if row.name.endswith(".bytes") and int(row.value) < _MOST_BYTES:
+        return f"{row.value} ({size_text(int(row.value))})"
+    return row.value
 
 
 COLUMNS: tuple[Column[ConfigRow], ...] = (
@@ -46,7 +62,7 @@ COLUMNS: tuple[Column[ConfigRow], ...] = (
     Column(
         "VALUE",
         20,
-        lambda one: Cell(one.value, one.style),
+        lambda one: Cell(_readable(one), one.style),
         lambda one: one.value,
         grows=True,
         about="the value in use; bold where it is set for this group or topic",

@@ -14,7 +14,7 @@ from kcli.output.progress import counted, duration_text
 from kcli.tui import figures
 from kcli.tui.cells import Cell, Line, fitted, wrapped
 from kcli.tui.fitting import cut, line_width
-from kcli.tui.group_columns import verdict_cell
+from kcli.tui.group_columns import course_of, verdict_cell
 from kcli.tui.head import event_style
 from kcli.tui.standing import GroupRow, meaning
 
@@ -160,7 +160,7 @@ def _history_lines(detail: Detail, room: int) -> list[Line]:
         if event.kind in _MARKS and 0 <= at < width:
             marks[at] = Cell(_MARKS[event.kind], "title")
     ends = Cell("  5 min", "dim")
-    course = Cell(figures.course(line.recent, width), meaning(line.verdict))
+    course = Cell(course_of(line, width), meaning(line.verdict))
     return [
         (*_label("lag"), course, ends),
         (*_label("history"), *_merged([marks[at] for at in range(width)])),

@@ -11,10 +11,12 @@ import termios
 import threading
 import time
 from codecs import getincrementaldecoder
+from collections.abc import Mapping
 from contextlib import suppress
 from threading import Event
 from typing import IO, TYPE_CHECKING, Any
 
+from textual import constants
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
     from textual.app import App
 
 _CHUNK = 4_096
-_PATIENCE = 0.1  # seconds between two looks at whether a lone escape is a key
+_PATIENCE = 0.1  # seconds between two looks at whether the driver has to end
+_ESCAPE = 0.025  # seconds after which a lone escape is a key
 _LAST_PATIENCE = 1.0  # seconds for a terminal to take what gives it back
 _LATE = 5.0  # seconds after the question from which on an answer is hardly expected
 _ANSWERED_WITHIN = 0.3  # seconds after the question for which an end waits for the answer
@@ -113,11 +116,13 @@ class TopDriver(LinuxDriver):
         """Keys and mouse, until the driver ends or the terminal does."""
         parser = XTermParser(self._debug)
         decode = getincrementaldecoder(getattr(sys.__stderr__, "encoding", None) or "utf-8")("replace").decode
+        escape = escape_delay(os.environ)
         poll = select.poll()
         poll.register(self.fileno, select.POLLIN)
         poll.register(self._ending, select.POLLIN)
         while True:
-            ready = poll.poll(_PATIENCE * 1_000)
+            is_begun = parser._timeout_time is not None
+            ready = poll.poll(1_000 * (escape if is_begun else _PATIENCE))
             if self.exit_event.is_set():
                 return
             if ready:
@@ -134,6 +139,8 @@ class TopDriver(LinuxDriver):
             elif text := self._answers.kept():
                 for message in parser.feed(text):
                     self.process_message(message)
+            if is_begun and not ready:
+                parser._timeout_time = 0.0
             for message in parser.tick():
                 self.process_message(message)
 
@@ -174,6 +181,14 @@ class TopDriver(LinuxDriver):
                 if select.select([], [terminal], [], wait)[1]:
                     with suppress(BlockingIOError):
                         left = left[os.write(terminal, left) :]
+
+
+def escape_delay(environ: Mapping[str, str]) -> float:
+    """Seconds for what follows an escape that begins a sequence: a network may deliver the two apart. ESCDELAY is in ms,
+    as for ncurses.
+    """
+    is_remote = any(environ.get(name) for name in ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"))
+    return constants.ESCAPE_DELAY if is_remote or "ESCDELAY" in environ else _ESCAPE
 
 
 class _Ending(Event):

@@ -36,6 +36,13 @@ def short(number: float | None) -> str:
     return f"{number:.0f}" if number >= 10 or number == round(number) else f"{number:.1f}"
 
 
+def at_least(text: str, *, partial: bool) -> str:
+    """``≥3.1 k`` where some is not known; nothing is not a figure then."""
+    if not partial or text == UNKNOWN:
+        return text
+    return UNKNOWN if text == "0" else f"≥{text}"
+
+
 def per_second(number: float | None) -> str:
     """``12,400``, ``0.5``: for a column whose title has the unit."""
     if number is None:
@@ -53,6 +60,11 @@ def age(seconds: float | None, method: str) -> str:
     if seconds is None:
         return UNKNOWN
     return ("≈" if method == INTERPOLATED and seconds else "") + duration_text(seconds)
+
+
+def ago(seconds: float | None) -> str:
+    """``2h05m ago``."""
+    return UNKNOWN if seconds is None else f"{duration_text(seconds)} ago"
 
 
 def time_to_drain(trend: Trend) -> str:

@@ -17,7 +17,7 @@ from kcli.flows.lag.verdicts import (
     UNREAD,
     VERDICT,
 )
-from kcli.output.progress import duration_text
+from kcli.flows.monitor.snapshot import GroupLine
 from kcli.output.tables import Field
 from kcli.tui import figures
 from kcli.tui.cells import Cell
@@ -81,7 +81,7 @@ def _lag(row: GroupRow, text: str) -> Cell:
     """At least so much, where some of its partitions could not be read."""
     words = row.line.judged.partitions
     partial = row.age is None and not isinstance(words, str) and UNREAD in (words or ())
-    return _old(row, f"≥{text}" if partial and text != figures.UNKNOWN else text)
+    return _old(row, figures.at_least(text, partial=partial))
 
 
 def _now(row: GroupRow, text: str) -> Cell:
@@ -91,7 +91,7 @@ def _now(row: GroupRow, text: str) -> Cell:
 
 def _behind(row: GroupRow) -> Cell:
     if row.age is not None:
-        return _text(row, f"{duration_text(row.age)} ago")
+        return _text(row, figures.ago(row.age))
     return _text(row, figures.age(row.line.summary.seconds, row.line.summary.method))
 
 
@@ -104,9 +104,21 @@ def _members(row: GroupRow) -> Cell:
     return Cell(f"{line.reading}/{line.members}", "warn")
 
 
+def course_of(line: GroupLine, width: int) -> str:
+    """The lag of the last five minutes, flat where it is read within seconds."""
+    return figures.course(line.recent, width, calm=_pace(line) * _CALM)
+
+
+def _pace(line: GroupLine) -> float:
+    """Records written per second; of a group that cannot be read now, as its last lags in records and in time say."""
+    if line.trend.produced is not None or line.last is None:
+        return line.trend.produced or 0
+    lag, seconds = line.last.lag, line.last.seconds
+    return 0 if lag is None or seconds is None else lag / max(seconds, 0.1)
+
+
 def _course(row: GroupRow, width: int = TREND) -> Cell:
-    calm = (row.line.trend.produced or 0) * _CALM
-    return _styled(row, Cell(figures.course(row.line.recent, width, calm=calm), meaning(row.line.verdict)))
+    return _styled(row, Cell(course_of(row.line, width), meaning(row.line.verdict)))
 
 
 def _topics(row: GroupRow) -> str:

@@ -167,7 +167,8 @@ def totals_line(snapshot: Snapshot | None, width: int) -> Line:
         if counts[one] or one == "ok"
     ]
     left[0] = left[0]._replace(cells=(Cell(" "), *left[0].cells))
-    lag = Cell(f"lag {figures.short(totals.lag)} ", "title")
+    partial = bool(counts[MEANINGS[UNREAD]] or snapshot.reading.sample.missing)
+    lag = Cell(f"lag {figures.at_least(figures.short(totals.lag), partial=partial)} ", "title")
     course = Cell(figures.course([one.lag for one in past], _LAG_COURSE), "dim")
     rates = Part(
         (Cell(f"in {figures.rate(totals.produced)}  out {figures.rate(totals.consumed)}", "dim"),), 3
@@ -177,26 +178,23 @@ def totals_line(snapshot: Snapshot | None, width: int) -> Line:
 
 def summary_lines(snapshot: Snapshot | None, width: int) -> list[Line]:
     """Totals, and below them what is missing."""
-    totals = totals_line(snapshot, width)
-    if snapshot is None or not (missing := snapshot.lacks):
-        return [totals]
-    return [totals, cut((Cell(" "), *_missing_part(missing).cells), width)]
+    return [totals_line(snapshot, width), *missing_lines(() if snapshot is None else snapshot.lacks, width)]
 
 
-def figures_line(parts: Sequence[Part], lacks: Sequence[Missing], width: int) -> Line:
-    """What a list shows in figures, and what of it is missing, which has half of the line if it needs that."""
-    missing = _missing_part(lacks).cells if lacks else ()
-    room = width - 1 - min(line_width(missing) + len(_BETWEEN), width // 2) if missing else width - 1
-    found = fitting(parts, _BETWEEN, max(0, room))
-    between = (Cell(_BETWEEN),) if found and missing else ()
-    return cut((Cell(" "), *found, *between, *missing), width)
+def figures_lines(parts: Sequence[Part], lacks: Sequence[Missing], width: int) -> list[Line]:
+    """What a list shows in figures, and below them what is missing."""
+    found = cut((Cell(" "), *fitting(parts, _BETWEEN, max(0, width - 1))), width)
+    return [found, *missing_lines(lacks, width)]
 
 
-def _missing_part(lacks: Sequence[Missing]) -> Part:
+def missing_lines(lacks: Sequence[Missing], width: int) -> list[Line]:
+    """The first of what is missing, in the colour of ``incomplete``; none where nothing is."""
+    if not lacks:
+        return []
     first, more = lacks[0], len(lacks) - 1
-    place = f" of {first.where}" if first.where and first.where not in first.what else ""
+    place = f" ({first.where})" if first.where and first.where not in first.what else ""
     text = f"{first.what}{place}: {first.why}"
-    return Part((Cell(text + (f" (and {more} more)" if more else ""), "bad"),))
+    return [cut((Cell(f" {text}" + (f" (and {more} more)" if more else ""), "warn"),), width)]
 
 
 def meaning_counts(totals: Totals, unread: int) -> Mapping[str, int]:

@@ -96,6 +96,12 @@ def in_sixteen_colours(style: Style, *, dark: bool) -> Style:
     return style + Style(color=color, bgcolor=RichColor.from_ansi(ground))
 
 
+def without_colours(style: Style, *, dark: bool) -> Style:
+    """Bold, dim, underlined; reversed what stands out by its background."""
+    stands_out = style.bgcolor is not None and _stands_out(style.bgcolor, dark=dark)
+    return style.without_color + Style(reverse=True) if stands_out else style.without_color
+
+
 def _stands_out(ground: RichColor, *, dark: bool) -> bool:
     usual = Color(0, 0, 0) if dark else Color(255, 255, 255)
     return contrast(Color.from_rich_color(ground), usual) >= _STANDS_OUT[dark]

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from kcli.flows.mirror.copy.partition_state import State
 from kcli.flows.mirror.job.job_line import UNKNOWN, WRONG, JobLine
-from kcli.output.progress import duration_text
 from kcli.output.tables import Field, time_text
 from kcli.tui import figures
 from kcli.tui.cells import Cell
@@ -47,13 +46,12 @@ def _since(row: MirrorRow, at_ms: int) -> float | None:
 
 def _age(row: MirrorRow, at_ms: int) -> Cell:
     seconds = _since(row, at_ms)
-    return Cell(figures.UNKNOWN if seconds is None else duration_text(seconds))
+    return Cell(figures.ago(seconds))
 
 
 def _holder(line: JobLine) -> str:
-    who = f"{line.host} {line.pid}" if line.pid else line.host
     waiting = f" +{line.standbys}" if line.standbys else ""
-    return f"{who}{waiting}" if line.running else f"({who})" if who else ""
+    return f"{line.host}{waiting}" if line.running else f"({line.host})" if line.host else ""
 
 
 COLUMNS: tuple[Column[MirrorRow], ...] = (
@@ -76,7 +74,7 @@ COLUMNS: tuple[Column[MirrorRow], ...] = (
     ),
     Column(
         "SOURCE", 14, lambda one: Cell(one.line.servers or one.line.source),
-        lambda one: one.line.servers or one.line.source, grows=True, drop=5,
+        lambda one: one.line.servers or one.line.source, grows=True, drop=7,
         about="the brokers that it copies from",
         data=(
             Field(
@@ -88,7 +86,7 @@ COLUMNS: tuple[Column[MirrorRow], ...] = (
     ),
     Column(
         "TARGET", 10, lambda one: Cell(f"→ {one.line.target or figures.UNKNOWN}"), lambda one: one.line.target,
-        drop=8, grows=True,
+        drop=9, grows=True,
         about="the cluster that it writes to: this one",
         data=(
             Field(
@@ -120,7 +118,7 @@ COLUMNS: tuple[Column[MirrorRow], ...] = (
     ),
     Column(
         "GAPS", 5, lambda one: Cell(f"{one.line.gaps:,}", "warn" if one.line.gaps else ""),
-        lambda one: one.line.gaps, right=True, falling=True, drop=7,
+        lambda one: one.line.gaps, right=True, falling=True, drop=8,
         about="ranges that were not copied, which nobody has acknowledged",
         data=(
             Field(
@@ -153,9 +151,9 @@ COLUMNS: tuple[Column[MirrorRow], ...] = (
         ),
     ),
     Column(
-        "HELD BY", 14, lambda one: Cell(_holder(one.line), "" if one.line.running else "dim"),
+        "HELD BY", 12, lambda one: Cell(_holder(one.line), "" if one.line.running else "dim"),
         lambda one: _holder(one.line) or None, grows=True, drop=1,
-        about="the machine and process that run it, and how many stand by; in brackets those that ran it last",
+        about="the machine that runs it; +1: another instance stands by; in brackets the one that ran it last",
         data=(
             Field(
                 "running", of=lambda one: one.line.running, values="boolean?",
@@ -172,8 +170,8 @@ COLUMNS: tuple[Column[MirrorRow], ...] = (
         ),
     ),
     Column(
-        "WHY", 10, lambda one: Cell(one.line.why, one.meaning if one.line.why else ""), lambda one: one.line.why,
-        grows=True, drop=4,
+        "WHY", 20, lambda one: Cell(one.line.why, one.meaning if one.line.why else ""), lambda one: one.line.why,
+        grows=True, drop=4, needed=lambda one: bool(one.line.why),
         about="what it waits for, or why it does not run",
         data=(
             Field("why", of=lambda one: one.line.why or None, meaning="The reason; null where there is none."),

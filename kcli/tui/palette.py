@@ -10,12 +10,15 @@ from textual.theme import Theme
 LEAST_CONTRAST = 4.5
 
 
-def _frame(line: str, ground: str) -> dict[str, str]:
-    """Borders, and scrollbars in the same colour, whatever the mouse does."""
+def _frame(line: str, ground: str, choice: str, on_choice: str) -> dict[str, str]:
+    """Borders, and scrollbars in the same colour, whatever the mouse does; what is chosen in a list stands out, also
+    while the field above it has the keys.
+    """
     bars = {f"scrollbar{state}": line for state in ("", "-hover", "-active")}
     grounds = {f"scrollbar-background{state}": ground for state in ("", "-hover", "-active")}
     more = {"border": line, "scrollbar-corner-color": ground, "block-cursor-text-style": "none"}
-    return {**bars, **grounds, **more}
+    chosen = {"block-cursor-blurred-background": choice, "block-cursor-blurred-foreground": on_choice}
+    return {**bars, **grounds, **more, **chosen}
 
 
 DARK = Theme(
@@ -23,14 +26,14 @@ DARK = Theme(
     primary="#82aaff", secondary="#a3abba", accent="#82aaff",
     success="#dde1e8", warning="#f0b95a", error="#ff8a86",
     foreground="#dde1e8", background="#12151b", surface="#191d25", panel="#1b2029",
-    dark=True, variables=_frame("#3a4252", "#1b2029"),
+    dark=True, variables=_frame("#3a4252", "#1b2029", "#82aaff", "#12151b"),
 )  # fmt: skip
 LIGHT = Theme(
     name="kcli-light",
     primary="#1f4fb5", secondary="#545b68", accent="#1f4fb5",
     success="#1f242c", warning="#855000", error="#b3161f",
     foreground="#1f242c", background="#fbfbf8", surface="#f2f3f0", panel="#edeff1",
-    dark=False, variables=_frame("#b9bfca", "#edeff1"),
+    dark=False, variables=_frame("#b9bfca", "#edeff1", "#1f4fb5", "#fbfbf8"),
 )  # fmt: skip
 
 

@@ -42,6 +42,11 @@ def _host(row: PartitionRow) -> str:
     return "" if row.lag.member is None else row.lag.member.host
 
 
+def _has_member(row: PartitionRow) -> bool:
+    """All members of a share group read all of its partitions."""
+    return row.lag.member is not None
+
+
 def _course(row: PartitionRow, width: int = TREND) -> Cell:
     return Cell(figures.course(row.recent, width, calm=row.most + 1), meaning(row.verdict))
 
@@ -100,11 +105,13 @@ COLUMNS: tuple[Column[PartitionRow], ...] = (
     ),
     Column(
         "MEMBER", 12, lambda one: Cell(_client(one)), _client, drop=3, grows=True,
+        needed=_has_member,
         about="the client id of the member that reads it",
         data=tuple(one.within(_lag) for one in (fields.MEMBER_ID, fields.CLIENT_ID)),
     ),
     Column(
         "HOST", 11, lambda one: Cell(_host(one)), _host, drop=7, grows=True,
+        needed=_has_member,
         about="where that member runs",
         data=(fields.HOST.within(_lag),),
     ),

@@ -1,7 +1,6 @@
 """The table of the replicas of the metadata log."""
 
 from kcli.flows.quorum import BEHIND, LEADER, UNKNOWN, Standing
-from kcli.output.progress import duration_text
 from kcli.output.tables import Field
 from kcli.tui import figures
 from kcli.tui.cells import Cell
@@ -18,7 +17,7 @@ def _state(one: Standing) -> Cell:
 
 
 def _seconds(seconds: float | None, one: Standing) -> Cell:
-    return Cell(figures.UNKNOWN if seconds is None or one.leads else duration_text(seconds))
+    return Cell(figures.ago(None if one.leads else seconds))
 
 
 COLUMNS: tuple[Column[Standing], ...] = (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from kcli.flows.groups.record_pages import Part, ShownRecord
 from kcli.output.records import dump_rows
 from kcli.output.template import rfc3339
@@ -68,6 +66,8 @@ def _json_of(part: Part) -> str | None:
 
 def _json(data: bytes) -> str | None:
     """The same JSON on several lines: its digits and repeated members stay as they are."""
+    import msgspec  # only for the screen of a record
+
     try:
         return msgspec.json.format(data, indent=2).decode()
     except (ValueError, RecursionError):

@@ -17,8 +17,13 @@ def _health(line: TopicLine) -> Cell:
     if line.offline:
         return Cell(f"{SIGNS['bad']} {line.offline} offline", "bad")
     if line.under_replicated:
-        return Cell(f"{SIGNS['warn']} {line.under_replicated} under-replicated", "warn")
+        return Cell(f"{SIGNS['warn']} {line.under_replicated} not in sync", "warn")
     return Cell(f"{SIGNS['ok']} ok")
+
+
+def _short_health(line: TopicLine) -> Cell:
+    cell = _health(line)
+    return cell._replace(text=" ".join(cell.text.split()[:2]))
 
 
 COLUMNS: tuple[Column[TopicLine], ...] = (
@@ -56,7 +61,7 @@ COLUMNS: tuple[Column[TopicLine], ...] = (
         ),
     ),
     Column(
-        "IN", 9, lambda one: Cell(figures.rate(one.produced)), lambda one: one.produced, right=True,
+        "IN/S", 7, lambda one: Cell(figures.per_second(one.produced)), lambda one: one.produced, right=True,
         falling=True, least=6,
         data=(
             Field(
@@ -87,8 +92,8 @@ COLUMNS: tuple[Column[TopicLine], ...] = (
         data=(Field("worst_group", of=lambda one: one.worst, meaning="That group; null where there is none."),),
     ),
     Column(
-        "REPLICAS", 20, _health, lambda one: (one.offline or 0, one.under_replicated or 0), drop=6,
-        falling=True,
+        "REPLICAS", 15, _health, lambda one: (one.offline or 0, one.under_replicated or 0), least=8,
+        narrow=_short_health, falling=True,
         about="partitions without a leader, or with replicas that are not in sync",
         data=(
             Field(

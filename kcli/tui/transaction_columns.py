@@ -115,7 +115,7 @@ COLUMNS: tuple[Column[TransactionRow], ...] = (
     ),
     Column(
         "EPOCH", 5, lambda one: Cell(str(one.open.producer_epoch)), lambda one: one.open.producer_epoch,
-        right=True, drop=6,
+        right=True, drop=7,
         data=(
             Field(
                 "producer_epoch", "id", of=lambda one: one.open.producer_epoch, values="integer",
@@ -124,9 +124,9 @@ COLUMNS: tuple[Column[TransactionRow], ...] = (
         ),
     ),
     Column(
-        "COORD", 5,
+        "COORDINATOR", 11,
         lambda one: Cell(figures.UNKNOWN if one.open.coordinator < 0 else str(one.open.coordinator)),
-        lambda one: known(one.open.coordinator), right=True, drop=5,
+        lambda one: known(one.open.coordinator), right=True, drop=6,
         about="the broker that coordinates it",
         data=(
             Field(
@@ -147,7 +147,7 @@ COLUMNS: tuple[Column[TransactionRow], ...] = (
         ),
     ),
     Column(
-        "TOPICS", 12, lambda one: Cell(_topics(one)), _topics, grows=True, drop=1,
+        "TOPICS", 24, lambda one: Cell(_topics(one)), _topics, grows=True, least=8,
         about="the topics that it has written to, with the number of partitions",
         data=(
             Field(

@@ -101,3 +101,14 @@ print("kcli.commands.consume" in sys.modules, "kcli.commands.pipeline.doctor" in
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout == "\nTrue True\n"
+
+
+def test_the_live_screen_loads_no_openssl():
+    """It takes memory that only connections over TLS need, which load it when they are made."""
+    load = (
+        "import sys; from kcli.commands.top.run import _load_asyncio; _load_asyncio()\n"
+        "import kcli.commands.top.app, kcli.tui.run\n"
+        "assert not {'ssl', '_ssl', 'msgspec'} & sys.modules.keys()\n"
+        "import ssl; ssl.create_default_context()"
+    )
+    assert "asyncio" in modules_imported_by("-c", load)

@@ -209,3 +209,28 @@ def test_a_watch_gives_each_sample_its_time(cluster: FakeCluster) -> None:
             assert monotonic() - began <= longest
             assert {one.group for one in sample.groups} == {one for one in GROUPS if home(one) != 3}
             assert sample.names == GROUPS
+
+
+@pytest.mark.parametrize("time", [OFF, EXACT])
+def test_a_controller_that_has_stopped_takes_no_figures_of_brokers(
+    cluster: FakeCluster, admin: Admin, time: str
+) -> None:
+    """Each broker passes the request on to the controller, and answers nothing else on that connection meanwhile."""
+    monitor = Monitor(admin, Latencies(NO_HOOKS), Wanted(), lookups=Lookups(again_ms=0))
+    view = VIEW._replace(time=time, quorum=True)
+    assert monitor.read(view).missing == []
+    hold = cluster.hold(DescribeQuorumRequest, times=FOREVER)
+    for longest in (SECONDS + SLACK, AGAIN, AGAIN):
+        reading, seconds = timed(monitor, view)
+        assert seconds <= longest
+        assert reading.missing == []
+        assert {one.group for one in reading.sample.groups} == GROUPS
+        assert reading.parts.quorum is not None
+        assert [part.error.what for part in reading.parts.quorum.lacks] == [
+            "describing the controllers: no answer in time"
+        ]
+    hold.release()
+    monitor.read(view)
+    quorum = monitor.read(view).parts.quorum
+    assert quorum is not None
+    assert not quorum.lacks

@@ -1,6 +1,7 @@
 """Every screen of ``kcli top`` at every size, to be looked at one by one: ``python -m tests.tui.gallery FOLDER``.
 
-From the recording of the incident, with what it lacks: records, configuration, an outage, many groups.
+From the recording of the incident, with what it lacks: records, configuration, an outage, many groups, share and streams
+groups, a cluster where nothing goes on.
 """
 
 from __future__ import annotations
@@ -21,11 +22,15 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from kcli.core.admin.configs import ConfigEntry
+from kcli.core.admin.group_description import GroupDescription, MemberDescription, Task, Tasks
 from kcli.core.errors import ConnectError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.docgen.frames import Frame, Row, frame_of
 from kcli.docgen.moving_svg import moving_svg
 from kcli.docgen.played import PlayedActions, PlayedFeed
 from kcli.flows.groups.record_pages import Part, RecordPage, ShownRecord
+from kcli.flows.lag.sample import GroupSample
+from kcli.flows.monitor.cluster_reading import Part as Read
 from kcli.flows.monitor.cluster_reading import Reading
 from kcli.flows.monitor.playback import Recording
 from kcli.tui import app as application
@@ -38,7 +43,7 @@ from tests.tui.made_up import line_of
 
 SIZES = ((80, 24), (120, 40), (200, 60), (300, 80))
 LOOKS = ("dark", "light", "sixteen", "sixteen-light", "no-colour")
-AT, LOST_FROM, CROWD = 31, 28, 120
+AT, LOST, LOST_FROM, CROWD = 31, 3, 28, 120
 _STEPS = 4_000
 
 
@@ -108,16 +113,43 @@ def page(_consumer: Any, _tp: Any, offset: int, **_limits: Any) -> RecordPage:
 def _with_outage(found: Reading, number: int) -> Reading:
     if number < LOST_FROM:
         return found
-    error = ConnectError("group {} cannot be read", why="broker 3, its coordinator, does not answer", do="")
+    error = ConnectError("the group cannot be read", why="broker 3, its coordinator, does not answer", do="")
     kept = [one for one in found.sample.groups if one.group not in ("audit", "shipping")]
     failed = dict.fromkeys(("audit", "shipping"), error)
-    whole = found.cluster
+    whole, parts = found.cluster, found.parts
+    topics = [
+        replace(
+            topic,
+            partitions=tuple(
+                one._replace(leader=-1 if one.leader == LOST else one.leader, isr=(1, 2))
+                for one in topic.partitions
+            ),
+        )
+        for topic in whole.topics or ()
+    ]
     cluster = replace(
         whole,
-        description=replace(whole.description, brokers=whole.description.brokers[:2]),
-        replicas_at=frozenset({1, 2, 3}),
+        description=replace(whole.description, brokers=whole.description.brokers[: LOST - 1]),
+        topics=topics,
+        replicas_at=frozenset({1, 2, LOST}),
     )
-    return replace(found, sample=found.sample._replace(groups=kept, failed=failed), cluster=cluster)
+    before = found.sample.at_ms - (number - LOST_FROM + 1) * 10_000
+    silent = ConnectError(f"the request to broker {LOST} failed", why="it does not answer", do="")
+    assert parts.transactions is not None
+    parts = replace(
+        parts,
+        quorum=Read(None, 0, (silent,)),
+        transactions=parts.transactions._replace(at_ms=before, errors=(silent,)),
+        mirrors=Read(None, 0, (silent,)),
+        configs=Read(None, 0, (silent,)),
+    )
+    return replace(
+        found,
+        sample=found.sample._replace(groups=kept, failed=failed),
+        cluster=cluster,
+        parts=parts,
+        latencies={node: one for node, one in found.latencies.items() if node != LOST},
+    )
 
 
 def _with_crowd(found: Reading, _number: int) -> Reading:
@@ -131,10 +163,62 @@ def _with_crowd(found: Reading, _number: int) -> Reading:
     return replace(found, sample=found.sample._replace(groups=[*found.sample.groups, *more]))
 
 
+def _with_types(found: Reading, number: int) -> Reading:
+    """A share group and a streams group more."""
+    bounds = found.sample.bounds
+    orders = [TopicPartition("orders", one) for one in range(4)]
+    starts = {tp: OffsetAndMetadata((bounds[tp].end or 0) - 900) for tp in orders}
+    share = GroupSample(
+        "courier-jobs", "Stable", starts,
+        GroupDescription(
+            "courier-jobs", "share", "Stable", "share", "simple", 2,
+            tuple(
+                MemberDescription(f"Kx{one}", None, f"courier-{one}", "/10.0.9.4", assignment=tuple(orders))
+                for one in (1, 2)
+            ), 7, 7,
+        ), "share", dict.fromkeys(orders, 40 + number % 5),
+    )  # fmt: skip
+    clicks = [TopicPartition("clicks", one) for one in range(4)]
+    read = {tp: OffsetAndMetadata((bounds[tp].end or 0) - 310 - number % 7) for tp in clicks}
+    streams = GroupSample(
+        "sessions-by-user", "Stable", read,
+        GroupDescription(
+            "sessions-by-user", "streams", "Stable", "streams", "", 3,
+            tuple(
+                MemberDescription(
+                    f"Sx{one}", None, f"sessions-{one}", "/10.0.8.7", assignment=tuple(clicks[one::2]),
+                    epoch=4,
+                    tasks=Tasks(
+                        tuple(Task("0", part) for part in range(one, 4, 2)),
+                        (Task("0", (one + 1) % 2),),
+                        (),
+                    ),
+                )
+                for one in (0, 1)
+            ), 4, 4, topology_epoch=2,
+        ), "streams",
+    )  # fmt: skip
+    return replace(found, sample=found.sample._replace(groups=[*found.sample.groups, share, streams]))
+
+
+def _with_nothing(found: Reading, _number: int) -> Reading:
+    """Neither transactions nor mirrors, no leader of the quorum, nothing set."""
+    parts, at_ms = found.parts, found.sample.at_ms
+    assert parts.quorum is not None
+    assert parts.quorum.value is not None
+    lost = parts.quorum._replace(value=replace(parts.quorum.value, leader=-1))
+    none = replace(
+        parts, quorum=lost, transactions=Read((), at_ms), mirrors=Read((), at_ms), configs=Read({}, at_ms)
+    )
+    return replace(found, parts=none)
+
+
 VARIANTS: dict[str, Callable[[Reading, int], Reading]] = {
     "": lambda found, _number: found,
     "outage": _with_outage,
     "crowd": _with_crowd,
+    "types": _with_types,
+    "nothing": _with_nothing,
 }
 
 
@@ -202,6 +286,24 @@ async def _confirm(driver: Driver) -> None:
     await driver.stage(Stage.CONFIRM)
 
 
+def _group(name: str, *keys: str) -> Callable[[Driver], Awaitable[None]]:
+    async def opened(driver: Driver) -> None:
+        driver.app.open_group(name)
+        await driver.press(*keys)
+        await driver.pilot.pause(0.05)
+
+    return opened
+
+
+def _topic(name: str, *keys: str) -> Callable[[Driver], Awaitable[None]]:
+    async def opened(driver: Driver) -> None:
+        driver.app.open_topic(name)
+        for key in keys:
+            await driver.press(key)
+
+    return opened
+
+
 SCREENS: dict[str, tuple[str, Callable[[Driver], Awaitable[None]]]] = {
     "groups": ("", _keys("g")),
     "groups-filtered": ("", _keys("/", "s", "e", "a", "enter")),
@@ -209,13 +311,34 @@ SCREENS: dict[str, tuple[str, Callable[[Driver], Awaitable[None]]]] = {
     "groups-many": ("crowd", _keys("g")),
     "groups-outage": ("outage", _keys("g")),
     "brokers-outage": ("outage", _keys("3")),
+    "groups-types": ("types", _keys("g")),
+    "share-partitions": ("types", _group("courier-jobs")),
+    "share-configuration": ("types", _group("courier-jobs", "tab", "tab")),
+    "streams-members": ("types", _group("sessions-by-user", "tab")),
     "partitions": ("", _keys("g", "enter")),
     "partitions-course": ("", _keys("g", "enter", "l")),
     "members": ("", _members),
     "configuration": ("", _configuration),
     "topics": ("", _keys("2")),
+    "topics-outage": ("outage", _keys("2")),
+    "topic": ("", _topic("orders")),
+    "topic-outage": ("outage", _topic("orders")),
+    "topic-readers": ("", _topic("orders", "tab")),
+    "topic-no-readers": ("", _topic("ledger", "tab")),
+    "topic-configuration": ("", _topic("orders", "tab", "tab")),
+    "topic-configuration-outage": ("outage", _topic("orders", "tab", "tab")),
+    "topic-configuration-none": ("nothing", _topic("orders", "tab", "tab")),
     "brokers": ("", _keys("3")),
-    "events": ("", _keys("4")),
+    "quorum": ("", _keys("4")),
+    "quorum-outage": ("outage", _keys("4")),
+    "quorum-no-leader": ("nothing", _keys("4")),
+    "transactions": ("", _keys("5")),
+    "transactions-outage": ("outage", _keys("5")),
+    "transactions-none": ("nothing", _keys("5")),
+    "mirrors": ("", _keys("6")),
+    "mirrors-outage": ("outage", _keys("6")),
+    "mirrors-none": ("nothing", _keys("6")),
+    "events": ("", _keys("7")),
     "help": ("", _keys("question_mark")),
     "sort-menu": ("", _keys("s")),
     "export": ("", _keys("e")),

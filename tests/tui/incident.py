@@ -1,5 +1,6 @@
 """A recording of a made-up incident: one of ten partitions of ``billing`` gets no commits any more, beside a group that
-is slow and one that rebalances; a rewind takes it over a record that its members cannot process, and it recovers.
+is slow and one that rebalances; a rewind takes it over a record that its members cannot process, and it recovers. Apart
+from that a controller falls behind and catches up, a transaction hangs, and a mirror job waits for its source.
 
 ``python -m tests.tui.incident FILE`` writes it; the documentation's pictures are made from docs/pictures/incident.ndjson.
 """
@@ -10,14 +11,17 @@ from pathlib import Path
 
 from kcli.core.admin.brokers import BrokerDescription, ClusterDescription
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.admin.quorum import QuorumDescription, QuorumReplica
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.partition_lag import INTERPOLATED, RecordTime
 from kcli.flows.lag.sample import GroupSample, LagSample
-from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Reading
+from kcli.flows.mirror.job.job_line import JobLine, JobPartition
+from kcli.flows.monitor.cluster_reading import ClusterFacts, Latency, Part, Parts, Reading, SetValue
 from kcli.flows.topics.sizes import TopicSize
+from kcli.flows.transactions.listed import OpenTransaction
 from tests.tui.made_up import line_of
 
 BEGIN = 1_795_399_140_000  # 2026-11-23 01:59:00 in UTC
@@ -26,10 +30,26 @@ STUCK_FROM, STUCK_UNTIL = 60, 330
 REBALANCES = (300, 310), (330, 340)
 """When clickstream and billing hand out their partitions again, in seconds."""
 STUCK = TopicPartition("orders", 7)
-PARTITIONS = {"orders": 8, "payments": 2, "clicks": 4, "audit-log": 1, "shipments": 2}
-WRITTEN = {"orders": 1_240, "payments": 310, "clicks": 4_100, "audit-log": 35, "shipments": 96}
-BYTES = {"orders": 410, "payments": 260, "clicks": 190, "audit-log": 720, "shipments": 530}
+HANGING = TopicPartition("ledger", 1)
+LATE_FROM, LATE_UNTIL = 270, 360
+"""When controller 3 is behind, in seconds."""
+PARTITIONS = {"orders": 8, "payments": 2, "clicks": 4, "audit-log": 1, "shipments": 2, "ledger": 2}
+WRITTEN = {
+    "orders": 1_240, "payments": 310, "clicks": 4_100, "audit-log": 35, "shipments": 96, "ledger": 12
+}  # fmt: skip
+BYTES = {"orders": 410, "payments": 260, "clicks": 190, "audit-log": 720, "shipments": 530, "ledger": 330}
 KEPT = 86_400_000
+CONFIGS = {
+    "orders": [
+        SetValue("compression.type", "zstd", "topic"),
+        SetValue("max.message.bytes", "2097152", "topic"),
+        SetValue("min.insync.replicas", "2", "topic"),
+        SetValue("retention.ms", str(KEPT), "topic"),
+        SetValue("segment.ms", "3600000", "topic"),
+    ],
+    "ledger": [SetValue("cleanup.policy", "compact", "topic")],
+}
+CLUSTER, SOURCE = "Qx3vKm1TRnWzB0p4uYdef9", "Lw0PzqT4RkeYb2tNh5Jc6A"
 BROKERS = tuple(BrokerDescription(Node(n, f"kafka-{n}.example", 9092, "abc"[n - 1])) for n in (1, 2, 3))
 READ_BY = {
     "billing": (("orders", "payments"), 3),
@@ -58,7 +78,7 @@ def _reading(number: int) -> Reading:
     seconds = number * STEP
     at_ms = BEGIN + seconds * 1000
     ends = {tp: _end(tp, seconds) for topic in PARTITIONS for tp in _partitions(topic)}
-    logs = {tp: LogEnds(0, end, end) for tp, end in ends.items()}
+    logs = {tp: LogEnds(0, end, 2_000_000 if tp == HANGING else end) for tp, end in ends.items()}
     groups = [_group(name, seconds) for name in READ_BY]
     times = {
         (tp, at.offset): RecordTime(at_ms - _behind_ms(tp, ends[tp] - at.offset), INTERPOLATED)
@@ -71,10 +91,13 @@ def _reading(number: int) -> Reading:
     return Reading(
         LagSample(at_ms, groups, logs),
         ClusterFacts(
-            ClusterDescription("Qx3vKm1TRnWzB0p4uYdef9", 1, BROKERS),
+            ClusterDescription(CLUSTER, 1, BROKERS),
             2,
             topics,
-            {topic: TopicSize(size, size * 3) for topic, size in sizes.items()},
+            {
+                topic: TopicSize(size, size * 3, [ends[tp] * BYTES[topic] for tp in _partitions(topic)])
+                for topic, size in sizes.items()
+            },
         ),
         timed=frozenset(READ_BY),
         times=times,
@@ -86,7 +109,70 @@ def _reading(number: int) -> Reading:
         requests=18,
         seconds=0.04,
         utc_offset=0,
+        parts=Parts(
+            quorum=Part(_quorum(seconds, at_ms), at_ms),
+            transactions=Part(_transactions(at_ms), at_ms),
+            mirrors=Part(_jobs(seconds, at_ms), at_ms),
+            configs=Part(CONFIGS, at_ms),
+        ),
     )
+
+
+def _quorum(seconds: int, at_ms: int) -> QuorumDescription:
+    """Controller 3 stops to fetch, and has all of it in the first reading after."""
+    end = 481_200 + 2 * seconds
+    late = seconds - LATE_FROM if seconds in range(LATE_FROM, LATE_UNTIL) else 0
+    replicas = (
+        QuorumReplica(1, True, end - 1, at_ms - 400, at_ms - 100),
+        QuorumReplica(2, True, end, at_ms, at_ms),
+        QuorumReplica(3, True, end - 2 * late - 1, at_ms - 1_000 * late - 420, at_ms - 1_000 * late - 80),
+        QuorumReplica(4, False, end - 2, at_ms - 510, at_ms - 240),
+    )
+    return QuorumDescription(
+        2, 12, (1, 2, 3), end - 1, replicas, {node: f"kafka-{node}.example:9093" for node in (1, 2, 3)}
+    )
+
+
+def _transactions(at_ms: int) -> list[OpenTransaction]:
+    """The hanging one is older than its producer's transactional id, which has expired."""
+    orders, payments, shipments = (_partitions(one) for one in ("orders", "payments", "shipments"))
+    return [
+        OpenTransaction("checkout-2", "Ongoing", 4_012, 3, 2, at_ms - 840, 60_000, tuple(orders[:3])),
+        OpenTransaction(
+            "checkout-1", "PrepareCommit", 4_011, 9, 1, at_ms - 90, 60_000, (*orders[4:], payments[1])
+        ),
+        OpenTransaction(
+            "settlement", "Ongoing", 3_977, 0, 3, at_ms - 1_260_000, 900_000, (payments[0], shipments[0])
+        ),
+        OpenTransaction(None, "Hanging", 3_204, 1, -1, BEGIN - 7_380_000, -1, (HANGING,)),
+    ]
+
+
+def _jobs(seconds: int, at_ms: int) -> list[JobLine]:
+    """One copies, one waits for a partition of its source, one has ended."""
+    copied = [
+        JobPartition("orders", one, "copying", 180 + (seconds // STEP + one) * 7 % 40, "") for one in range(8)
+    ]
+    why, behind = "the source does not answer", 41_200 + WRITTEN["clicks"] // 4 * seconds
+    waits = [JobPartition("clicks", 0, "waiting", behind, why)]
+    waits += [JobPartition("clicks", one, "caught_up", 0, "") for one in range(1, 4)]
+    servers = "kafka-1.fra.example:9092"
+    return [
+        JobLine(
+            "orders-dr", SOURCE, servers, CLUSTER, "copying", "", {"copying": 8}, 1,
+            sum(one.lag or 0 for one in copied), 0, True, "mirror-2", 4_117, BEGIN - 86_400_000, 1,
+            "exactly once", at_ms - 700, at_ms - 900, copied,
+        ),
+        JobLine(
+            "clicks-dr", SOURCE, servers, CLUSTER, "waiting", f"{why} (1 partition)",
+            {"waiting": 1, "caught_up": 3}, 1, behind, 0, True, "mirror-1", 977, BEGIN - 3_600_000, 0,
+            "at least once", at_ms - 1_800, BEGIN - 4_000, waits,
+        ),
+        JobLine(
+            "audit-copy", SOURCE, servers, CLUSTER, "done", "", {"ended": 1}, 1, 0, 0, False, "mirror-1", 512,
+            0, 0, "at least once", BEGIN - 7_200_000, BEGIN - 7_200_000, [],
+        ),
+    ]  # fmt: skip
 
 
 def _partitions(topic: str) -> list[TopicPartition]:

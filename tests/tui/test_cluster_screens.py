@@ -227,7 +227,8 @@ def test_mirror_jobs_with_what_they_wait_for_and_only_what_was_written_since(clu
         assert "✖ stopped" in text
         assert "● done" in text
         assert "killed, or lost the target" in text
-        assert "(worker-1 77)" in text
+        assert "(worker-1)" in text
+        assert "process 77" in text
         await screen.press("c")
         assert screen.app.clipboard == f"kcli mirror status --to {cluster.bootstrap} --job nightly"
         mirror_job(cluster, "another", "copying", ended=True)

@@ -46,12 +46,12 @@ TABLES = {
 }
 KEPT = {
     "group_columns": {"VERDICT", "GROUP", "LAG", "BEHIND"},
-    "topic_columns": {"TOPIC", "IN", "WORST LAG"},
+    "topic_columns": {"TOPIC", "IN/S", "WORST LAG", "REPLICAS"},
     "partition_columns": {"TOPIC", "PART", "LAG"},
     "topic_partition_columns": {"PART", "STATE", "END", "RECORDS"},
     "reader_columns": {"VERDICT", "GROUP", "LAG", "BEHIND"},
     "quorum_columns": {"STATE", "NODE", "ROLE", "LAG", "CAUGHT UP"},
-    "transaction_columns": {"STATE", "TRANSACTIONAL ID", "AGE", "PARTS", "TOPICS"},
+    "transaction_columns": {"STATE", "TRANSACTIONAL ID", "AGE", "TOPICS"},
     "mirror_columns": {"STATE", "JOB", "LAG", "ENDS READ", "SAVED", "HELD BY"},
     "broker_columns": {"ID", "HOST", "STATE", "LATENCY"},
     "member_columns": {"CLIENT", "LAG"},

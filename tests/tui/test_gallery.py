@@ -19,6 +19,11 @@ ONLY_DRAWN = frozenset("─━│▌╭╮╰╯┌┐└┘▁▂▃▄▅▆�
 """What is no text: lines and bars."""
 NAMES_ARE_LONG = ("groups-many", "palette")
 """The names of one have 40 characters, the other is Textual's and says "Search for commands…"."""
+_VARIANTS = ("-outage", "-none", "-filtered", "-typed", "-no-leader", "-no-readers", "-course", "-types")
+QUICK_IN_LIGHT = [
+    pytest.param(name, marks=pytest.mark.long) if name.endswith(_VARIANTS) else name for name in SCREENS
+]
+"""A variant of a screen has the colours of the screen."""
 EVENT = re.compile(r"\W*\d\d:\d\d:\d\d ")
 
 
@@ -55,7 +60,7 @@ def test_a_screen_in_dark_can_be_read_and_nothing_is_cut(made: dict[str, Path], 
         assert not cut, "\n".join(lines)
 
 
-@pytest.mark.parametrize("name", SCREENS)
+@pytest.mark.parametrize("name", QUICK_IN_LIGHT)
 def test_a_screen_in_light_can_be_read(made: dict[str, Path], name: str) -> None:
     assert not unreadable(taken(made, name, "light"), LEAST_CONTRAST)
 
@@ -74,3 +79,20 @@ def test_without_colours_signs_and_weights_are_left(made: dict[str, Path], name:
     text = "\n".join(text_of(found.rows))
     assert "✖ stalled" in text
     assert "▌" in text
+
+
+@pytest.mark.parametrize("look", ["sixteen", "sixteen-light", "no-colour"])
+@pytest.mark.parametrize("name", ["palette", "sort-menu"])
+def test_what_is_chosen_in_a_list_stands_out(made: dict[str, Path], name: str, look: str) -> None:
+    """The other way round than what can be chosen."""
+    chosen, other = {
+        "palette": ("A longer time between two readings", "A shorter time between two readings"),
+        "sort-menu": ("VERDICT", "GROUP"),
+    }[name]
+    found, grounds = taken(made, name, look), []
+    rows = found.frame.rows if name == "palette" else found.rows
+    for word in (chosen, other):
+        [row] = [row for row in rows if word in text_of([row])[0]]
+        letters = [ink for text, ink in row for _ in text]
+        grounds.append(Color.parse(letters[text_of([row])[0].index(word)].ground))
+    assert contrast(*grounds) >= LEAST_CONTRAST

@@ -6,6 +6,7 @@ Without Textual: that is loaded by ``app.py``.
 from __future__ import annotations
 
 import gc
+import sys
 from contextlib import closing
 
 from kcli.commands.shared.context import Invocation
@@ -20,6 +21,7 @@ def run(inv: Invocation, asked: TopOptions) -> int:
     # What is read has no cycles, and is many objects: a search of them all for garbage would keep a key waiting. It comes
     # with every hundredth search of what is new, about twice a minute, in place of every tenth.
     gc.set_threshold(*gc.get_threshold()[:2], 100)
+    _load_asyncio()
     if asked.replay is not None:
         from kcli.commands.top.app import replay  # loads Textual
 
@@ -43,3 +45,16 @@ def run(inv: Invocation, asked: TopOptions) -> int:
             partly=True,
         )
     return ended or inv.finish(done=True)
+
+
+def _load_asyncio() -> None:
+    """asyncio does without OpenSSL where Python has none, and so it is told: it makes no connections here, and OpenSSL
+    takes 4 MB. Before there are threads; connections to brokers over TLS load it as always.
+    """
+    if "ssl" in sys.modules:
+        return
+    sys.modules["ssl"] = None  # type: ignore[assignment]
+    try:
+        import asyncio  # noqa: F401 - for Textual
+    finally:
+        del sys.modules["ssl"]

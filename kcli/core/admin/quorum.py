@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.brokers import FORWARDED
+from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.error_codes import NONE
-from kcli.core.errors import BrokerError, ProtocolError
+from kcli.core.errors import BrokerError, ProtocolError, TimedOutError
+from kcli.core.future import Future
 from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.describe_quorum import (
     DescribeQuorumPartitionData,
@@ -86,7 +89,27 @@ def describe_quorum(cluster: Cluster, deadline: float) -> QuorumDescription:
             part.leader_id, part.leader_epoch, voters, part.high_watermark, tuple(replicas), endpoints
         )
 
-    return cluster.call(lambda: cluster.send(request), check, deadline, "describing the controllers")
+    sent: list[Future[Any]] = []
+
+    def attempt() -> Future[Any]:
+        sent.append(cluster.send(request, purpose=FORWARDED))
+        return sent[-1]
+
+    silence = cluster.silence
+    if silence is not None:
+        deadline = silence.patience(CONTROLLER, cluster.loop.now(), deadline)
+    try:
+        return cluster.call(attempt, check, deadline, "describing the controllers")
+    except TimedOutError as error:
+        if sent[-1].done:
+            raise
+        if silence is not None:
+            silence.add(CONTROLLER, sent[-1])
+        raise TimedOutError(
+            "describing the controllers: no answer in time",
+            why="brokers pass the request on to the active controller, which has not answered",
+            do=error.do,
+        ) from error
 
 
 def _replica(row: DescribeQuorumReplicaState, *, is_voter: bool) -> QuorumReplica:

@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from kcli.core.cluster.authentication import Authentication
 
 CONTROL, FETCH, PRODUCE, TRANSACTION, GROUP = "control", "fetch", "produce", "transaction", "group"
+FORWARDED = "forwarded"
+"""Of reads that a broker passes on to the active controller. It answers the requests of a connection in turn: while a
+controller that has stopped keeps it waiting, the broker's own figures come through another one.
+"""
 
 Key = tuple[int, str]
 _LEGAL = host_check("", ())

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import Backoff, classify_error, given_up, no_response, outcome_is_ambiguous
+from kcli.core.cluster.retry import (
+    Backoff,
+    classify_error,
+    given_up,
+    late_error,
+    no_response,
+    outcome_is_ambiguous,
+)
 from kcli.core.cluster.routes import Route, ToLeader
 from kcli.core.cluster.silence import SHORT_PATIENCE
 from kcli.core.connection.plan import Broker, Plan
@@ -322,7 +329,7 @@ class _FanOut(Generic[K, V, A]):
             self._errors.setdefault(key, error)
             self.unsure.add(key)
             if now < self._deadline:
-                self._results[key] = given_up(f"{self._what} {key}", self._errors[key], now - self._started)
+                self._results[key] = late_error(f"{self._what} {key}", self._errors[key])
 
     def _note_errors(self, keys: Iterable[K], error: BaseException) -> None:
         for key in keys:

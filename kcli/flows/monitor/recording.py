@@ -20,6 +20,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.measure import Times
 from kcli.flows.lag.recording import (
@@ -240,9 +241,10 @@ def _description_of(one: Document) -> GroupDescription | None:
     if "members" not in one:
         return None
     members = tuple(_member_of(member) for member in one["members"])
-    epoch = one.get("topology_epoch", -1)
+    epoch, kind = one.get("topology_epoch", -1), one["type"]
+    protocol = kind if kind in (SHARE, STREAMS) else "consumer"
     return GroupDescription(
-        one["group"], one["type"], one["state"] or "", "consumer", "", -1, members, topology_epoch=epoch
+        one["group"], kind, one["state"] or "", protocol, "", -1, members, topology_epoch=epoch
     )
 
 

@@ -67,11 +67,13 @@ class Mirrors(OfPart[MirrorRow]):
             return ()
         one = row.line
         why = wrapped(one.why, width - 2)[:3] if one.why else []
+        process = f", process {one.pid}" if one.pid else ""
         lines: list[Line] = [
             (
                 Cell(f" {one.job}", "title"),
-                Cell(f"   {one.servers or one.source} → {one.target}   {one.delivery}", "dim"),
+                Cell(f"   {one.servers or one.source} → {one.target}", "dim"),
             ),
+            (Cell(f" {one.delivery}{process}", "dim"),),
             *((Cell(f" {text}", row.meaning),) for text in why),
         ]
         for place in one.worst[: max(0, height - len(lines) - 1)]:

@@ -14,7 +14,7 @@ from kcli.output.progress import counted
 from kcli.tui import figures
 from kcli.tui.cells import Cell, Line, fitted
 from kcli.tui.fitting import cut, line_width
-from kcli.tui.group_columns import verdict_cell
+from kcli.tui.group_columns import course_of, verdict_cell
 from kcli.tui.head import joined
 from kcli.tui.rewind_form import Scope
 from kcli.tui.screens.listing import Listing
@@ -125,7 +125,7 @@ def lag_line(line: GroupLine, width: int) -> Line:
     """The lag in figures; its course has what room is left."""
     found = line.summary
     parts = [
-        (Cell(f"{figures.age(found.seconds, found.method)} behind"),),
+        *([] if found.seconds is None else [(Cell(f"{figures.age(found.seconds, found.method)} behind"),)]),
         (Cell(f"reads {figures.rate(line.trend.consumed)} of {figures.rate(line.trend.produced)}"),),
         *([(Cell(outlook),)] if (outlook := figures.outlook(line.trend)) else []),
         *([(Cell(found.note, "warn"),)] if found.note else []),
@@ -133,7 +133,7 @@ def lag_line(line: GroupLine, width: int) -> Line:
     lag = Cell(f" lag {figures.count(found.lag)} ", "title")
     room = width - line_width((lag, *(cell for part in parts for cell in part))) - len(_BETWEEN) * len(parts)
     if room >= _LEAST_COURSE:
-        course = figures.course(line.recent, min(_WIDEST_COURSE, room))
+        course = course_of(line, min(_WIDEST_COURSE, room))
         return joined([(lag, Cell(course, meaning(line.verdict))), *parts], _BETWEEN, width)
     return joined([(lag,), *parts], _BETWEEN, width)
 

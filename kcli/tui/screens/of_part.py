@@ -12,7 +12,7 @@ from kcli.output.progress import duration_text
 from kcli.tui.cells import Cell, Line
 from kcli.tui.fitting import Part as Piece
 from kcli.tui.fitting import cut
-from kcli.tui.head import figures_line
+from kcli.tui.head import figures_lines
 from kcli.tui.screens.listing import Listing
 
 R = TypeVar("R")
@@ -76,9 +76,13 @@ class OfPart(Listing[R]):
             return super().summary(snapshot, width)
         part = self.part(snapshot)
         if part is None or part.value is None:
-            return (cut((Cell(f" {self.nothing(snapshot)}", "warn" if part is not None else "dim"),), width),)
+            lacking = part is not None and bool(part.errors)
+            said = Cell(
+                f" {self.SUBJECT}: not read" if lacking else f" {self.SUBJECT}", "warn" if lacking else "dim"
+            )
+            return (cut((said,), width),)
         pieces = list(self.figures(snapshot, part.value))
         if self.is_old(snapshot):
             age = duration_text((snapshot.reading.sample.at_ms - part.at_ms) / 1000)
             pieces.append(Piece((Cell(f"as of {age} ago", "unread"),)))
-        return (figures_line(pieces, self.lacks(snapshot), width),)
+        return figures_lines(pieces, self.lacks(snapshot), width)

@@ -16,7 +16,7 @@ class Topics(Listing[TopicLine]):
     NAME = "topics"
     ITEM = "TopTopic"
     COLUMNS = COLUMNS
-    SORTED_BY = "IN"
+    SORTED_BY = "IN/S"
     NOTHING = "no topic"
     KEYS = (("↵", "open"), ("/", "filter"), ("s", "sort"), ("c", "copy"), *LISTS)
 

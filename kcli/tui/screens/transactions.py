@@ -6,6 +6,7 @@ from kcli.flows.monitor.cluster_reading import Part, View
 from kcli.flows.monitor.snapshot import Snapshot
 from kcli.flows.transactions.listed import OpenTransaction
 from kcli.output.progress import counted, duration_text
+from kcli.tui import figures
 from kcli.tui.cells import Cell, Line
 from kcli.tui.fitting import Part as Piece
 from kcli.tui.fitting import cut
@@ -43,7 +44,9 @@ class Transactions(OfPart[TransactionRow]):
         hanging = sum(one.hangs for one in value)
         overdue = sum(row.overdue for row in rows)
         ages = [row.age for row in rows if row.age is not None]
-        parts = [Piece((Cell(f"{len(value) - hanging:,} open", "title"),))]
+        part = self.part(snapshot)
+        known = figures.at_least(f"{len(value) - hanging:,}", partial=part is not None and bool(part.errors))
+        parts = [Piece((Cell(f"{known} open", "title"),))]
         if hanging:
             parts.append(Piece((Cell(f"{SIGNS['bad']} {hanging:,} hanging", "bad"),)))
         if overdue:

@@ -24,6 +24,7 @@ from kcli.tui.columns import Column, layout
 from kcli.tui.event_columns import EventRow
 from kcli.tui.facts import Facts
 from kcli.tui.fitting import Part, fitting, line_width, spread
+from kcli.tui.group_columns import course_of
 from kcli.tui.head import (
     Status,
     event_lines,
@@ -184,6 +185,16 @@ def test_totals_show_counts_lag_and_rates_where_there_is_room(snapshot: Snapshot
     assert "✖ 1 wrong" in narrow
 
 
+def test_the_lag_of_all_groups_is_at_least_so_much_where_some_are_not_read(snapshot: Snapshot) -> None:
+    failed = {"away": NoLeaderError("group away is not read", why="no leader")}
+    sample = snapshot.reading.sample._replace(failed=failed)
+    lacking = replace(snapshot, reading=replace(snapshot.reading, sample=sample))
+    assert " lag ≥44." in text_of(totals_line(lacking, 120))
+    nothing = replace(lacking, groups=[], totals=snapshot.totals._replace(verdicts={}, lag=0))
+    assert " lag – " in text_of(totals_line(nothing, 120))
+    assert " lag 0 " in text_of(totals_line(replace(nothing, reading=snapshot.reading), 120))
+
+
 def test_the_last_key_is_always_shown() -> None:
     for width in range(12, 201):
         assert text_of(keys_line(LISTS, Status(0, 2.0), width)).rstrip().endswith("? help")
@@ -223,5 +234,5 @@ def test_the_figures_of_a_groups_lag_are_whole_at_80_columns_and_its_course_has_
     for width in range(80, 201):
         assert "reads " in texts[width]
         assert figures.outlook(line.trend) in texts[width]
-        assert figures.course(line.recent, 5)[-1] in texts[width]
-    assert figures.course(line.recent, 30) in texts[200]
+        assert course_of(line, 5)[-1] in texts[width]
+    assert course_of(line, 30) in texts[200]

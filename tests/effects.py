@@ -23,9 +23,9 @@ CREATES_TOPICS = {"Metadata"}
 READS = {
     "ApiVersions", "ConsumerGroupDescribe", "DescribeAcls", "DescribeClientQuotas", "DescribeCluster",
     "DescribeConfigs", "DescribeGroups", "DescribeLogDirs", "DescribeProducers", "DescribeQuorum",
-    "DescribeTransactions", "DescribeUserScramCredentials", "Fetch", "FindCoordinator", "ListGroups", "ListOffsets",
-    "ListPartitionReassignments", "ListTransactions", "OffsetFetch", "OffsetForLeaderEpoch", "SaslAuthenticate",
-    "SaslHandshake",
+    "DescribeShareGroupOffsets", "DescribeTransactions", "DescribeUserScramCredentials", "Fetch", "FindCoordinator",
+    "ListGroups", "ListOffsets", "ListPartitionReassignments", "ListTransactions", "OffsetFetch", "OffsetForLeaderEpoch",
+    "SaslAuthenticate", "SaslHandshake", "ShareGroupDescribe", "StreamsGroupDescribe",
 }  # fmt: skip
 """FindCoordinator is how groups are read at all; the first one of a cluster has brokers make their internal topic."""
 

@@ -31,6 +31,12 @@ _VARIABLES = (
         "XDG_STATE_HOME",
         "where kcli keeps sandboxes and the journals of rewinds and deletions; ~/.local/state by default",
     ),
+    (
+        _NAMED,
+        "AWS_REGION, AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN, STORAGE_EMULATOR_HOST",
+        "of object stores, beside what their own libraries read",
+    ),
+    (_NAMED, "COLORFGBG", "the colours of the terminal, where it does not tell its background"),
     (_NAMED, "NOTIFY_SOCKET", "of systemd: the socket that is notified when metrics are served"),
     (_ALWAYS, "KCLI_TIMEOUT, KCLI_COLOR, KCLI_PROGRESS", "as the options with these names"),
     (_ALWAYS, "KCLI_PAGER, PAGER", "shows long lists and help on a terminal; less by default"),

@@ -110,7 +110,7 @@ def test_the_lag_is_shown_as_the_command_shows_it(
     assert demo() == 0
     lines = capfd.readouterr().out.splitlines()
     row = next(index for index, line in enumerate(lines) if line.startswith("GROUP ")) + 1
-    assert lines[row].split()[:4] == [GROUP, "Empty", "1", str(RECORDS - HALF)]
+    assert lines[row].split()[:5] == [GROUP, "classic", "Empty", "1", str(RECORDS - HALF)]
 
 
 def test_a_wrong_lag_ends_the_demo(

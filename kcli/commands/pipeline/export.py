@@ -102,7 +102,7 @@ class ExportOptions:
 
 @command(
     "export",
-    reads=READS,
+    reads=(*READS, "AWS_REGION"),
     outputs=REPORT_KINDS,
     examples=(
         ("kcli pipeline export orders exports/orders", "a whole topic as Parquet, up to its end now"),

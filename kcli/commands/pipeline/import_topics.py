@@ -26,7 +26,7 @@ from kcli.pipeline.arrow_library import check_pyarrow
 
 @command(
     "import",
-    reads=READS,
+    reads=(*READS, "AWS_REGION"),
     outputs=REPORT_KINDS,
     examples=(
         ("kcli pipeline import exports/orders -b new:9092", "restore a topic in another cluster"),

@@ -14,6 +14,7 @@ from kcli.commands.top.options import TopOptions, check
 @command(
     "top",
     exits={2: "there is no terminal, or a usage error"},
+    reads=("COLORFGBG",),
     outputs=(),
     examples=(
         ("kcli top", "all groups, live"),

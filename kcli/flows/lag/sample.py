@@ -194,7 +194,7 @@ def sample_of(
 ) -> LagSample:
     """The sample of groups whose states and types are known; see ``take_sample``."""
     failed, at_ms = dict(failed), wall_ms()
-    shared = [name for name in states if types.get(name) == SHARE]
+    shared = [name for name in types if types[name] == SHARE and name in states]
     others = dict.fromkeys(states) if not shared else dict.fromkeys(states.keys() - set(shared))
     committed = admin.fetch_offsets(others) if others else {}
     starts = admin.share_offsets(shared) if shared else {}

@@ -113,8 +113,8 @@ class Monitor:
         try:
             self._description = described(self._admin)
         except KcliError as error:
-            if self._description is None:
-                raise
+            if self._description is None or (sample.partial and not sample.groups):
+                raise  # nothing of this reading is of now
             problems.append(error)  # the brokers are those of the reading before
         return ClusterFacts(
             self._description, self._controller, topics, sizes, self._brokers_of_replicas(sample)

@@ -8,6 +8,7 @@ from kcli.commands.consume.decoding import Decoding
 from kcli.commands.consume.options import ConsumeOptions
 from kcli.commands.consume.scope import selection
 from kcli.commands.shared.usage import Refused
+from kcli.core.positions import RangeSpec
 from kcli.core.types import Record
 from kcli.serde.names import parse_serdes
 from kcli.serde.opening import open_serdes
@@ -23,7 +24,7 @@ ROWS = [
 
 def chosen(serdes: tuple[str, ...], *, first: int = 0, **flags: Any) -> tuple[list[int], Any]:
     asked = ConsumeOptions(("t",), **flags)
-    found, where = selection(asked, Decoding(open_serdes(parse_serdes(serdes))))
+    found, where = selection(asked, RangeSpec(None), Decoding(open_serdes(parse_serdes(serdes))))
     return wanted_by(found, fetched_of(ROWS)._replace(first=first)), where
 
 

@@ -247,7 +247,8 @@ def test_once_in_a_real_terminal(kafka: Kafka, groups: Mapping[str, str], frozen
         for key, word in (
             ("2", "WORST LAG"),
             ("3", "LEADERS"),
-            ("4", "WHAT"),
+            ("4", "ENDPOINT"),
+            ("7", "WHAT"),
             ("1", "VERDICT"),
             ("Enter", "COMMITTED"),
         ):

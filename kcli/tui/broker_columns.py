@@ -60,7 +60,7 @@ COLUMNS: tuple[Column[BrokerLine], ...] = (
         ),
     ),
     Column(
-        "RACK", 10, lambda one: Cell((one.broker.node.rack if one.broker.node else None) or ""),
+        "RACK", 6, lambda one: Cell((one.broker.node.rack if one.broker.node else None) or ""),
         lambda one: one.broker.node.rack if one.broker.node else None, drop=5, grows=True,
         data=(
             Field(

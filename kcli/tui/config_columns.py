@@ -82,7 +82,7 @@ FIELDS = fields_of(COLUMNS)
 
 
 def topic_rows(topic: TopicFacts) -> list[ConfigRow]:
-    """The topic's id, and the keys that differ from Kafka's defaults: coloured those that are set on the topic."""
+    """The topic's id, and the keys that differ from Kafka's defaults: bold those that are set on the topic."""
     rows = [ConfigRow(0, "topic id", topic.info.topic_id, "metadata")] if topic.info.topic_id else []
     if topic.configs is None:
         return [*rows, ConfigRow(1, "configuration", "not read", "", "dim")]
@@ -92,7 +92,7 @@ def topic_rows(topic: TopicFacts) -> list[ConfigRow]:
             one.name,
             "(hidden)" if one.value is None else one.value,
             one.source,
-            "accent" if one.source == "topic" else "",
+            "title" if one.source == "topic" else "",
         )
         for number, one in enumerate(topic.configs, 1)
     ]

@@ -179,10 +179,10 @@ def _merged(cells: Sequence[Cell]) -> list[Cell]:
 
 def _event_lines(detail: Detail, width: int, most: int) -> list[Line]:
     lines: list[Line] = []
-    for event in reversed(detail.events[-most:] if most > 0 else ()):
+    for place, event in enumerate(reversed(detail.events[-most:] if most > 0 else ())):
         mark = _MARKS.get(event.kind, " ")
         lead = (
-            *_label(""),
+            *_label("" if place else "events"),
             Cell(f"{mark} ", "title"),
             Cell(f"{figures.clock(event.at_ms, detail.utc_offset)} ", "dim"),
         )

@@ -106,7 +106,12 @@ def _members(row: GroupRow) -> Cell:
 
 def course_of(line: GroupLine, width: int) -> str:
     """The lag of the last five minutes, flat where it is read within seconds."""
-    return figures.course(line.recent, width, calm=_pace(line) * _CALM)
+    return figures.course(line.recent, width, calm=calm_of(line))
+
+
+def calm_of(line: GroupLine) -> float:
+    """The lag, in records, that is written within seconds."""
+    return _pace(line) * _CALM
 
 
 def _pace(line: GroupLine) -> float:

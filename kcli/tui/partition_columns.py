@@ -18,13 +18,13 @@ from kcli.tui.standing import meaning
 
 class PartitionRow(NamedTuple):
     """A partition, its lags of the last five minutes, and its verdict. ``most`` is the largest lag of the partitions
-    beside it, so that their courses can be compared.
+    beside it, so that their courses can be compared, or its share of the lag at which the group's course is flat.
     """
 
     lag: PartitionLag
     recent: Sequence[int | None]
     verdict: str | None = None
-    most: int = 0
+    most: float = 0
 
 
 def _margin(row: PartitionRow) -> Cell:

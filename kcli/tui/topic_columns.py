@@ -13,6 +13,10 @@ def _size(line: TopicLine) -> Cell:
     return Cell(figures.UNKNOWN if line.size is None else size_text(line.size))
 
 
+def _groups(line: TopicLine) -> Cell:
+    return Cell(figures.at_least(str(line.groups), partial=line.at_least))
+
+
 def _health(line: TopicLine) -> Cell:
     if line.offline:
         return Cell(f"{SIGNS['bad']} {line.offline} offline", "bad")
@@ -71,7 +75,7 @@ COLUMNS: tuple[Column[TopicLine], ...] = (
         ),
     ),
     Column(
-        "GROUPS", 7, lambda one: Cell(str(one.groups)), lambda one: one.groups, drop=2, right=True,
+        "GROUPS", 7, _groups, lambda one: one.groups, drop=2, right=True,
         falling=True,
         data=(
             Field("groups", "number", of=lambda one: one.groups, values="count", meaning="Groups that read it."),

@@ -212,7 +212,7 @@ def test_transactions_of_a_coordinator_that_is_away_are_named_as_missing(cluster
 
     async def use(screen: Driver) -> None:
         await screen.press("5")
-        await shows(screen, "0 open", "broker 2", "▲ incomplete", "hanging, as far as that could be read")
+        await shows(screen, "– open", "broker 2", "▲ incomplete", "hanging, as far as that could be read")
 
     drive(cluster.bootstrap, use)
 

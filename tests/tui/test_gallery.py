@@ -13,7 +13,7 @@ from kcli.tui.palette import LEAST_CONTRAST, contrast
 from kcli.tui.screens import record
 from tests.tui.gallery import SCREENS, Shown, page, recordings, shown, text_of
 
-SMALL = (80, 24)
+SMALL, USUAL = (80, 24), (120, 40)
 CUT = re.compile(r"\S…")
 ONLY_DRAWN = frozenset("─━│▌╭╮╰╯┌┐└┘▁▂▃▄▅▆▇█▔▕▎▏▊ ")
 """What is no text: lines and bars."""
@@ -34,8 +34,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
         yield recordings(tmp_path_factory.mktemp("gallery"))
 
 
-def taken(made: dict[str, Path], name: str, look: str) -> Shown:
-    return asyncio.run(shown(made[SCREENS[name][0]], name, SMALL, look))
+def taken(made: dict[str, Path], name: str, look: str, size: tuple[int, int] = SMALL) -> Shown:
+    return asyncio.run(shown(made[SCREENS[name][0]], name, size, look))
 
 
 def unreadable(found: Shown, least: float) -> list[tuple[str, Ink, float]]:
@@ -96,3 +96,34 @@ def test_what_is_chosen_in_a_list_stands_out(made: dict[str, Path], name: str, l
         letters = [ink for text, ink in row for _ in text]
         grounds.append(Color.parse(letters[text_of([row])[0].index(word)].ground))
     assert contrast(*grounds) >= LEAST_CONTRAST
+
+
+@pytest.mark.parametrize(
+    "name", ["brokers", "topics", "topic", "quorum", "transactions", "partitions", "members"]
+)
+def test_at_120_columns_no_cell_of_a_table_is_cut(made: dict[str, Path], name: str) -> None:
+    lines = text_of(taken(made, name, "dark", USUAL).rows)
+    assert not [line for line in lines if CUT.search(line)], "\n".join(lines)
+
+
+def test_topics_do_not_count_groups_that_could_not_be_read(made: dict[str, Path]) -> None:
+    lines = text_of(taken(made, "topics-outage", "dark", USUAL).rows)
+    at = next(line.index("GROUPS") for line in lines if "WORST LAG" in line)
+    groups = {
+        line.split()[0].lstrip("▌"): line[at : at + 6].strip() for line in lines if "not in sync" in line
+    }
+    assert groups == {"payments": "≥2", "shipments": "–", "audit-log": "–", "ledger": "–"}
+
+
+def test_a_calm_group_has_calm_partitions(made: dict[str, Path]) -> None:
+    lines = text_of(taken(made, "share-partitions", "dark", USUAL).rows)
+    rows = [line for line in lines if " ok " in line and " orders " in line]
+    assert len(rows) == 4
+    assert all("▁▁▁▁▁" in row and not set("▂▃▄▅▆▇█") & set(row) for row in rows), "\n".join(rows)
+
+
+def test_the_events_below_a_group_say_that_they_are(made: dict[str, Path]) -> None:
+    lines = text_of(taken(made, "groups", "dark", USUAL).rows)
+    assert [line for line in lines if re.match(r" +events +02:00:30 verdict: stalled", line)], "\n".join(
+        lines
+    )

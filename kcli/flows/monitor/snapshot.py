@@ -52,7 +52,8 @@ class GroupLine(NamedTuple):
 class TopicLine(NamedTuple):
     """A topic. ``records`` is the number of offsets that are kept, ``size`` the bytes of the leaders' logs.
 
-    ``groups`` read it; ``worst`` is the one with the most lag there, of ``lag`` records. None is unknown.
+    ``groups`` read it; ``worst`` is the one with the most lag there, of ``lag`` records. None is unknown. ``at_least``:
+    groups could not be read, which may read it, too.
     """
 
     topic: str
@@ -65,6 +66,7 @@ class TopicLine(NamedTuple):
     groups: int
     worst: str | None
     lag: int | None
+    at_least: bool = False
 
 
 class BrokerLine(NamedTuple):

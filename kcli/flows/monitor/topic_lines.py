@@ -48,6 +48,7 @@ def _line(
         len(readers),
         worst,
         None if worst is None else readers[worst],
+        bool(reading.sample.failed or reading.sample.partial),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from kcli.flows.monitor.snapshot import Snapshot
+from kcli.tui.group_columns import calm_of
 from kcli.tui.partition_columns import COLUMNS, PartitionRow
 from kcli.tui.rewind_form import Scope
 from kcli.tui.screens.group_members import GroupMembers
@@ -29,7 +30,9 @@ class GroupPartitions(OfGroup[PartitionRow]):
         lags, line = snapshot.lags, self.line(snapshot)
         rows = snapshot.rows.get(self.group, ())
         words = [None] * len(rows) if line is None else line.judged.of(rows)
-        most = max((lag or 0 for row in rows for lag in lags.get(row.tp, ())), default=0)
+        most: float = max((lag or 0 for row in rows for lag in lags.get(row.tp, ())), default=0)
+        if line is not None and rows:
+            most = max(most, calm_of(line) / len(rows))
         return [
             PartitionRow(row, lags.get(row.tp, ()), word, most) for row, word in zip(rows, words, strict=True)
         ]

@@ -142,6 +142,6 @@ def course_lines(lags: Sequence[int | None], width: int, style: str) -> list[Lin
     """The lag over the last five minutes, over the whole width."""
     known = [lag for lag in lags if lag is not None]
     most = max(known, default=None)
-    title = f"lag over the last 5 minutes: least {figures.count(min(known, default=None))}, most {figures.count(most)}"
+    title = f" lag over the last 5 minutes: least {figures.count(min(known, default=None))}, most {figures.count(most)}"
     rows = figures.chart(lags, width, _COURSE - 1)
     return [(Cell(fitted(title, width), "dim"),), *((Cell(row, style),) for row in rows)]

@@ -212,7 +212,7 @@ class RecordView(Screen[None]):
         width = self.size.width
         status = self.app.status()
         self.head.show((title_line(self.app.facts, status, self.app.snapshot, width), self._where(width)))
-        self.keys.show((self.app.note_line(width) or key_cells(self.KEYS, width),))
+        self.keys.show((self.app.note_line(width) or (Cell(" "), *key_cells(self.KEYS, width - 1)),))
 
     def _where(self, width: int) -> Line:
         committed = self.committed

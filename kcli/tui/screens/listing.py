@@ -236,7 +236,9 @@ class Listing(Screen[None], Generic[R]):
         events = self.events(app.snapshot) if app.snapshot is not None else []
         count = _EVENTS if self.size.height > 15 and not self._detailed and self.tab != "events" else 0
         self.strip.show(
-            (events_rule(width), *event_lines(events, count, width, status.utc_offset)) if count else ()
+            (events_rule(width), *event_lines(events, count, width, status.utc_offset))
+            if count and events
+            else ()
         )
         if self.timeline is not None:
             self.timeline.paint(status.utc_offset)

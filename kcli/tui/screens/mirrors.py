@@ -8,7 +8,7 @@ from kcli.flows.monitor.cluster_reading import Part, View
 from kcli.flows.monitor.snapshot import Snapshot
 from kcli.output.progress import counted
 from kcli.tui import figures
-from kcli.tui.cells import Cell, Line, fitted, wrapped
+from kcli.tui.cells import Cell, Line, fitted, width_of, wrapped
 from kcli.tui.fitting import Part as Piece
 from kcli.tui.fitting import cut
 from kcli.tui.look import SIGNS
@@ -76,14 +76,18 @@ class Mirrors(OfPart[MirrorRow]):
             (Cell(f" {one.delivery}{process}", "dim"),),
             *((Cell(f" {text}", row.meaning),) for text in why),
         ]
-        for place in one.worst[: max(0, height - len(lines) - 1)]:
-            name = fitted(f"{place.topic}-{place.partition}", min(32, max(12, width // 3)))
+        shown = [
+            (f"{place.topic}-{place.partition}", place)
+            for place in one.worst[: max(0, height - len(lines) - 1)]
+        ]
+        widest = min(32, max(12, width // 3), max((width_of(name) for name, _ in shown), default=0))
+        for name, place in shown:
             cell = state_cell(place.state, partition_meaning(place.state))
             lag = f"{figures.count(place.lag):>11}"
             reason = "" if place.why == one.why else place.why
             lines.append(
                 (
-                    Cell(f"   {name} "),
+                    Cell(f"   {fitted(name, widest)}  "),
                     cell._replace(text=f"{cell.text:<12}"),
                     Cell(f"{lag}  {reason}", "dim"),
                 )

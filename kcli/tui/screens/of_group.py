@@ -36,6 +36,8 @@ _BETWEEN = "   "
 _LEAST_COURSE, _WIDEST_COURSE = 5, 30
 _COURSE = 6
 """Rows of the course of the lag."""
+_WIDEST_READING = 4
+"""Columns of it."""
 
 
 class OfGroup(Listing[R]):
@@ -139,9 +141,10 @@ def lag_line(line: GroupLine, width: int) -> Line:
 
 
 def course_lines(lags: Sequence[int | None], width: int, style: str) -> list[Line]:
-    """The lag over the last five minutes, over the whole width."""
+    """The lag over the last five minutes; few readings are drawn wider, as far as there is room."""
     known = [lag for lag in lags if lag is not None]
     most = max(known, default=None)
     title = f" lag over the last 5 minutes: least {figures.count(min(known, default=None))}, most {figures.count(most)}"
-    rows = figures.chart(lags, width, _COURSE - 1)
+    each = min(_WIDEST_READING, max(1, width // max(1, len(lags))))
+    rows = figures.chart([lag for lag in lags for _ in range(each)], width, _COURSE - 1)
     return [(Cell(fitted(title, width), "dim"),), *((Cell(row, style),) for row in rows)]

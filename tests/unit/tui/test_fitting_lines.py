@@ -38,7 +38,7 @@ from kcli.tui.head import (
 from kcli.tui.member_columns import MemberRow
 from kcli.tui.partition_columns import PartitionRow
 from kcli.tui.screens.listing import LISTS
-from kcli.tui.screens.of_group import lag_line
+from kcli.tui.screens.of_group import course_lines, lag_line
 from kcli.tui.standing import GroupRow, rows_of
 from kcli.tui.timeline import Moment, time_at, timeline, track
 from tests.tui.made_up import BEGIN, readings
@@ -236,3 +236,10 @@ def test_the_figures_of_a_groups_lag_are_whole_at_80_columns_and_its_course_has_
         assert figures.outlook(line.trend) in texts[width]
         assert course_of(line, 5)[-1] in texts[width]
     assert course_of(line, 30) in texts[200]
+
+
+@pytest.mark.parametrize(("width", "each"), [(200, 4), (80, 2), (20, 1)])
+def test_a_course_of_few_readings_is_drawn_wide(width: int, each: int) -> None:
+    bars = course_lines([1] * 31, width, "")[-1][0].text
+    assert len(bars) == width
+    assert bars.strip() == "█" * min(width, 31 * each)

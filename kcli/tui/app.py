@@ -11,6 +11,7 @@ from typing import Any
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual._styles_cache import StylesCache
 from textual.app import App, SystemCommand
 from textual.binding import Binding
 from textual.color import Color
@@ -79,6 +80,9 @@ REPLAY_KEYS = [
     Binding("end", "seek_end(1)", "to the last reading", show=False, priority=True),
 ]
 """Only while a recording is played."""
+
+# A cache of Textual whose keys have widgets' drawn lines: it keeps those of a thousand widgets of closed screens.
+StylesCache.get_inner_outer = StylesCache.get_inner_outer.__wrapped__  # type: ignore[method-assign,assignment]
 
 
 class Reported(Message):

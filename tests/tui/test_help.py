@@ -1,5 +1,6 @@
 """The help, the keys at the foot and the palette: they are the bindings that work."""
 
+import gc
 import importlib
 import pkgutil
 from collections.abc import Iterator
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual._styles_cache import StylesCache
 from textual.binding import Binding
 from textual.dom import DOMNode
 
@@ -167,6 +169,21 @@ def test_the_help_opens_scrolls_and_closes(path: Path) -> None:
                 assert words in text
             await pilot.press("j", "k", "question_mark")
             assert isinstance(app.screen, Listing)
+
+    run(script)
+
+
+def test_of_closed_screens_nothing_is_kept(path: Path) -> None:
+    async def script() -> None:
+        async with playing(path, at=2) as (_app, pilot):
+            counts = []
+            for _ in range(3):
+                for _ in range(4):
+                    await pilot.press("question_mark")
+                    await pilot.press("question_mark")
+                gc.collect()
+                counts.append(sum(type(one) in (StylesCache, Help) for one in gc.get_objects()))
+            assert counts[2] <= counts[0]
 
     run(script)
 

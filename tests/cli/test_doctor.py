@@ -491,7 +491,7 @@ def test_each_address_is_contacted_once(here: Here) -> None:
     here("--topic t")
     contacts = [seen for seen in here.cluster.seen(MetadataRequest) if seen.request.topics == []]
     assert [seen.node for seen in contacts[:2]] == [1, 2]
-    assert len(here.cluster.connections) <= 4
+    assert len(here.cluster.connections) <= 5  # one of them for what a broker forwards to the controller
 
 
 def test_a_wrong_option_is_part_of_the_report(here: Here) -> None:

@@ -102,7 +102,7 @@ class ExportOptions:
 
 @command(
     "export",
-    reads=(*READS, "AWS_REGION"),
+    reads=(*READS, "AWS_REGION", "AZURE_STORAGE_CONNECTION_STRING", "STORAGE_EMULATOR_HOST"),
     outputs=REPORT_KINDS,
     examples=(
         ("kcli pipeline export orders exports/orders", "a whole topic as Parquet, up to its end now"),

@@ -26,7 +26,7 @@ from kcli.pipeline.arrow_library import check_pyarrow
 
 @command(
     "import",
-    reads=(*READS, "AWS_REGION"),
+    reads=(*READS, "AWS_REGION", "AZURE_STORAGE_CONNECTION_STRING", "STORAGE_EMULATOR_HOST"),
     outputs=REPORT_KINDS,
     examples=(
         ("kcli pipeline import exports/orders -b new:9092", "restore a topic in another cluster"),

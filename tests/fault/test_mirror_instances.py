@@ -177,7 +177,10 @@ def test_ctrl_c_ends_a_stand_by_that_never_copied(source: FakeCluster, target: F
         waiting = start(*arguments(source, target))
         until(lambda: command("groups", "describe", "__kcli.lease.j.here", "-b", target.bootstrap, "--members",
                               "-o", "json").out.count('"member_id"') >= 2 and is_stable(target))  # fmt: skip
-        assert "stand-by: job j is run by" in stopped(waiting)
+        assert waiting.stderr is not None
+        while b"stand-by: job j is run by" not in (line := waiting.stderr.readline()):
+            assert line
+        stopped(waiting)
     assert not has_topic(target)
 
 

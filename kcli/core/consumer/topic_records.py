@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -46,10 +47,12 @@ def read_topic(
     *,
     since: Instant | None = None,
     until: Instant | None = None,
+    exact_times: bool = False,
     offsets: str | None = None,
     partitions: int | Iterable[int] | None = None,
     columns: Iterable[str] = RECORD_COLUMNS,
     key: Key | Sequence[Key] = None,
+    follow: bool = False,
     batch_rows: int = BATCH_ROWS,
     batch_bytes: int = BATCH_BYTES,
     timeout: float | None = None,
@@ -59,8 +62,10 @@ def read_topic(
 
     ``since`` and ``until`` are times as ``kcli consume`` has them ("1h", "2026-11-21T10:00Z"), ms since the epoch, or
     datetimes; ``offsets`` is a range like "1000:2000", "-100" (the last 100 of each partition), "@10:00..@11:00". A time
-    chooses the first offset with a timestamp from then on. ``partitions``: numbers (default: all). ``columns``: see
-    ``docs/python.md``. ``key``: only records with this key, or with one of a list, where None is a null key.
+    chooses the first offset with a timestamp from then on; with ``exact_times`` all records are read whose timestamps are
+    within the range, wherever they are, and no others. ``partitions``: numbers (default: all). ``columns``: see
+    ``docs/python.md``. ``key``: only records with this key, or with one of a list, where None is a null key. ``follow``:
+    the range has no end: a reading goes on with what arrives, also in new partitions, until it is closed.
 
     ``options``, or keywords that name client options (``bootstrap_servers=…``, ``isolation_level=…``). ``timeout``:
     seconds without any progress that are an error. Raises what a consumer raises when the range cannot be resolved; an
@@ -68,6 +73,12 @@ def read_topic(
     """
     check_topic(topic)
     wanted = _range(since, until, offsets)
+    if follow and wanted.stop is not None:
+        raise ConfigError(
+            "follow=True with an end",
+            why="what is followed has no end",
+            do="leave the end of the range out, or follow",
+        )
     chosen = given(ConsumerOptions, options, values)
     # Neither joins a group nor commits: a profile may have a group for other purposes.
     chosen = dataclasses.replace(chosen, group_id="", enable_auto_commit=False)
@@ -77,7 +88,9 @@ def read_topic(
         wanted,
         partitions=_numbers(partitions),
         columns=tuple([columns] if isinstance(columns, str) else columns),
-        where=RecordFilter(keys=_keys(key)),
+        where=RecordFilter(*(wanted.times if exact_times else (None, None)), keys=_keys(key)),
+        exact_times=exact_times,
+        follow=follow,
         batch_rows=batch_rows,
         batch_bytes=batch_bytes,
         timeout=timeout,
@@ -88,7 +101,8 @@ class TopicRecords:
     """What ``read_topic`` returns. Each iteration and each ``__arrow_c_stream__`` reads the whole range again.
 
     ``spans`` is the range, resolved: the offsets of each partition. ``error`` is the last error of a reading. ``close``,
-    or the end of a ``with`` block, ends all readings.
+    or the end of a ``with`` block, ends all readings, from any thread: a reading that follows ends like one of a range
+    that has an end, others with a ClosedError.
     """
 
     def __init__(
@@ -100,11 +114,14 @@ class TopicRecords:
         partitions: Iterable[int] | None,
         columns: tuple[str, ...],
         where: RecordFilter,
+        exact_times: bool = False,
+        follow: bool = False,
         batch_rows: int,
         batch_bytes: int,
         timeout: float | None,
     ) -> None:
         self.topic = topic
+        self.follow = follow
         self.error: BaseException | None = None
         self._options = options
         self._how: dict[str, Any] = {
@@ -118,6 +135,9 @@ class TopicRecords:
         check_batch_size(batch_rows, batch_bytes)
         self._closed = False
         self._readings: list[_Reading] = []
+        self._grows = follow and partitions is None
+        if exact_times:  # records of the range may be anywhere behind its first one
+            wanted = wanted._replace(stop=None)
         with Consumer(options) as consumer:
             limit = options.default_api_timeout_ms / 1000 if timeout is None else timeout
             consumer.connect(limit)
@@ -126,13 +146,15 @@ class TopicRecords:
                 consumer,
                 found,
                 wanted,
-                until_end=True,
+                until_end=not follow,
                 timeout=limit,
                 on_out_of_range=options.on_out_of_range or "fail",
                 do='choose other offsets="START:END", or on_out_of_range="earliest" or "latest"',
             )
 
     def __repr__(self) -> str:
+        if self.follow:
+            return f"TopicRecords({self.topic!r}, {len(self.spans)} partitions, followed)"
         return f"TopicRecords({self.topic!r}, {len(self.spans)} partitions, at most {self.most_rows} records)"
 
     def __enter__(self) -> TopicRecords:
@@ -148,7 +170,7 @@ class TopicRecords:
 
     @property
     def most_rows(self) -> int:
-        """The number of offsets in the range; there may be fewer records, or fewer that are wanted."""
+        """The number of offsets in the range; there may be fewer records, or fewer that are wanted. 0 if it has no end."""
         return sum(max(0, (span.stop or 0) - (span.start or 0)) for span in self.spans.values())
 
     def __iter__(self) -> Iterator[ArrowBatch]:
@@ -178,54 +200,102 @@ class TopicRecords:
     def _begin(self) -> _Reading:
         if self._closed:
             raise ClosedError(f"the records of {self.topic} are closed")
-        reading = _Reading(self._options, self.spans, self._how, self._readings.remove)
+        reading = _Reading(self, self._options, self._how, grows=self._grows)
         self._readings.append(reading)
         return reading
+
+    def forget(self, reading: _Reading) -> None:
+        """A reading has ended."""
+        if reading in self._readings:
+            self._readings.remove(reading)
 
     def _note(self, error: BaseException) -> None:
         self.error = error
 
 
 class _Reading(Iterator[ArrowBatch]):
-    """One pass over the range. Made, iterated and closed in any thread, one at a time; connects with the first batch."""
+    """One pass over the range. Made, iterated and closed in any thread; connects with the first batch.
+
+    The consumer belongs to the thread that has ``_turn``. ``close`` of another thread while a batch is awaited only sets
+    ``_closed`` and wakes that thread, which then closes the consumer itself.
+    """
 
     def __init__(
-        self,
-        options: ConsumerOptions,
-        spans: Mapping[TopicPartition, Span],
-        how: Mapping[str, Any],
-        on_close: Any,
+        self, records: TopicRecords, options: ConsumerOptions, how: Mapping[str, Any], *, grows: bool
     ) -> None:
+        self._records = records
         self._options = options
-        self._spans = spans
         self._how = how
-        self._on_close = on_close
+        self._grows = grows
+        self._known = -1
+        self._turn = threading.RLock()
         self._consumer: Consumer | None = None
         self._reader: ArrowReader | None = None
         self._closed = False
+        self._ended = False
 
     def __next__(self) -> ArrowBatch:
-        if self._closed:
-            raise ClosedError("this reading was closed")
-        if self._consumer is None:
-            self._consumer = Consumer(self._options)
-            self._consumer.connect(self._options.default_api_timeout_ms / 1000)
-            self._reader = ArrowReader(self._consumer, self._spans, **self._how)
-        if self._reader is None:
-            raise ClosedError("this reading could not connect")
-        self._consumer.cluster.loop.adopt()
-        try:
-            return next(self._reader)
-        except StopIteration:
-            self.close()
-            raise
+        with self._turn:
+            try:
+                if self._ended:
+                    raise StopIteration
+                self._check_open()
+                if self._consumer is None:
+                    self._consumer = Consumer(self._options)
+                    self._consumer.connect(self._options.default_api_timeout_ms / 1000)
+                    self._reader = ArrowReader(
+                        self._consumer, self._records.spans, **self._how, on_poll=self._on_poll
+                    )
+                if self._reader is None:
+                    raise ClosedError("this reading could not connect")
+                self._consumer.cluster.loop.adopt()
+                return next(self._reader)
+            except StopIteration:
+                self._ended = True
+                self._end()
+                raise
+            except ClosedError:
+                self._end()
+                if self._closed and self._records.follow:
+                    raise StopIteration from None
+                raise
 
     def close(self) -> None:
-        """Closes the connections."""
-        if self._closed:
-            return
+        """Closes the connections; waits for no other thread."""
         self._closed = True
-        self._on_close(self)
+        if self._turn.acquire(blocking=False):
+            try:
+                self._end()
+            finally:
+                self._turn.release()
+        elif (consumer := self._consumer) is not None:
+            consumer.wakeup()
+
+    def _on_poll(self) -> None:
+        self._check_open()
+        consumer = self._consumer
+        if not self._grows or consumer is None or consumer.cluster.view.version == self._known:
+            return
+        self._known = consumer.cluster.view.version
+        found = consumer.cluster.view.topics.get(self._records.topic)
+        known = consumer.assignment
+        new = [
+            tp
+            for each in (found.partitions if found is not None else ())
+            if (tp := TopicPartition(self._records.topic, each.partition)) not in known
+        ]
+        if new:
+            limit = self._options.default_api_timeout_ms / 1000
+            begin = RangeSpec(OffsetSpec("earliest", 0))
+            consumer.add_partitions(ranges.spans(consumer, new, begin, until_end=False, timeout=limit))
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClosedError("this reading was closed")
+
+    def _end(self) -> None:
+        """Closes the consumer; in the thread that has the turn."""
+        self._records.forget(self)
         consumer, self._consumer, self._reader = self._consumer, None, None
         if consumer is not None and not sys.is_finalizing():
             consumer.cluster.loop.adopt()

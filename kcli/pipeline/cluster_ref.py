@@ -133,8 +133,8 @@ def cluster_ref(
     """The reference to the cluster of these options, whose secrets are not revealed yet. ``files``: those of ``-F``.
     ``command_seconds``: see ``ClusterRef``.
 
-    ConfigError for a secret on the command line: nothing else could read it again. Without ``travels`` the reference lacks
-    it: it only names the cluster, and no client is made of it.
+    ConfigError for a secret on the command line: nothing else could read it again. Without ``travels`` the reference
+    lacks it: it only names the cluster, and no client is made of it.
     """
     budget = max(1, round(timeout * 1000))
     values, by_origin = _split(resolved.values, resolved.origins, travels=travels)

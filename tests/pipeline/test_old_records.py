@@ -302,7 +302,7 @@ def test_a_replay_extends_forces_or_sends_with_the_time_of_now(dead: FakeCluster
 def test_a_replay_warns_of_a_topic_that_keeps_fewer_bytes_than_it_gets(source: FakeCluster) -> None:
     fill(source, NEW)
     source.create_topic("again", 2)
-    for most, warnings in ((20, 1), (-1, 0), (1 << 30, 0)):
+    for most, warnings in ((3, 1), (-1, 0), (1 << 30, 0)):
         source.configure("again", retention_bytes=str(most))
         for words in ((), ("--dedupe", "key")):
             done = command(
@@ -310,5 +310,5 @@ def test_a_replay_warns_of_a_topic_that_keeps_fewer_bytes_than_it_gets(source: F
                 bootstrap=source.bootstrap,
             )  # fmt: skip
             assert done.code == 0, done.err
-            warned = "again: it keeps 20 B of a partition (retention.bytes), and one gets about"
+            warned = "again: it keeps 3 B of a partition (retention.bytes), and one gets about"
             assert done.err.count(warned) == warnings, done.err

@@ -116,7 +116,13 @@ def test_of_a_key_the_last_record_of_all_partitions_is_kept() -> None:
 
 def plan_rows(histogram: dict[tuple[str, str, str], int]) -> list[list[str]]:
     """The words of each line of the plan's table."""
-    item = {"records": sum(histogram.values()), "bytes": 5, "histogram": histogram, "tallies": {}, "sizes": {}}
+    item = {
+        "records": sum(histogram.values()),
+        "bytes": 5,
+        "histogram": histogram,
+        "tallies": {},
+        "sizes": {},
+    }
     found = sum_up([item], dedupe=False)
     text = plan_text("dlq", "header:t", "job", [], found, continued=0, where=None, max_replays=3)
     return [line.split() for line in text.splitlines()[2:]]

@@ -195,9 +195,7 @@ def run_query(inv: Invocation, asked: QueryOptions, folder: str | None) -> int:
         with (
             Stop() as stop,
             inv.progress("queried") as bar,
-            QueriedHere(
-                source, options, registry, sql, asked.limit, bar, threads=how.local
-            ) as here,
+            QueriedHere(source, options, registry, sql, asked.limit, bar, threads=how.local) as here,
         ):
             return _run(inv, here, folder, cluster_id, stop, bar)
     # pyspark: an extra.

@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 Instant = str | int | datetime
 Key = bytes | str | None
+Watcher = Callable[[ArrowBatch | None], object]
 
 
 def read_topic(
@@ -71,8 +73,64 @@ def read_topic(
     seconds without any progress that are an error. Raises what a consumer raises when the range cannot be resolved; an
     error while the rows are read is raised by whatever reads them, with its text, and is the object's ``error``.
     """
+    return TopicRecords(
+        asked_range(
+            topic,
+            options,
+            since=since,
+            until=until,
+            exact_times=exact_times,
+            offsets=offsets,
+            partitions=partitions,
+            columns=columns,
+            key=key,
+            follow=follow,
+            batch_rows=batch_rows,
+            batch_bytes=batch_bytes,
+            timeout=timeout,
+            values=values,
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRange:
+    """What ``read_topic`` was asked for: checked, and not resolved to offsets yet."""
+
+    topic: str
+    options: ConsumerOptions
+    range: RangeSpec
+    exact_times: bool
+    partitions: list[int] | None
+    columns: tuple[str, ...]
+    keys: tuple[bytes | None, ...] | None
+    follow: bool
+    batch_rows: int
+    batch_bytes: int
+    timeout: float | None
+
+
+def asked_range(
+    topic: str,
+    options: ConsumerOptions | None,
+    *,
+    since: Instant | None,
+    until: Instant | None,
+    exact_times: bool,
+    offsets: str | None,
+    partitions: int | Iterable[int] | None,
+    columns: Iterable[str],
+    key: Key | Sequence[Key],
+    follow: bool,
+    batch_rows: int,
+    batch_bytes: int,
+    timeout: float | None,
+    values: Mapping[str, Any],
+) -> AskedRange:
+    """The arguments of ``read_topic``; ``values`` are those that name client options. ConfigError for what is wrong."""
     check_topic(topic)
-    wanted = _range(since, until, offsets)
+    check_batch_size(batch_rows, batch_bytes)
+    wanted = range_given(since, until, offsets)
     if follow and wanted.stop is not None:
         raise ConfigError(
             "follow=True with an end",
@@ -80,16 +138,15 @@ def read_topic(
             do="leave the end of the range out, or follow",
         )
     chosen = given(ConsumerOptions, options, values)
-    # Neither joins a group nor commits: a profile may have a group for other purposes.
-    chosen = dataclasses.replace(chosen, group_id="", enable_auto_commit=False)
-    return TopicRecords(
-        topic,
-        chosen,
-        wanted,
-        partitions=_numbers(partitions),
-        columns=tuple([columns] if isinstance(columns, str) else columns),
-        where=RecordFilter(*(wanted.times if exact_times else (None, None)), keys=_keys(key)),
+    return AskedRange(
+        topic=topic,
+        # Neither joins a group nor commits: a profile may have a group for other purposes.
+        options=dataclasses.replace(chosen, group_id="", enable_auto_commit=False),
+        range=wanted,
         exact_times=exact_times,
+        partitions=numbers_given(partitions),
+        columns=tuple([columns] if isinstance(columns, str) else columns),
+        keys=_keys(key),
         follow=follow,
         batch_rows=batch_rows,
         batch_bytes=batch_bytes,
@@ -105,52 +162,28 @@ class TopicRecords:
     that has an end, others with a ClosedError.
     """
 
-    def __init__(
-        self,
-        topic: str,
-        options: ConsumerOptions,
-        wanted: RangeSpec,
-        *,
-        partitions: Iterable[int] | None,
-        columns: tuple[str, ...],
-        where: RecordFilter,
-        exact_times: bool = False,
-        follow: bool = False,
-        batch_rows: int,
-        batch_bytes: int,
-        timeout: float | None,
-    ) -> None:
-        self.topic = topic
-        self.follow = follow
+    def __init__(self, asked: AskedRange) -> None:
+        self.topic = asked.topic
+        self.follow = asked.follow
         self.error: BaseException | None = None
-        self._options = options
+        self._options = asked.options
         self._how: dict[str, Any] = {
-            "columns": columns,
-            "where": where,
-            "batch_rows": batch_rows,
-            "batch_bytes": batch_bytes,
-            "timeout": timeout,
+            "columns": asked.columns,
+            "where": RecordFilter(
+                *(asked.range.times if asked.exact_times else (None, None)), keys=asked.keys
+            ),
+            "batch_rows": asked.batch_rows,
+            "batch_bytes": asked.batch_bytes,
+            "timeout": asked.timeout,
         }
-        self._fields = chosen_columns(columns).fields
-        check_batch_size(batch_rows, batch_bytes)
+        self._fields = chosen_columns(asked.columns).fields
         self._closed = False
         self._readings: list[_Reading] = []
-        self._grows = follow and partitions is None
-        if exact_times:  # records of the range may be anywhere behind its first one
-            wanted = wanted._replace(stop=None)
-        with Consumer(options) as consumer:
-            limit = options.default_api_timeout_ms / 1000 if timeout is None else timeout
+        self._grows = asked.follow and asked.partitions is None
+        with Consumer(asked.options) as consumer:
+            limit = asked.options.default_api_timeout_ms / 1000 if asked.timeout is None else asked.timeout
             consumer.connect(limit)
-            found = ranges.choose_partitions(consumer, [topic], partitions, limit)
-            self.spans: Mapping[TopicPartition, Span] = ranges.spans(
-                consumer,
-                found,
-                wanted,
-                until_end=not follow,
-                timeout=limit,
-                on_out_of_range=options.on_out_of_range or "fail",
-                do='choose other offsets="START:END", or on_out_of_range="earliest" or "latest"',
-            )
+            self.spans: Mapping[TopicPartition, Span] = self._pinned(consumer, asked, limit)
 
     def __repr__(self) -> str:
         if self.follow:
@@ -200,9 +233,28 @@ class TopicRecords:
     def _begin(self) -> _Reading:
         if self._closed:
             raise ClosedError(f"the records of {self.topic} are closed")
-        reading = _Reading(self, self._options, self._how, grows=self._grows)
+        reading = _Reading(self, self._options, self._how, self._watcher(), grows=self._grows)
         self._readings.append(reading)
         return reading
+
+    def _watcher(self) -> Watcher | None:
+        """What is called with each batch of a new reading, and with None at its end."""
+        return None
+
+    def _pinned(self, consumer: Consumer, asked: AskedRange, limit: float) -> Mapping[TopicPartition, Span]:
+        """The range as offsets."""
+        wanted = asked.range
+        if asked.exact_times:  # records of the range may be anywhere behind its first one
+            wanted = wanted._replace(stop=None)
+        return ranges.spans(
+            consumer,
+            ranges.choose_partitions(consumer, [asked.topic], asked.partitions, limit),
+            wanted,
+            until_end=not asked.follow,
+            timeout=limit,
+            on_out_of_range=asked.options.on_out_of_range or "fail",
+            do='choose other offsets="START:END", or on_out_of_range="earliest" or "latest"',
+        )
 
     def forget(self, reading: _Reading) -> None:
         """A reading has ended."""
@@ -221,11 +273,18 @@ class _Reading(Iterator[ArrowBatch]):
     """
 
     def __init__(
-        self, records: TopicRecords, options: ConsumerOptions, how: Mapping[str, Any], *, grows: bool
+        self,
+        records: TopicRecords,
+        options: ConsumerOptions,
+        how: Mapping[str, Any],
+        watcher: Watcher | None,
+        *,
+        grows: bool,
     ) -> None:
         self._records = records
         self._options = options
         self._how = how
+        self._watcher = watcher
         self._grows = grows
         self._known = -1
         self._turn = threading.RLock()
@@ -249,7 +308,10 @@ class _Reading(Iterator[ArrowBatch]):
                 if self._reader is None:
                     raise ClosedError("this reading could not connect")
                 self._consumer.cluster.loop.adopt()
-                return next(self._reader)
+                batch = next(self._reader)
+                if self._watcher is not None:
+                    self._watcher(batch)
+                return batch
             except StopIteration:
                 self._ended = True
                 self._end()
@@ -296,6 +358,9 @@ class _Reading(Iterator[ArrowBatch]):
     def _end(self) -> None:
         """Closes the consumer; in the thread that has the turn."""
         self._records.forget(self)
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            watcher(None)
         consumer, self._consumer, self._reader = self._consumer, None, None
         if consumer is not None and not sys.is_finalizing():
             consumer.cluster.loop.adopt()
@@ -305,7 +370,8 @@ class _Reading(Iterator[ArrowBatch]):
 # --- what the caller gives ------------------------------------------------------------------------------
 
 
-def _range(since: Instant | None, until: Instant | None, offsets: str | None) -> RangeSpec:
+def range_given(since: Instant | None, until: Instant | None, offsets: str | None) -> RangeSpec:
+    """The range of these arguments; ConfigError."""
     if offsets is not None and (since is not None or until is not None):
         raise ConfigError(
             "offsets and a time were both given", why="both choose the range", do="use one of them"
@@ -335,7 +401,7 @@ def _at(instant: Instant | None, now: int) -> OffsetSpec | None:
     return OffsetSpec("timestamp", instant if isinstance(instant, int) else parse_instant(instant, now))
 
 
-def _numbers(partitions: int | Iterable[int] | None) -> list[int] | None:
+def numbers_given(partitions: int | Iterable[int] | None) -> list[int] | None:
     """The numbers of the partitions that were asked for; None means all."""
     if partitions is None:
         return None

@@ -186,9 +186,7 @@ class _Pass(Iterator[ArrowBatch]):
             rows = RowColumns(self._columns, serdes)
             spans = {each.tp: Span(each.start, each.end) for each in slices}
             reader = stack.enter_context(
-                ArrowReader(
-                    consumer, spans, columns=rows.needed, where=self._where, on_poll=self._check_open
-                )
+                ArrowReader(consumer, spans, columns=rows.needed, where=self._where, on_poll=self._check_open)
             )
             seen = size = 0
             try:

@@ -1,7 +1,7 @@
 """kcli: a command-line suite for Apache Kafka, on a client core of its own.
 
-For programs: ``kcli.read_topic``, ``kcli.write_topic`` and ``kcli.read_export`` are topics and exports as tables of Arrow,
-``kcli.core`` has the clients. Names are loaded on use (PEP 562).
+For programs: ``kcli.read_topic``, ``kcli.write_topic`` and ``kcli.read_export`` are topics and exports as tables of
+Arrow, ``kcli.core`` has the clients. Names are loaded on use (PEP 562).
 """
 
 from importlib import import_module

@@ -6,7 +6,7 @@ Imports pyarrow: the module is imported where an export is opened.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +22,7 @@ from kcli.core.types import Header, TopicPartition
 from kcli.frames.head import ShowsHead
 from kcli.frames.progress import counted_by, progress_line
 from kcli.frames.settings import warn
+from kcli.frames.stream import TableStream
 from kcli.frames.topic import dropped_warnings
 from kcli.pipeline.decoding import ByRange, undecoded_warnings
 from kcli.pipeline.exported_records import read_records
@@ -91,13 +92,20 @@ class ExportFrame(ShowsHead):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """A stream of all records."""
-        return pa.RecordBatchReader.from_batches(self.schema, iter(self)).__arrow_c_stream__(requested_schema)
+        del requested_schema  # whoever wants other types casts
+        return TableStream(self.schema, self._reading(), on_error=self._note).capsule()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """One reading."""
+        return self._reading()
+
+    def _reading(self) -> Generator[pa.RecordBatch]:
         plain = self._limits == Limits(None, None, None, None)
         bar = progress_line("read", self._progress, self.most_rows if plain else None)
         return counted_by(self._batches(self._batch_rows), bar, lambda one: (one.num_rows, one.nbytes))
+
+    def _note(self, error: BaseException) -> None:
+        self.error = error
 
     def _made_schema(self) -> Any:
         raw = pa.schema(_Schema(self.columns))
@@ -106,24 +114,24 @@ class ExportFrame(ShowsHead):
 
     # --- reading ----------------------------------------------------------------------------------------
 
-    def _batches(self, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    def _batches(self, batch_rows: int) -> Generator[pa.RecordBatch]:
         try:
             if self._typed is None:
                 for tp, file in self._wanted:
-                    for table in self._rows(tp, file, batch_rows):
+                    for table in self._rows(file, batch_rows):
                         yield self._chosen(tp, table, None)
                 return
             with self._typed.open() as serdes:
                 decoder = self._typed.decoder(serdes, undecodable=self._undecodable)
                 for tp, file in self._wanted:
-                    for table in self._rows(tp, file, batch_rows):
+                    for table in self._rows(file, batch_rows):
                         yield self._chosen(tp, table, decoder)
                 self._report(decoder, self._typed)
         except Exception as error:
             self.error = error
             raise
 
-    def _rows(self, tp: TopicPartition, file: ExportedFile, batch_rows: int) -> Iterator[Any]:
+    def _rows(self, file: ExportedFile, batch_rows: int) -> Iterator[Any]:
         """The columns that are needed, of the records that are wanted."""
         name = self._store.name(file.path)
         check_sizes(self._store, [file])
@@ -240,7 +248,7 @@ class ExportFrame(ShowsHead):
     def _first(self, rows: int) -> tuple[Any, str]:
         found: list[Any] = []
         count = 0
-        with closing(self._batches(rows)) as batches, warnings.catch_warnings():  # type: ignore[type-var]
+        with closing(self._batches(rows)) as batches, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for batch in batches:
                 found.append(batch.slice(0, rows - count))

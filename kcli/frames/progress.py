@@ -1,7 +1,7 @@
 """The progress line of a reading or a writing: in a notebook, or on a terminal. Nothing is shown before 0.2 s."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import TypeVar
 
 from kcli.output.progress import Progress
@@ -18,7 +18,7 @@ def progress_line(title: str, wanted: bool | None, total: int | None = None) -> 
     return Progress(talk, title, style="bar" if shows else "none", total=total)
 
 
-def counted_by(items: Iterator[T], bar: Progress, sizes: Callable[[T], tuple[int, int]]) -> Iterator[T]:
+def counted_by(items: Generator[T], bar: Progress, sizes: Callable[[T], tuple[int, int]]) -> Generator[T]:
     """The same items; ``sizes``: how many records and bytes one has."""
     records = size = 0
     try:
@@ -28,6 +28,7 @@ def counted_by(items: Iterator[T], bar: Progress, sizes: Callable[[T], tuple[int
             bar.update(records, size)
             yield item
     finally:
+        items.close()
         bar.close()
 
 

@@ -30,8 +30,8 @@ class Settings(NamedTuple):
 
 def settings_of(kind: type[O], options: O | None, profile: str | None, values: Mapping[str, Any]) -> Settings:
     """``values`` are keywords that name options of the client or of the registry; they are stronger than a profile, whose
-    options are weaker than the ``KCLI_*`` variables. Without a profile only the keywords count, so that a program does not
-    depend on who runs it.
+    options are weaker than the ``KCLI_*`` variables. Without a profile only the keywords count, so that a program does
+    not depend on who runs it.
     """
     own = {name: value for name, value in values.items() if name not in _REGISTRY}
     registry = {name: _registry_value(name, value) for name, value in values.items() if name in _REGISTRY}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from kcli.flows.time_limits import time_warnings
 from kcli.frames.head import ShowsHead
 from kcli.frames.progress import progress_line
 from kcli.frames.settings import settings_of, warn
+from kcli.frames.stream import TableStream
 from kcli.output.progress import counted
 from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.decoding import ByRange, undecoded_warnings
@@ -189,12 +190,9 @@ class TopicFrame(ShowsHead, TopicRecords):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         if self._typed is None:
             return super().__arrow_c_stream__(requested_schema)
-        import pyarrow as pa  # an extra
+        return TableStream(self._schema, self._typed_batches(self._typed), on_error=self._note).capsule()
 
-        batches = self._typed_batches(self._typed)
-        return pa.RecordBatchReader.from_batches(self._schema, batches).__arrow_c_stream__(requested_schema)
-
-    def _typed_batches(self, typed: TypedParts) -> Iterator[Any]:
+    def _typed_batches(self, typed: TypedParts) -> Generator[Any]:
         import pyarrow as pa  # an extra
 
         schema = self._schema

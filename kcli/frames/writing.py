@@ -31,7 +31,9 @@ _ROWS = 20_000  # of a piece that is encoded at once
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The account of a writing: ``sent`` = ``confirmed`` + ``failed``. ``bytes``: of confirmed records, before compression."""
+    """The account of a writing: ``sent`` = ``confirmed`` + ``failed``. ``bytes``: of confirmed records, before they are
+    compressed.
+    """
 
     topic: str
     sent: int
@@ -69,15 +71,15 @@ def write_topic(
 ) -> Written:
     """Sends the rows of ``frame``, one record each, and returns when brokers have confirmed all of them.
 
-    ``frame``: a data frame of pandas or polars, a table or reader of pyarrow, a relation of DuckDB, an expression of Ibis,
+    ``frame``: a data frame of pandas or polars, a table or reader of pyarrow, a relation of DuckDB, one of Ibis,
     what ``read_topic`` returns: anything with ``__arrow_c_stream__``; a reader larger than the memory is sent batch by
     batch. ``key`` … ``partition`` name its columns, by default the columns of these names, as far as they are there
     (types: ``Producer.send_arrow``). Several columns for ``key`` or ``value`` become an object, which a serde encodes.
 
-    ``key_serde`` and ``value_serde`` as after ``-s`` of ``kcli produce``: text is what one of its lines has, structs, lists
-    and numbers are values as they are; null is a null key, or a tombstone. ``profile``, ``progress`` and further keywords
-    as in ``read_topic``. ConfigError for a column that is named nowhere, since its data would be lost; NotWrittenError,
-    with the account, if a row was not sent or not confirmed.
+    ``key_serde`` and ``value_serde`` as after ``-s`` of ``kcli produce``: text is what one of its lines has; structs,
+    lists and numbers are values as they are; null is a null key, or a tombstone. ``profile``, ``progress`` and further
+    keywords as in ``read_topic``. ConfigError for a column that is named nowhere, since its data would be lost;
+    NotWrittenError, with the account, if a row was not sent or not confirmed.
     """
     check_topic(topic)
     client = settings_of(ProducerOptions, options, profile, values)

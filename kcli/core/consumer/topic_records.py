@@ -203,7 +203,7 @@ class TopicRecords:
 
     @property
     def most_rows(self) -> int:
-        """The number of offsets in the range; there may be fewer records, or fewer that are wanted. 0 if it has no end."""
+        """The number of offsets in the range, 0 if it has no end; there may be fewer records, or fewer wanted."""
         return sum(max(0, (span.stop or 0) - (span.start or 0)) for span in self.spans.values())
 
     def __iter__(self) -> Iterator[ArrowBatch]:

@@ -27,7 +27,8 @@ _READERS = 4  # threads of a scan, at most
 
 class QueriedHere:
     """``with QueriedHere(…) as queried``: a query that DuckDB has accepted, and that has not run yet; of its result at
-    most ``limit`` rows. ``options`` and ``registry``: of the clients here. ``threads``: of DuckDB (None: as many as there are processors). ``bar`` shows what is read.
+    most ``limit`` rows. ``options`` and ``registry``: of the clients here. ``threads``: of DuckDB (None: as many as there
+    are processors). ``bar`` shows what is read.
     """
 
     def __init__(

@@ -1,4 +1,5 @@
-"""``read_topic``: a range of a topic as a table, for all that accepts Arrow. Profiles are in ``kcli/reading.py``.
+"""``read_topic``: a range of a topic as a table, for all that accepts Arrow. Profiles and typed columns
+are in ``kcli/frames``.
 
 The range is resolved to offsets once, when it is opened, so each reading of the object has the same rows. A reading has
 a consumer of its own and may take place in another thread than the next one, as DuckDB and polars do it.

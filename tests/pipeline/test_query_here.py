@@ -385,8 +385,10 @@ def test_lost_records_are_an_error_of_their_own() -> None:
             watched.run()
 
 
-@pytest.mark.parametrize("waits", [True, False])
-def test_ctrl_c_ends_it_within_a_moment(waits: bool) -> None:
+@pytest.mark.parametrize(
+    ("waits", "number"), [(True, signal.SIGINT), (False, signal.SIGINT), (True, signal.SIGTERM)]
+)
+def test_a_signal_ends_it_within_a_moment(waits: bool, number: signal.Signals) -> None:
     """While it waits for a broker, and while it computes."""
     with FakeCluster(1, topics={"orders": 1}) as cluster:
         fill(cluster, "orders", 0)
@@ -403,12 +405,12 @@ def test_ctrl_c_ends_it_within_a_moment(waits: bool) -> None:
         else:
             while '"Progress"' not in (line := process.stderr.readline()):
                 assert line
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         began = time.monotonic()
         out, err = process.communicate(timeout=60)
         took = time.monotonic() - began
         if hold is not None:
             hold.release()
-        assert (process.returncode, out) == (130, ""), err
+        assert (process.returncode, out) == (128 + number, ""), err
         assert "the query was stopped" in err
         assert took < 10, took

@@ -24,6 +24,7 @@ from kcli.frames.progress import counted_by, progress_line
 from kcli.frames.settings import warn
 from kcli.frames.stream import TableStream
 from kcli.frames.topic import dropped_warnings
+from kcli.output.progress import counted
 from kcli.pipeline.decoding import ByRange, undecoded_warnings
 from kcli.pipeline.exported_records import read_records
 from kcli.pipeline.kernels.check_files import CHANGED, check_sizes
@@ -79,7 +80,8 @@ class ExportFrame(ShowsHead):
         self.schema = self._made_schema()
 
     def __repr__(self) -> str:
-        return f"ExportFrame({self.url!r}, {len(self._wanted)} files, at most {self.most_rows} records)"
+        files = counted(len(self._wanted), "file")
+        return f"ExportFrame({self.url!r}, {files}, at most {counted(self.most_rows, 'record')})"
 
     @property
     def most_rows(self) -> int:
@@ -336,4 +338,6 @@ def _utf8(value: bytes | None) -> str | None:
 
 
 def _other_number(name: str, records: int, file: ExportedFile) -> KcliError:
-    return ConfigError(f"{name} has {records} records", why=f"the manifest says {file.records}", do=CHANGED)
+    return ConfigError(
+        f"{name} has {counted(records, 'record')}", why=f"the manifest says {file.records}", do=CHANGED
+    )

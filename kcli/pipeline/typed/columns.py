@@ -145,6 +145,6 @@ def _shape_of(serde: Serde, topic: str, part: str, dropped: set[str]) -> Shape:
             return message_shape(codec.written, dropped, proto_names=codec.proto_names)
     except RecursionError:
         raise KcliError(f"{target.name} is nested too deeply for a column") from None
-    from kcli.pipeline.typed.json_schema import json_schema_shape
+    from kcli.pipeline.typed.json_schema import json_schema_shape  # one format of several
 
     return json_schema_shape(codec.schema, dropped)

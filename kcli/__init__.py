@@ -1,7 +1,7 @@
 """kcli: a command-line suite for Apache Kafka, on a client core of its own.
 
-For programs: ``kcli.read_topic`` reads a range of a topic as a table of Arrow, ``kcli.core`` has the clients. Names are
-loaded on use (PEP 562).
+For programs: ``kcli.read_topic``, ``kcli.write_topic`` and ``kcli.read_export`` are topics and exports as tables of
+Arrow, ``kcli.core`` has the clients. Names are loaded on use (PEP 562).
 """
 
 from importlib import import_module
@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any
 from kcli.core.version import __version__
 
 if TYPE_CHECKING:
-    from kcli.reading import read_topic as read_topic
+    from kcli.frames.exported import read_export as read_export
+    from kcli.frames.topic import read_topic as read_topic
+    from kcli.frames.writing import write_topic as write_topic
 
-__all__ = ["__version__", "read_topic"]
+__all__ = ["__version__", "read_export", "read_topic", "write_topic"]
+
+_HOMES = {"read_topic": "topic", "write_topic": "writing", "read_export": "exported"}
 
 
 def __getattr__(name: str) -> Any:
-    if name != "read_topic":
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module("kcli.reading").read_topic
+    return getattr(import_module(f"kcli.frames.{_HOMES[name]}"), name)

@@ -123,20 +123,26 @@ class JobCluster(NamedTuple):
 
 
 def cluster_ref(
-    resolved: Resolved, files: tuple[str, ...], timeout: float, command_seconds: float | None = None
+    resolved: Resolved,
+    files: tuple[str, ...],
+    timeout: float,
+    command_seconds: float | None = None,
+    *,
+    travels: bool = True,
 ) -> ClusterRef:
     """The reference to the cluster of these options, whose secrets are not revealed yet. ``files``: those of ``-F``.
     ``command_seconds``: see ``ClusterRef``.
 
-    ConfigError for a secret on the command line: nothing else could read it again.
+    ConfigError for a secret on the command line: nothing else could read it again. Without ``travels`` the reference
+    lacks it: it only names the cluster, and no client is made of it.
     """
     budget = max(1, round(timeout * 1000))
-    values, by_origin = _split(resolved.values, resolved.origins)
+    values, by_origin = _split(resolved.values, resolved.origins, travels=travels)
     timeouts = {
         "default_api_timeout_ms": budget,
         "socket_connection_setup_timeout_ms": min(budget, 10_000),
     }
-    registry, registry_by_origin = _split(resolved.registry, resolved.registry_origins)
+    registry, registry_by_origin = _split(resolved.registry, resolved.registry_origins, travels=travels)
     return ClusterRef(
         {**timeouts, **values},
         registry,
@@ -149,12 +155,16 @@ def cluster_ref(
     )
 
 
-def _split(values: Mapping[str, Any], origins: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+def _split(
+    values: Mapping[str, Any], origins: Mapping[str, str], *, travels: bool
+) -> tuple[dict[str, Any], dict[str, str]]:
     """What can be passed on, and the origins of the secrets in plain text."""
     plain = {name: value for name, value in values.items() if not isinstance(value, Secret)}
     secret = {name: origins[name] for name, value in values.items() if isinstance(value, Secret) and value}
-    for name, origin in secret.items():
-        if origin == COMMAND_LINE:
+    for name, origin in list(secret.items()):
+        if origin == COMMAND_LINE and not travels:
+            del secret[name]
+        elif origin == COMMAND_LINE:
             key = key_of(name)
             raise ConfigError(
                 f"{key} is on the command line, and the tasks of a job cannot read it there",

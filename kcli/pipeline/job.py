@@ -104,9 +104,14 @@ class Kernel(Protocol):
 
 
 class StoppedTaskError(KcliError):
-    """The job was stopped before the task was done."""
+    """The job was stopped before the task was done. ``code``: the exit code, if the signal is known: 128 + its number."""
 
-    exit_code = ExitCode.INTERRUPTED
+    exit_code: int = ExitCode.INTERRUPTED
+
+    def __init__(self, what: str, *, code: int = 0) -> None:
+        super().__init__(what)
+        if code:
+            self.exit_code = code
 
 
 def kernel_of(name: str) -> Kernel:

@@ -54,6 +54,11 @@ def write_parquet(
     times: ExactTimes | None = None,
 ) -> int:
     """Writes the range that the consumer is assigned, of it the records within ``times``; returns their number."""
+
+    def check() -> None:
+        if context.stopped():
+            raise StoppedTaskError("the job was stopped before this task was done")
+
     with (
         ArrowReader(
             consumer,
@@ -61,6 +66,7 @@ def write_parquet(
             columns=_COLUMNS,
             where=None if times is None else RecordFilter(times.since, times.until),
             utc_timestamps=False,
+            on_poll=check,
         ) as reader,
         pq.ParquetWriter(
             file,
@@ -73,8 +79,7 @@ def write_parquet(
     ):
         groups = _RowGroups(writer, file, context)
         for batch in _batches(reader, task):
-            if context.stopped():
-                raise StoppedTaskError("the job was stopped before this task was done")
+            check()
             groups.add(batch)
         groups.end()
         writer.add_key_value_metadata(

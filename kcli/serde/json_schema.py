@@ -27,9 +27,9 @@ class JsonSchemaCodec:
     path: tuple[int, ...] | None = None
 
     def __init__(self, text: str, references: list[tuple[str, str]]) -> None:
-        self._schema = parse_json(text)
+        self.schema = parse_json(text)
         self._references = [(name, parse_json(inner)) for name, inner in references]
-        self.name = str(self._schema.get("title", "")) if isinstance(self._schema, dict) else ""
+        self.name = str(self.schema.get("title", "")) if isinstance(self.schema, dict) else ""
 
     def decode(self, payload: bytes, path: tuple[int, ...]) -> JsonValue:
         """Any JSON; raises ValueError."""
@@ -60,14 +60,14 @@ class JsonSchemaCodec:
         jsonschema = library("jsonschema", extra="jsonschema", wanted_by="the serde jsonschema")
         referencing = library("referencing", extra="jsonschema", wanted_by="the serde jsonschema")
         standard = library("referencing.jsonschema", extra="jsonschema", wanted_by="the serde jsonschema")
-        kind = jsonschema.validators.validator_for(self._schema, default=jsonschema.Draft7Validator)
-        kind.check_schema(self._schema)
+        kind = jsonschema.validators.validator_for(self.schema, default=jsonschema.Draft7Validator)
+        kind.check_schema(self.schema)
         resources = []
         for name, inner in self._references:
             resource = referencing.Resource.from_contents(inner, default_specification=standard.DRAFT7)
             resources += [(name, resource), (resource.id() or name, resource)]
         # An explicit registry: the default one would fetch unknown references over the network.
-        return kind(self._schema, registry=referencing.Registry().with_resources(resources))
+        return kind(self.schema, registry=referencing.Registry().with_resources(resources))
 
 
 class JsonSchemaSerde(SchemaSerde):

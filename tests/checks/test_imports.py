@@ -81,13 +81,15 @@ def test_producers_that_send_no_arrow_data_do_not_pay_for_it():
 
 
 def test_only_the_pipeline_imports_spark_and_arrow():
-    """Every module but those of the pipeline and kcli.spark; its commands, too, whose help needs none of them."""
+    """Every module but those of the pipeline, kcli.spark and the rows of exports; its commands, too, whose help needs
+    none of them.
+    """
     code = """
 import importlib, pkgutil, sys, kcli
 def ours(name):
     return (
         name.startswith("kcli.pipeline.")
-        or name == "kcli.spark"
+        or name in ("kcli.spark", "kcli.frames.export_frame")
         or name.endswith("__main__")
     )
 for found in pkgutil.walk_packages(kcli.__path__, "kcli.", onerror=lambda name: None):

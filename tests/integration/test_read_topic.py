@@ -164,12 +164,15 @@ def test_the_page_runs(
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
     assert len(blocks) >= 7
     names: dict[str, Any] = {}
+    written = kafka.topic("by-customer")
     for block in blocks:
-        code = block.replace("localhost:9092", kafka.bootstrap).replace('"orders"', repr(orders))
+        code = block.replace("localhost:9092", kafka.bootstrap).replace('"orders",', f"{orders!r},")
+        code = code.replace('"orders-by-customer"', repr(written))
         exec(compile(code, str(PAGE), "exec"), names)
     assert names["table"].num_rows == 200
     assert pa.parquet.read_metadata("orders.parquet").num_rows == 200
     assert names["frame"].shape == (200, 9)
+    assert names["account"].confirmed == 2
     said = capsys.readouterr().out
     assert "customer" in said
     assert "c11" in said

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
+from kcli.core.admin.topics import id_text
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.positions import RangeSpec
 from kcli.core.types import Record
+from kcli.pipeline.cluster_ref import ClusterRef
+from kcli.pipeline.job import StoppedTaskError, TaskContext
+from kcli.pipeline.kernels import export as export_kernel
+from kcli.pipeline.kernels import profile
+from kcli.pipeline.manifest import ExactTimes, PlannedSlice
+from kcli.pipeline.plan import pin
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
 from tests.pipeline.exporting import contents, manifest
@@ -211,3 +220,31 @@ class TestReplay:
         done, _ = run(cluster, *words, *then)
         assert done.code == 7, done.err
         assert "the job has a position in t-0, at offset 19, for other times" in done.err
+
+
+@pytest.mark.parametrize("kernel", ["export", "profile"])
+def test_a_stop_is_seen_where_nothing_of_the_range_is_found(
+    cluster: FakeCluster, tmp_path: Path, kernel: str
+) -> None:
+    """All records are read and none passes, so no batch returns; the stop comes after the first fetch."""
+    asked: list[bool] = []
+
+    def stopped() -> bool:
+        asked.append(True)
+        return len(asked) > 1
+
+    context = TaskContext(1, stopped=stopped)
+    ref = ClusterRef({"bootstrap_servers": cluster.bootstrap}, {}, {}, {})
+    with Consumer(bootstrap_servers=cluster.bootstrap, max_poll_records=1) as consumer:
+        (slice_,) = pin(consumer, ["t"], RangeSpec(None), 10)
+    until = DAY0 - DAY
+    if kernel == "profile":
+        settings: Any = profile.ProfileSettings(ref, 1, (None, until))
+        task: Any = slice_
+        run_kernel: Any = profile.run
+    else:
+        settings = export_kernel.ExportSettings(ref, str(tmp_path), "parquet", ExactTimes(None, until))
+        task = PlannedSlice("t", id_text(slice_.topic_id), 0, slice_.start, slice_.end)
+        run_kernel = export_kernel.run
+    with pytest.raises(StoppedTaskError):
+        run_kernel(settings, task, context)

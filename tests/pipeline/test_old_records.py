@@ -298,3 +298,18 @@ def test_a_replay_extends_forces_or_sends_with_the_time_of_now(dead: FakeCluster
     assert (done.code, retention(dead, "b")) == (0, str(40 * DAY)), done.err
     assert "`kcli topics alter b --unset retention.ms` sets it back" in done.err
     assert len(contents(dead.bootstrap, "b")) == 18
+
+
+def test_a_replay_warns_of_a_topic_that_keeps_fewer_bytes_than_it_gets(source: FakeCluster) -> None:
+    fill(source, NEW)
+    source.create_topic("again", 2)
+    for most, warnings in ((3, 1), (-1, 0), (1 << 30, 0)):
+        source.configure("again", retention_bytes=str(most))
+        for words in ((), ("--dedupe", "key")):
+            done = command(
+                "pipeline", "replay", "t", "--to", "again", "--runner", "inline", "--dry-run", *words,
+                bootstrap=source.bootstrap,
+            )  # fmt: skip
+            assert done.code == 0, done.err
+            warned = "again: it keeps 3 B of a partition (retention.bytes), and one gets about"
+            assert done.err.count(warned) == warnings, done.err

@@ -33,6 +33,7 @@ from kcli.pipeline.sql_text import rewrite
 from kcli.serde.opening import Serdes
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
+from tests.fake.sasl import Sasl
 from tests.run import KCLI, Done, environment, kcli
 
 COUNT, EACH = 2000, 100
@@ -133,6 +134,24 @@ def test_what_cannot_be_decoded_is_counted_once(cluster: FakeCluster) -> None:
     assert warning.startswith(
         "2 values could not be decoded with json and are null; the first at spoilt-0@1: "
     )
+
+
+def test_secrets_of_the_command_line_reach_the_clients_of_this_process() -> None:
+    """Nothing is handed to other processes, as for Spark, where such a secret is refused."""
+    sasl = Sasl(users={"alice": "canary-4711"})
+    with FakeCluster(1, topics={"orders": 1}, sasl=sasl) as made:
+        fill(made, "orders", 0, EACH)
+        login = (
+            "-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanism=PLAIN", "-X", "sasl.username=alice",
+            "-X", "sasl.password=canary-4711", "--allow-plaintext-secrets",
+        )  # fmt: skip
+        sql = "select count(*) from source"
+        done = query(made, sql, *login, "-o", "tsv")
+        assert (done.code, done.out) == (0, "count(1)\n100\n"), done.err
+        spark = kcli("query", "orders", sql, "--engine", "spark", *login, bootstrap=made.bootstrap)
+        assert spark.code == 2
+        assert "the tasks of a job cannot read it there" in spark.err
+        assert "canary" not in done.err + spark.err
 
 
 # --- what is read ---------------------------------------------------------------------------------------
@@ -366,8 +385,10 @@ def test_lost_records_are_an_error_of_their_own() -> None:
             watched.run()
 
 
-@pytest.mark.parametrize("waits", [True, False])
-def test_ctrl_c_ends_it_within_a_moment(waits: bool) -> None:
+@pytest.mark.parametrize(
+    ("waits", "number"), [(True, signal.SIGINT), (False, signal.SIGINT), (True, signal.SIGTERM)]
+)
+def test_a_signal_ends_it_within_a_moment(waits: bool, number: signal.Signals) -> None:
     """While it waits for a broker, and while it computes."""
     with FakeCluster(1, topics={"orders": 1}) as cluster:
         fill(cluster, "orders", 0)
@@ -384,12 +405,12 @@ def test_ctrl_c_ends_it_within_a_moment(waits: bool) -> None:
         else:
             while '"Progress"' not in (line := process.stderr.readline()):
                 assert line
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         began = time.monotonic()
         out, err = process.communicate(timeout=60)
         took = time.monotonic() - began
         if hold is not None:
             hold.release()
-        assert (process.returncode, out) == (130, ""), err
+        assert (process.returncode, out) == (128 + number, ""), err
         assert "the query was stopped" in err
         assert took < 10, took

@@ -101,9 +101,9 @@ def test_a_set_of_offsets_travels() -> None:
 
 def test_of_a_key_the_last_record_of_all_partitions_is_kept() -> None:
     def item(records: int, **keys: tuple[int, int]) -> dict[str, object]:
-        named = {name.encode().ljust(16, b"."): LastOfKey(*at, "a", "kept") for name, at in keys.items()}
-        named[b"%d" % 7] = LastOfKey(0, 7, "a", "expired")
-        return {"records": records, "skipped_records": 1, "bytes": 5, "keys": named, "tallies": {},
+        named = {name.encode().ljust(16, b"."): LastOfKey(*at, "a", "kept", 10) for name, at in keys.items()}
+        named[b"%d" % 7] = LastOfKey(0, 7, "a", "expired", 10)
+        return {"records": records, "skipped_records": 1, "bytes": 5, "keys": named, "tallies": {}, "sizes": {},
                 "histogram": {("a", "-", "h"): records, ("", TOO_OFTEN, "h"): 1}}  # fmt: skip
 
     found = sum_up([item(4, k=(100, 1), m=(5, 2)), item(3, k=(99, 9), m=(5, 3))], dedupe=True)
@@ -111,11 +111,18 @@ def test_of_a_key_the_last_record_of_all_partitions_is_kept() -> None:
     assert [sorted(each) for each in found.chosen] == [[1, 7], [3, 7]]
     assert (found.records, found.superseded, found.too_often, found.targets) == (4, 3, 2, {"a": 7})
     assert found.tallies == {"a": Tally(kept=2, expired=2, oldest=0, read=True)}
+    assert found.sizes == {"a": 40}
 
 
 def plan_rows(histogram: dict[tuple[str, str, str], int]) -> list[list[str]]:
     """The words of each line of the plan's table."""
-    item = {"records": sum(histogram.values()), "bytes": 5, "histogram": histogram, "tallies": {}}
+    item = {
+        "records": sum(histogram.values()),
+        "bytes": 5,
+        "histogram": histogram,
+        "tallies": {},
+        "sizes": {},
+    }
     found = sum_up([item], dedupe=False)
     text = plan_text("dlq", "header:t", "job", [], found, continued=0, where=None, max_replays=3)
     return [line.split() for line in text.splitlines()[2:]]

@@ -200,11 +200,11 @@ def runner_of(inv: Invocation, asked: TaskOptions) -> Iterator[Runner]:
         yield runner
 
 
-def own_cluster(inv: Invocation, unused: Collection[str] = ()) -> JobCluster:
+def own_cluster(inv: Invocation, unused: Collection[str] = (), *, travels: bool = True) -> JobCluster:
     """The cluster of the command line, without options that the job decides by itself, by field name: files and variables
-    may set them.
+    may set them. ``travels``: see ``cluster_ref``.
     """
-    return _cluster(inv, inv.configuration, inv.inner_options, unused)
+    return _cluster(inv, inv.configuration, inv.inner_options, unused, travels=travels)
 
 
 def cluster_of(inv: Invocation, side: Side) -> JobCluster:
@@ -223,10 +223,15 @@ def copy_shown(
 
 
 def _cluster(
-    inv: Invocation, configuration: Configuration, options_of: Any, unused: Collection[str] = ()
+    inv: Invocation,
+    configuration: Configuration,
+    options_of: Any,
+    unused: Collection[str] = (),
+    *,
+    travels: bool = True,
 ) -> JobCluster:
     resolved = configuration.resolved
-    if lacks_password(resolved.values):
+    if travels and lacks_password(resolved.values):
         raise ConfigError(
             f"there is no password for user {resolved.values['sasl_username']}",
             why="the tasks of a job run in other processes, which cannot ask for it",
@@ -234,7 +239,7 @@ def _cluster(
             "or the variable KCLI_X_SASL_PASSWORD",
         )
     files = inv.values.command_config or tuple(filter(None, [os.environ.get("KCLI_COMMAND_CONFIG")]))
-    ref = cluster_ref(resolved, tuple(files), inv.timeout, inv.given_timeout)
+    ref = cluster_ref(resolved, tuple(files), inv.timeout, inv.given_timeout, travels=travels)
     return JobCluster(ref.without(unused), options_of)
 
 

@@ -176,13 +176,17 @@ def run_query(inv: Invocation, asked: QueryOptions, folder: str | None) -> int:
     exact = asked.exact_times
     range_ = wanted_range("query", since=asked.since, until=asked.until, exact_times=exact)
     existing = Topics(asked.topics).existing
-    cluster, options = own_cluster(inv).ref, inv.client_options(ConsumerOptions)
+    # On DuckDB nothing leaves this process: secrets of the command line and of a question are in the clients' options.
+    cluster = own_cluster(inv, travels=engine == SPARK).ref
+    options = inv.client_options(ConsumerOptions)
     registry = inv.configuration.registry_options
     source, cluster_id = pinned_source(
         Shown(inv), cluster, registry, options, existing, sql, specs, range_, exact_times=exact
     )
     offsets = sum(each.offsets for each in source.slices or ())
-    engine = fitting_engine(wanted if not of_spark else SPARK, engine, offsets, inv.talk.note)
+    begun, engine = engine, fitting_engine(wanted if not of_spark else SPARK, engine, offsets, inv.talk.note)
+    if engine != begun:
+        source = replace(source, cluster=own_cluster(inv).ref)
     assert engine != AUTO
     if engine == DUCKDB:
         # duckdb: an extra.
@@ -191,7 +195,7 @@ def run_query(inv: Invocation, asked: QueryOptions, folder: str | None) -> int:
         with (
             Stop() as stop,
             inv.progress("queried") as bar,
-            QueriedHere(source, sql, asked.limit, bar, threads=how.local) as here,
+            QueriedHere(source, options, registry, sql, asked.limit, bar, threads=how.local) as here,
         ):
             return _run(inv, here, folder, cluster_id, stop, bar)
     # pyspark: an extra.

@@ -12,7 +12,7 @@ and ``tests/integration/test_read_topic.py``.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 20_000
 BATCH_BYTES = 8 << 20
+_TURN = 0.5  # seconds between two calls of ``on_poll``
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,9 @@ class ArrowReader:
 
     ``columns``: names out of ``arrow.fields.COLUMNS``, in this order; what is not chosen costs nothing. ``timestamp`` is
     timestamp[ms, UTC], or int64 without ``utc_timestamps``. ``timeout``: seconds without any progress before a range is
-    complete that are an error (default: ``default.api.timeout.ms``).
+    complete that are an error (default: ``default.api.timeout.ms``). ``on_poll`` is called in the thread that iterates,
+    before each poll and at least every half second, also while no record passes ``where``: it may raise, and may add
+    partitions to the consumer.
 
     ``rows`` and ``bytes_read`` count what was returned and what was fetched for it so far; ``seen`` also counts the
     records that did not pass ``where``.
@@ -76,6 +79,7 @@ class ArrowReader:
         batch_rows: int = BATCH_ROWS,
         batch_bytes: int = BATCH_BYTES,
         timeout: float | None = None,
+        on_poll: Callable[[], object] | None = None,
     ) -> None:
         check_batch_size(batch_rows, batch_bytes)
         for tp, span in spans.items():
@@ -92,6 +96,7 @@ class ArrowReader:
         self._batch_bytes = batch_bytes
         limit = consumer.options.default_api_timeout_ms / 1000
         self._timeout = limit if timeout is None else timeout
+        self._on_poll = on_poll
         self._endless = any(span.stop is None for span in spans.values())
         self._batches = self._read()
         self._closed = False
@@ -153,8 +158,11 @@ class ArrowReader:
         """What arrived; empty when all ranges are complete. TimedOutError if nothing moves for too long."""
         loop = self._consumer.cluster.loop
         before, since = self._positions(), loop.now()
+        turn = self._timeout if self._on_poll is None else min(self._timeout, _TURN)
         while True:
-            fetched = self._consumer.poll(self._timeout)
+            if self._on_poll is not None:
+                self._on_poll()
+            fetched = self._consumer.poll(turn)
             if fetched or self._consumer.done:
                 return fetched
             now = self._positions()

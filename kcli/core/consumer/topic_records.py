@@ -1,4 +1,5 @@
-"""``read_topic``: a range of a topic as a table, for all that accepts Arrow. Profiles are in ``kcli/reading.py``.
+"""``read_topic``: a range of a topic as a table, for all that accepts Arrow. Profiles and typed columns
+are in ``kcli/frames``.
 
 The range is resolved to offsets once, when it is opened, so each reading of the object has the same rows. A reading has
 a consumer of its own and may take place in another thread than the next one, as DuckDB and polars do it.
@@ -8,7 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
 Instant = str | int | datetime
 Key = bytes | str | None
+Watcher = Callable[[ArrowBatch | None], object]
 
 
 def read_topic(
@@ -46,10 +50,12 @@ def read_topic(
     *,
     since: Instant | None = None,
     until: Instant | None = None,
+    exact_times: bool = False,
     offsets: str | None = None,
     partitions: int | Iterable[int] | None = None,
     columns: Iterable[str] = RECORD_COLUMNS,
     key: Key | Sequence[Key] = None,
+    follow: bool = False,
     batch_rows: int = BATCH_ROWS,
     batch_bytes: int = BATCH_BYTES,
     timeout: float | None = None,
@@ -59,25 +65,90 @@ def read_topic(
 
     ``since`` and ``until`` are times as ``kcli consume`` has them ("1h", "2026-11-21T10:00Z"), ms since the epoch, or
     datetimes; ``offsets`` is a range like "1000:2000", "-100" (the last 100 of each partition), "@10:00..@11:00". A time
-    chooses the first offset with a timestamp from then on. ``partitions``: numbers (default: all). ``columns``: see
-    ``docs/python.md``. ``key``: only records with this key, or with one of a list, where None is a null key.
+    chooses the first offset with a timestamp from then on; with ``exact_times`` all records are read whose timestamps are
+    within the range, wherever they are, and no others. ``partitions``: numbers (default: all). ``columns``: see
+    ``docs/python.md``. ``key``: only records with this key, or with one of a list, where None is a null key. ``follow``:
+    the range has no end: a reading goes on with what arrives, also in new partitions, until it is closed.
 
     ``options``, or keywords that name client options (``bootstrap_servers=…``, ``isolation_level=…``). ``timeout``:
     seconds without any progress that are an error. Raises what a consumer raises when the range cannot be resolved; an
     error while the rows are read is raised by whatever reads them, with its text, and is the object's ``error``.
     """
-    check_topic(topic)
-    wanted = _range(since, until, offsets)
-    chosen = given(ConsumerOptions, options, values)
-    # Neither joins a group nor commits: a profile may have a group for other purposes.
-    chosen = dataclasses.replace(chosen, group_id="", enable_auto_commit=False)
     return TopicRecords(
-        topic,
-        chosen,
-        wanted,
-        partitions=_numbers(partitions),
+        asked_range(
+            topic,
+            options,
+            since=since,
+            until=until,
+            exact_times=exact_times,
+            offsets=offsets,
+            partitions=partitions,
+            columns=columns,
+            key=key,
+            follow=follow,
+            batch_rows=batch_rows,
+            batch_bytes=batch_bytes,
+            timeout=timeout,
+            values=values,
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRange:
+    """What ``read_topic`` was asked for: checked, and not resolved to offsets yet."""
+
+    topic: str
+    options: ConsumerOptions
+    range: RangeSpec
+    exact_times: bool
+    partitions: list[int] | None
+    columns: tuple[str, ...]
+    keys: tuple[bytes | None, ...] | None
+    follow: bool
+    batch_rows: int
+    batch_bytes: int
+    timeout: float | None
+
+
+def asked_range(
+    topic: str,
+    options: ConsumerOptions | None,
+    *,
+    since: Instant | None,
+    until: Instant | None,
+    exact_times: bool,
+    offsets: str | None,
+    partitions: int | Iterable[int] | None,
+    columns: Iterable[str],
+    key: Key | Sequence[Key],
+    follow: bool,
+    batch_rows: int,
+    batch_bytes: int,
+    timeout: float | None,
+    values: Mapping[str, Any],
+) -> AskedRange:
+    """The arguments of ``read_topic``; ``values`` are those that name client options. ConfigError for what is wrong."""
+    check_topic(topic)
+    check_batch_size(batch_rows, batch_bytes)
+    wanted = range_given(since, until, offsets)
+    if follow and wanted.stop is not None:
+        raise ConfigError(
+            "follow=True with an end",
+            why="what is followed has no end",
+            do="leave the end of the range out, or follow",
+        )
+    chosen = given(ConsumerOptions, options, values)
+    return AskedRange(
+        topic=topic,
+        # Neither joins a group nor commits: a profile may have a group for other purposes.
+        options=dataclasses.replace(chosen, group_id="", enable_auto_commit=False),
+        range=wanted,
+        exact_times=exact_times,
+        partitions=numbers_given(partitions),
         columns=tuple([columns] if isinstance(columns, str) else columns),
-        where=RecordFilter(keys=_keys(key)),
+        keys=_keys(key),
+        follow=follow,
         batch_rows=batch_rows,
         batch_bytes=batch_bytes,
         timeout=timeout,
@@ -88,51 +159,36 @@ class TopicRecords:
     """What ``read_topic`` returns. Each iteration and each ``__arrow_c_stream__`` reads the whole range again.
 
     ``spans`` is the range, resolved: the offsets of each partition. ``error`` is the last error of a reading. ``close``,
-    or the end of a ``with`` block, ends all readings.
+    or the end of a ``with`` block, ends all readings, from any thread: a reading that follows ends like one of a range
+    that has an end, others with a ClosedError.
     """
 
-    def __init__(
-        self,
-        topic: str,
-        options: ConsumerOptions,
-        wanted: RangeSpec,
-        *,
-        partitions: Iterable[int] | None,
-        columns: tuple[str, ...],
-        where: RecordFilter,
-        batch_rows: int,
-        batch_bytes: int,
-        timeout: float | None,
-    ) -> None:
-        self.topic = topic
+    def __init__(self, asked: AskedRange) -> None:
+        self.topic = asked.topic
+        self.follow = asked.follow
         self.error: BaseException | None = None
-        self._options = options
+        self._options = asked.options
         self._how: dict[str, Any] = {
-            "columns": columns,
-            "where": where,
-            "batch_rows": batch_rows,
-            "batch_bytes": batch_bytes,
-            "timeout": timeout,
+            "columns": asked.columns,
+            "where": RecordFilter(
+                *(asked.range.times if asked.exact_times else (None, None)), keys=asked.keys
+            ),
+            "batch_rows": asked.batch_rows,
+            "batch_bytes": asked.batch_bytes,
+            "timeout": asked.timeout,
         }
-        self._fields = chosen_columns(columns).fields
-        check_batch_size(batch_rows, batch_bytes)
+        self._fields = chosen_columns(asked.columns).fields
         self._closed = False
         self._readings: list[_Reading] = []
-        with Consumer(options) as consumer:
-            limit = options.default_api_timeout_ms / 1000 if timeout is None else timeout
+        self._grows = asked.follow and asked.partitions is None
+        with Consumer(asked.options) as consumer:
+            limit = asked.options.default_api_timeout_ms / 1000 if asked.timeout is None else asked.timeout
             consumer.connect(limit)
-            found = ranges.choose_partitions(consumer, [topic], partitions, limit)
-            self.spans: Mapping[TopicPartition, Span] = ranges.spans(
-                consumer,
-                found,
-                wanted,
-                until_end=True,
-                timeout=limit,
-                on_out_of_range=options.on_out_of_range or "fail",
-                do='choose other offsets="START:END", or on_out_of_range="earliest" or "latest"',
-            )
+            self.spans: Mapping[TopicPartition, Span] = self._pinned(consumer, asked, limit)
 
     def __repr__(self) -> str:
+        if self.follow:
+            return f"TopicRecords({self.topic!r}, {len(self.spans)} partitions, followed)"
         return f"TopicRecords({self.topic!r}, {len(self.spans)} partitions, at most {self.most_rows} records)"
 
     def __enter__(self) -> TopicRecords:
@@ -148,7 +204,7 @@ class TopicRecords:
 
     @property
     def most_rows(self) -> int:
-        """The number of offsets in the range; there may be fewer records, or fewer that are wanted."""
+        """The number of offsets in the range, 0 if it has no end; there may be fewer records, or fewer wanted."""
         return sum(max(0, (span.stop or 0) - (span.start or 0)) for span in self.spans.values())
 
     def __iter__(self) -> Iterator[ArrowBatch]:
@@ -178,54 +234,134 @@ class TopicRecords:
     def _begin(self) -> _Reading:
         if self._closed:
             raise ClosedError(f"the records of {self.topic} are closed")
-        reading = _Reading(self._options, self.spans, self._how, self._readings.remove)
+        reading = _Reading(self, self._options, self._how, self._watcher(), grows=self._grows)
         self._readings.append(reading)
         return reading
+
+    def _watcher(self) -> Watcher | None:
+        """What is called with each batch of a new reading, and with None at its end."""
+        return None
+
+    def _pinned(self, consumer: Consumer, asked: AskedRange, limit: float) -> Mapping[TopicPartition, Span]:
+        """The range as offsets."""
+        wanted = asked.range
+        if asked.exact_times:  # records of the range may be anywhere behind its first one
+            wanted = wanted._replace(stop=None)
+        return ranges.spans(
+            consumer,
+            ranges.choose_partitions(consumer, [asked.topic], asked.partitions, limit),
+            wanted,
+            until_end=not asked.follow,
+            timeout=limit,
+            on_out_of_range=asked.options.on_out_of_range or "fail",
+            do='choose other offsets="START:END", or on_out_of_range="earliest" or "latest"',
+        )
+
+    def forget(self, reading: _Reading) -> None:
+        """A reading has ended."""
+        if reading in self._readings:
+            self._readings.remove(reading)
 
     def _note(self, error: BaseException) -> None:
         self.error = error
 
 
 class _Reading(Iterator[ArrowBatch]):
-    """One pass over the range. Made, iterated and closed in any thread, one at a time; connects with the first batch."""
+    """One pass over the range. Made, iterated and closed in any thread; connects with the first batch.
+
+    The consumer belongs to the thread that has ``_turn``. ``close`` of another thread while a batch is awaited only sets
+    ``_closed`` and wakes that thread, which then closes the consumer itself.
+    """
 
     def __init__(
         self,
+        records: TopicRecords,
         options: ConsumerOptions,
-        spans: Mapping[TopicPartition, Span],
         how: Mapping[str, Any],
-        on_close: Any,
+        watcher: Watcher | None,
+        *,
+        grows: bool,
     ) -> None:
+        self._records = records
         self._options = options
-        self._spans = spans
         self._how = how
-        self._on_close = on_close
+        self._watcher = watcher
+        self._grows = grows
+        self._known = -1
+        self._turn = threading.RLock()
         self._consumer: Consumer | None = None
         self._reader: ArrowReader | None = None
         self._closed = False
+        self._ended = False
 
     def __next__(self) -> ArrowBatch:
-        if self._closed:
-            raise ClosedError("this reading was closed")
-        if self._consumer is None:
-            self._consumer = Consumer(self._options)
-            self._consumer.connect(self._options.default_api_timeout_ms / 1000)
-            self._reader = ArrowReader(self._consumer, self._spans, **self._how)
-        if self._reader is None:
-            raise ClosedError("this reading could not connect")
-        self._consumer.cluster.loop.adopt()
-        try:
-            return next(self._reader)
-        except StopIteration:
-            self.close()
-            raise
+        with self._turn:
+            try:
+                if self._ended:
+                    raise StopIteration
+                self._check_open()
+                if self._consumer is None:
+                    self._consumer = Consumer(self._options)
+                    self._consumer.connect(self._options.default_api_timeout_ms / 1000)
+                    self._reader = ArrowReader(
+                        self._consumer, self._records.spans, **self._how, on_poll=self._on_poll
+                    )
+                if self._reader is None:
+                    raise ClosedError("this reading could not connect")
+                self._consumer.cluster.loop.adopt()
+                batch = next(self._reader)
+                if self._watcher is not None:
+                    self._watcher(batch)
+                return batch
+            except StopIteration:
+                self._ended = True
+                self._end()
+                raise
+            except ClosedError:
+                self._end()
+                if self._closed and self._records.follow:
+                    raise StopIteration from None
+                raise
 
     def close(self) -> None:
-        """Closes the connections."""
-        if self._closed:
-            return
+        """Closes the connections; waits for no other thread."""
         self._closed = True
-        self._on_close(self)
+        if self._turn.acquire(blocking=False):
+            try:
+                self._end()
+            finally:
+                self._turn.release()
+        elif (consumer := self._consumer) is not None:
+            consumer.wakeup()
+
+    def _on_poll(self) -> None:
+        self._check_open()
+        consumer = self._consumer
+        if not self._grows or consumer is None or consumer.cluster.view.version == self._known:
+            return
+        self._known = consumer.cluster.view.version
+        found = consumer.cluster.view.topics.get(self._records.topic)
+        known = consumer.assignment
+        new = [
+            tp
+            for each in (found.partitions if found is not None else ())
+            if (tp := TopicPartition(self._records.topic, each.partition)) not in known
+        ]
+        if new:
+            limit = self._options.default_api_timeout_ms / 1000
+            begin = RangeSpec(OffsetSpec("earliest", 0))
+            consumer.add_partitions(ranges.spans(consumer, new, begin, until_end=False, timeout=limit))
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClosedError("this reading was closed")
+
+    def _end(self) -> None:
+        """Closes the consumer; in the thread that has the turn."""
+        self._records.forget(self)
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            watcher(None)
         consumer, self._consumer, self._reader = self._consumer, None, None
         if consumer is not None and not sys.is_finalizing():
             consumer.cluster.loop.adopt()
@@ -235,7 +371,8 @@ class _Reading(Iterator[ArrowBatch]):
 # --- what the caller gives ------------------------------------------------------------------------------
 
 
-def _range(since: Instant | None, until: Instant | None, offsets: str | None) -> RangeSpec:
+def range_given(since: Instant | None, until: Instant | None, offsets: str | None) -> RangeSpec:
+    """The range of these arguments; ConfigError."""
     if offsets is not None and (since is not None or until is not None):
         raise ConfigError(
             "offsets and a time were both given", why="both choose the range", do="use one of them"
@@ -265,7 +402,7 @@ def _at(instant: Instant | None, now: int) -> OffsetSpec | None:
     return OffsetSpec("timestamp", instant if isinstance(instant, int) else parse_instant(instant, now))
 
 
-def _numbers(partitions: int | Iterable[int] | None) -> list[int] | None:
+def numbers_given(partitions: int | Iterable[int] | None) -> list[int] | None:
     """The numbers of the partitions that were asked for; None means all."""
     if partitions is None:
         return None

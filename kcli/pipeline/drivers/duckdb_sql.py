@@ -1,7 +1,7 @@
 """The query of ``kcli pipeline query`` on DuckDB, in this process."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
 
@@ -20,27 +20,30 @@ from kcli.pipeline.spark.source_settings import SourceSettings
 from kcli.pipeline.sql_text import Rewritten
 from kcli.serde.names import parse_serdes
 from kcli.serde.opening import Serdes, open_serdes
+from kcli.serde.registry.options import RegistryOptions
 
 _READERS = 4  # threads of a scan, at most
 
 
 class QueriedHere:
     """``with QueriedHere(…) as queried``: a query that DuckDB has accepted, and that has not run yet; of its result at
-    most ``limit`` rows. ``threads``: of DuckDB (None: as many as there are processors). ``bar`` shows what is read.
+    most ``limit`` rows. ``options`` and ``registry``: of the clients here. ``threads``: of DuckDB (None: as many as there
+    are processors). ``bar`` shows what is read.
     """
 
     def __init__(
         self,
         settings: SourceSettings,
+        options: ConsumerOptions,
+        registry: Callable[[], RegistryOptions],
         query: Rewritten,
         limit: int | None,
         bar: Progress,
         *,
         threads: int | None,
     ) -> None:
-        self._settings, self._bar = settings, bar
+        self._settings, self._bar, self._registry = settings, bar, registry
         at_once = threads or _processors()
-        options = settings.cluster.options(ConsumerOptions)
         self._options = replace(options, group_id="", enable_auto_commit=False)
         decoded = [f"{part}_json" for part in ("key", "value") if getattr(settings, f"{part}_serde")]
         self._query = Query(
@@ -84,7 +87,7 @@ class QueriedHere:
     def _serdes(self) -> Serdes:
         if not self._settings.serdes:
             return Serdes()
-        return open_serdes(parse_serdes(self._settings.serdes), self._settings.cluster.registry_options())
+        return open_serdes(parse_serdes(self._settings.serdes), self._registry())
 
     def _narrowed(self, slices: Sequence[Slice], pushed: Pushed) -> list[Slice]:
         found = pushed.narrowed(slices)

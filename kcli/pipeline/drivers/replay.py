@@ -117,6 +117,7 @@ class Replay:
         self._tasks: list[ReplayTask] = []
         self._surveyed: list[dict[str, Any]] = []
         self._continued = 0
+        self._partitions: dict[str, int] = {}
         self._settings = ReplaySettings(
             cluster.ref, self.job, routing, times=self.times, kept=kept, now_ms=wall_ms()
         )
@@ -203,7 +204,12 @@ class Replay:
         self._extensions = extensions_of(self.fates, own, "pipeline replay")
         for extension in self._extensions:
             extension.plan(self._admin)
-        for text in self.fates.warnings():
+        sizes = {
+            topic: size // self._partitions[topic]  # by key
+            for topic, size in self.found.sizes.items()
+            if self._partitions.get(topic)
+        }
+        for text in (*self.fates.warnings(), *self.fates.size_warnings(sizes)):
             self.observer.warn(text)
 
     def _check_exist(self, topics: Sequence[str]) -> None:
@@ -216,6 +222,7 @@ class Replay:
                 )
             if isinstance(found, KcliError):
                 raise found
+            self._partitions[name] = len(found.partitions)
 
     def _selected(self, runner: Runner, tasks: Sequence[ReplayTask], stop: Stop) -> list[ReplayTask]:
         from kcli.pipeline.drivers.sql import select  # pyspark: an extra

@@ -20,7 +20,8 @@ _PERIODS = {"hour": len("2026-11-26T09:00Z"), "day": len("2026-11-26"), "": 0}
 
 class Found(NamedTuple):
     """``targets``: records by topic. ``histogram``: by (target, reason, hour). ``chosen``: offsets by task, None for all
-    that pass. ``superseded``: left out by --dedupe. ``tallies``: what each target would do with the records.
+    that pass. ``superseded``: left out by --dedupe. ``tallies``: what each target would do with the records;
+    ``sizes``: their bytes by target.
     """
 
     targets: Mapping[str, int]
@@ -32,6 +33,7 @@ class Found(NamedTuple):
     superseded: int
     chosen: list[list[int]] | None
     tallies: Mapping[str, Tally] = MappingProxyType({})
+    sizes: Mapping[str, int] = MappingProxyType({})
 
 
 def sum_up(items: Sequence[Mapping[str, Any]], *, dedupe: bool) -> Found:
@@ -47,7 +49,9 @@ def sum_up(items: Sequence[Mapping[str, Any]], *, dedupe: bool) -> Found:
     chosen: list[list[int]] | None = None
     kept = sent
     tallies: dict[str, Tally] = {}
+    sizes: Counter[str] = Counter()
     for item in items:
+        sizes.update(item["sizes"])
         for target, tally in item["tallies"].items():
             tallies[target] = tallies.get(target, Tally()).joined(tally)
     if dedupe:
@@ -62,6 +66,7 @@ def sum_up(items: Sequence[Mapping[str, Any]], *, dedupe: bool) -> Found:
         for timestamp, task, found in last.values():
             chosen[task].append(found.offset)
             tally_one(tallies, found.target, found.fate, timestamp)
+            sizes[found.target] += found.size
         kept = len(last)
     return Found(
         targets,
@@ -73,6 +78,7 @@ def sum_up(items: Sequence[Mapping[str, Any]], *, dedupe: bool) -> Found:
         sent - kept,
         chosen,
         tallies,
+        sizes,
     )
 
 

@@ -202,7 +202,7 @@ class Query:
     ) -> Sequence[Row] | None:
         while True:
             if stop:
-                raise StoppedTaskError("the query was stopped")
+                raise StoppedTaskError("the query was stopped", code=stop.exit_code)
             try:
                 found = portions.get(timeout=_TURN)
             except queue.Empty:

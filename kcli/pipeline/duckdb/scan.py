@@ -132,8 +132,7 @@ class _Pass(Iterator[ArrowBatch]):
         if not self._threads and not self._closed.is_set():
             self._begin()
         while self._left:
-            if self._closed.is_set():
-                raise ClosedError("the reading was closed")
+            self._check_open()
             try:
                 found = self._queue.get(timeout=_TURN)
             except queue.Empty:
@@ -169,6 +168,10 @@ class _Pass(Iterator[ArrowBatch]):
             end = error
         self._put(end)
 
+    def _check_open(self) -> None:
+        if self._closed.is_set():
+            raise ClosedError("the reading was closed")
+
     def _put(self, found: ArrowBatch | BaseException | None) -> None:
         while not self._closed.is_set():
             with suppress(queue.Full):
@@ -182,7 +185,9 @@ class _Pass(Iterator[ArrowBatch]):
             consumer.connect(self._how.options.default_api_timeout_ms / 1000)
             rows = RowColumns(self._columns, serdes)
             spans = {each.tp: Span(each.start, each.end) for each in slices}
-            reader = stack.enter_context(ArrowReader(consumer, spans, columns=rows.needed, where=self._where))
+            reader = stack.enter_context(
+                ArrowReader(consumer, spans, columns=rows.needed, where=self._where, on_poll=self._check_open)
+            )
             seen = size = 0
             try:
                 for batch in reader:

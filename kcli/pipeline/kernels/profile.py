@@ -43,6 +43,11 @@ class _Last(NamedTuple):
 def run(settings: ProfileSettings, task: Slice, context: TaskContext) -> dict[str, Any]:
     """The item of the report; ``profiles`` has all counts."""
     profile = RangeProfile()
+
+    def check() -> None:
+        if context.stopped():
+            raise StoppedTaskError(f"the job was stopped before {task.tp} was read")
+
     options = settings.source.options(
         ConsumerOptions, isolation_level="read_committed", max_poll_records=WHOLE_BATCHES, group_id=""
     )
@@ -55,12 +60,12 @@ def run(settings: ProfileSettings, task: Slice, context: TaskContext) -> dict[st
             columns=_COLUMNS,
             where=RecordFilter(*(settings.times or (None, None))),
             utc_timestamps=False,
+            on_poll=check,
         ) as reader,
     ):
         counting = _Counting(profile, task.topic, serdes, settings.stride)
         for batch in reader:
-            if context.stopped():
-                raise StoppedTaskError(f"the job was stopped before {task.tp} was read")
+            check()
             counting.add(batch)
             context.progress(batch.count, batch.nbytes)
         counting.close()

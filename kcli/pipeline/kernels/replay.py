@@ -118,10 +118,12 @@ def _metadata(settings: ReplaySettings, slice_: Slice) -> str:
 
 def _count(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> dict[str, Any]:
     """``histogram``: how many records by target (empty: skipped), reason and hour; ``keys``: digest of a key → its last
-    record that would be sent (``LastOfKey``); ``tallies``: by target, what it would do with the records.
+    record that would be sent (``LastOfKey``); ``tallies``: by target, what it would do with the records; ``sizes``: by
+    target, their bytes.
     """
     targets = _Targets(settings)
     tallies: dict[str, Tally] = {}
+    sizes: Counter[str] = Counter()
     item = item_before(settings.routing, task.slice)
     histogram: Counter[tuple[str, str, str]] = Counter()
     keys: dict[bytes, LastOfKey] = {}
@@ -140,19 +142,21 @@ def _count(settings: ReplaySettings, task: ReplayTask, context: TaskContext) -> 
             fate = targets.terms(decision.target).fate(record.timestamp, has_key=record.key is not None)
             if settings.keys:  # without a key each is its own
                 name = b"%d" % record.offset if record.key is None else key_digest(record.key)
-                keys[name] = LastOfKey(record.timestamp, record.offset, decision.target, fate)
+                keys[name] = LastOfKey(record.timestamp, record.offset, decision.target, fate, size)
             else:
                 tally_one(tallies, decision.target, fate, record.timestamp)
-    return {**item, "histogram": dict(histogram), "keys": keys, "tallies": tallies}
+                sizes[decision.target] += size
+    return {**item, "histogram": dict(histogram), "keys": keys, "tallies": tallies, "sizes": dict(sizes)}
 
 
 class LastOfKey(NamedTuple):
-    """The last record of a key: its time and offset, where it would be sent to, and what becomes of it there."""
+    """The last record of a key: its time and offset, where it would be sent to, what becomes of it there; its bytes."""
 
     timestamp: int
     offset: int
     target: str
     fate: str
+    size: int
 
 
 def tally_one(tallies: dict[str, Tally], target: str, fate: str, timestamp: int) -> None:

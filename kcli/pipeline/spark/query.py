@@ -80,7 +80,7 @@ class Query:
                     portion = portions.get()
                 except queue.Empty:
                     if stop:
-                        raise StoppedTaskError("the query was stopped") from None
+                        raise StoppedTaskError("the query was stopped", code=stop.exit_code) from None
                     if watched.is_lost:
                         raise self._session.failure(RuntimeError("lost"), _FAILED) from None
                     if watched.wait(0) and portions.is_empty:

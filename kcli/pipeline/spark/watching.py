@@ -117,7 +117,7 @@ def run_watched(
         while not watched.wait():
             if stop:
                 watched.cancel()
-                raise StoppedTaskError("the job was stopped")
+                raise StoppedTaskError("the job was stopped", code=stop.exit_code)
             if watched.is_lost:
                 raise session.failure(RuntimeError("lost"), what)
             counts = StageCounts(0, 0, 0, 0)

@@ -21,7 +21,7 @@ class AvroCodec:
         self.name = schema.name
         # Confluent's serializers omit the length if the schema is only bytes.
         self._without_length = framed and schema.name == "bytes"
-        self._schema, self._tagged = schema, tagged
+        self.schema, self.tagged = schema, tagged
         self._reader = AvroReader(schema, tagged=tagged)
         self._writer: AvroWriter | None = None
 
@@ -32,7 +32,7 @@ class AvroCodec:
 
     def encode(self, value: JsonValue) -> bytes:
         """Avro's binary form; ValueError says which part does not match."""
-        self._writer = self._writer or AvroWriter(self._schema, tagged=self._tagged)
+        self._writer = self._writer or AvroWriter(self.schema, tagged=self.tagged)
         data = self._writer.write(value)
         return without_length(data) if self._without_length else data
 

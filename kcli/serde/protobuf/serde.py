@@ -33,19 +33,19 @@ class ProtobufCodec:
             "google.protobuf.message_factory", extra="protobuf", wanted_by="the serde protobuf"
         )
         self._schema = schema
-        self._proto_names = proto_names
+        self.proto_names = proto_names
         self._always = bool(message) and always
-        self._written = schema.message_called(message) if message else schema.message_at((0,))
+        self.written = schema.message_called(message) if message else schema.message_at((0,))
         self._classes: dict[tuple[int, ...], Any] = {}
-        self.name: str = self._written.full_name
-        self.path: tuple[int, ...] | None = path_of(self._written)
+        self.name: str = self.written.full_name
+        self.path: tuple[int, ...] | None = path_of(self.written)
 
     def decode(self, payload: bytes, path: tuple[int, ...]) -> JsonValue:
         """The value; raises ValueError."""
         kind = self._class_of(path)
         try:
             message = kind.FromString(payload)
-            value = self._shown(message, proto_names=self._proto_names)
+            value = self._shown(message, proto_names=self.proto_names)
         except Exception as error:
             # an Any of an unknown type, a Timestamp out of range, bytes that are not a message
             raise ValueError(f"{kind.DESCRIPTOR.full_name}: {error}") from error
@@ -65,7 +65,7 @@ class ProtobufCodec:
             data = bytes(message.SerializeToString())
         except Exception as error:
             raise ValueError(f"{self.name}: {error}") from error
-        if wrong := _not_base64(value, self._written, self._schema.pool):
+        if wrong := _not_base64(value, self.written, self._schema.pool):
             raise ValueError(self.name + wrong)
         if changed := _changed(value, written, self._json_names):
             raise ValueError(self.name + changed)
@@ -75,7 +75,7 @@ class ProtobufCodec:
     def _json_names(self) -> Mapping[str, str]:
         """The JSON names of fields by their other names, which JSON may use as well."""
         found: dict[str, str] = {}
-        seen, waiting = set(), [self._written]
+        seen, waiting = set(), [self.written]
         while waiting:
             message = waiting.pop()
             if message is not None and message.full_name not in seen:
@@ -96,7 +96,7 @@ class ProtobufCodec:
         wanted = () if self._always else path
         found = self._classes.get(wanted)
         if found is None:
-            message = self._schema.message_at(wanted) if wanted else self._written
+            message = self._schema.message_at(wanted) if wanted else self.written
             found = self._classes[wanted] = self._factory.GetMessageClass(message)
         return found
 

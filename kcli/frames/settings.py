@@ -1,0 +1,96 @@
+"""Where the options of ``kcli.read_topic`` and the others come from: keywords, or a profile of the command line."""
+
+import dataclasses
+import os
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from kcli.core.errors import ConfigError
+from kcli.core.options import ClientOptions, given, option_names
+from kcli.core.secret import Secret
+from kcli.profiles.resolve import Resolved, resolve
+from kcli.profiles.secret_keys import SecretSource
+from kcli.profiles.secrets import SecretReader, check_private_files
+from kcli.profiles.sources import SourceFiles, Sources
+from kcli.sandbox.discovery import options_of
+from kcli.serde.registry.options import RegistryOptions
+
+O = TypeVar("O", bound=ClientOptions)  # noqa: E741
+
+_REGISTRY = {field.name: field for field in dataclasses.fields(RegistryOptions)}
+
+
+class Settings(NamedTuple):
+    """Those of a client, and of the schema registry."""
+
+    options: Any
+    registry: RegistryOptions
+
+
+def settings_of(kind: type[O], options: O | None, profile: str | None, values: Mapping[str, Any]) -> Settings:
+    """``values`` are keywords that name options of the client or of the registry; they are stronger than a profile, whose
+    options are weaker than the ``KCLI_*`` variables. Without a profile only the keywords count, so that a program does
+    not depend on who runs it.
+    """
+    own = {name: value for name, value in values.items() if name not in _REGISTRY}
+    registry = {name: _registry_value(name, value) for name, value in values.items() if name in _REGISTRY}
+    if profile is None:
+        return Settings(given(kind, options, own), RegistryOptions.build(registry))
+    if options is not None:
+        raise ConfigError(
+            "options and profile were both given",
+            why="one of them would be ignored",
+            do="use keywords beside the profile",
+        )
+    parsed = given(kind, None, own)  # also checks the names
+    resolved = _resolved(profile, need_broker="bootstrap_servers" not in own)
+    read = SecretReader(os.environ, warn).read
+    found = {
+        name: read(value) if isinstance(value, SecretSource) else value
+        for name, value in resolved.registry.items()
+    }
+    replaced = {name: getattr(parsed, name) for name in own}
+    known = option_names(kind)
+    without = [name for name in resolved.values if name not in known]
+    return Settings(
+        resolved.revealed(read).options(kind, replaced, without),
+        RegistryOptions.build({**found, **registry}),
+    )
+
+
+def warn(text: str) -> None:
+    """A warning of Python, at the line that called kcli."""
+    warnings.warn(text, stacklevel=5)
+
+
+def _resolved(profile: str, *, need_broker: bool) -> Resolved:
+    files = SourceFiles()
+    resolved = resolve(
+        Sources(
+            environ=os.environ,
+            read_file=files.properties,
+            file_state=files.states.get,
+            config_files=files.configs,
+            sandbox=options_of,
+            profile=profile,
+            profile_option="profile",
+            ignores_current=True,
+            user=os.getuid(),
+        ),
+        need_broker=need_broker,
+    )
+    for text in (*resolved.warnings, *check_private_files(resolved)):
+        warn(text)
+    return resolved
+
+
+def _registry_value(name: str, value: Any) -> Any:
+    default = _REGISTRY[name].default
+    if isinstance(default, Secret) and isinstance(value, str):
+        return Secret(value)
+    if isinstance(default, int) and isinstance(value, str) and value.isdecimal():
+        return int(value)
+    if type(value) is not type(default):
+        raise ConfigError(f"{name}={value!r}", why=f"it is of the type {type(default).__name__}")
+    return value

@@ -1,0 +1,1 @@
+"""Keys and values as columns of Arrow, with the types that their schemas have."""

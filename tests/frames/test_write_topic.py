@@ -1,0 +1,179 @@
+"""``kcli.write_topic``: what becomes of the columns of frames of all libraries, and the account. On the fake cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import ibis
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import kcli
+from kcli.core.errors import ConfigError
+from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.frames.writing import NotWrittenError, Written
+from kcli.serde.errors import EncodeError
+from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
+from tests.frames.test_read_topic import ORDER
+from tests.registry.server import RunningRegistry
+
+PLAIN = {"key": ["a", None], "value": [b"1", None]}
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(1, topics={"t": 1, "two": 2}) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def registry() -> Iterator[RunningRegistry]:
+    with RunningRegistry() as found:
+        found.content.register("t-value", {"schema": json.dumps(ORDER)})
+        yield found
+
+
+def write(cluster: FakeCluster, frame: Any, **given: Any) -> Written:
+    return kcli.write_topic(frame, "t", bootstrap_servers=cluster.bootstrap, **given)
+
+
+def pairs(cluster: FakeCluster) -> list[tuple[Any, Any]]:
+    return [(record.key, record.value) for record in cluster.log("t", 0).records()]
+
+
+FRAMES = {
+    "pyarrow": lambda: pa.table(PLAIN),
+    "batch": lambda: pa.record_batch(PLAIN),
+    "reader": lambda: pa.table(PLAIN).to_reader(),
+    "polars": lambda: pl.DataFrame(PLAIN),
+    "pandas": lambda: pd.DataFrame(PLAIN),
+    "filtered pandas": lambda: pd.DataFrame({"key": ["x", "a", None], "value": [b"0", b"1", None]}).iloc[1:],
+    "duckdb": lambda: duckdb.sql("select * from (values ('a', '1'::blob), (null, null)) as t(key, value)"),
+    "ibis": lambda: ibis.memtable(pa.table(PLAIN)),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_rows_of_all_libraries_are_records(cluster: FakeCluster, kind: str) -> None:
+    account = write(cluster, FRAMES[kind]())
+    assert account == Written("t", 2, 2, 0, account.bytes)
+    assert pairs(cluster) == [(b"a", b"1"), (None, None)]
+
+
+def test_columns_are_named_by_arguments(cluster: FakeCluster) -> None:
+    frame = pl.DataFrame(
+        {
+            "customer": ["c"], "text": ["v"], "at": [datetime(2026, 11, 21, tzinfo=UTC)], "where": [1],
+            "h": [[{"key": "a", "value": b"1"}]],
+        }
+    )  # fmt: skip
+    names = {"key": "customer", "value": "text", "timestamp": "at", "partition": "where", "headers": "h"}
+    kcli.write_topic(frame, "two", bootstrap_servers=cluster.bootstrap, **names)  # type: ignore[arg-type]
+    (record,) = cluster.log("two", 1).records()
+    assert (record.key, record.value, record.timestamp) == (b"c", b"v", 1795219200000)
+    assert record.headers == (("a", b"1"),)
+
+
+def test_several_columns_are_an_object(cluster: FakeCluster) -> None:
+    frame = pd.DataFrame({"id": [1, 2], "n": [1.5, None], "s": ["a", "b"]})
+    write(cluster, frame, key="id", key_serde="long", value=["id", "n", "s"], value_serde="json")
+    assert pairs(cluster) == [
+        (bytes(7) + b"\1", b'{"id":1,"n":1.5,"s":"a"}'),
+        (bytes(7) + b"\2", b'{"id":2,"n":null,"s":"b"}'),
+    ]
+
+
+def test_typed_values_are_encoded_by_their_schema_and_read_back(
+    cluster: FakeCluster, registry: RunningRegistry
+) -> None:
+    value = {
+        "id": 1, "customer": "c", "price": Decimal("12.50"), "at": datetime(2026, 11, 21, tzinfo=UTC), "day": None,
+        "raw": b"\xff\0", "tags": ["a"], "more": [("x", 1)], "either": None, "kind": "B", "next": None,
+    }  # fmt: skip
+    value["day"] = datetime(2026, 11, 21).date()
+    kinds = {"more": pa.map_(pa.string(), pa.int32()), "at": pa.timestamp("ms", "UTC")}
+    struct = pa.struct([(name, kinds.get(name) or pa.scalar(one).type) for name, one in value.items()])
+    frame = pa.table({"value": pa.array([value, None], struct)})
+    given = {"value_serde": "avro", "schema_registry_url": registry.url}
+    write(cluster, frame, **given)
+    back = pa.table(kcli.read_topic("t", bootstrap_servers=cluster.bootstrap, columns=["value"], **given))  # type: ignore[arg-type]
+    assert back["value"].to_pylist() == [value, None]
+
+
+def test_what_was_read_can_be_written(cluster: FakeCluster) -> None:
+    write(cluster, pa.table(PLAIN))
+    frame = kcli.read_topic("t", bootstrap_servers=cluster.bootstrap)
+    account = kcli.write_topic(frame, "two", bootstrap_servers=cluster.bootstrap, partition="partition")
+    assert account.confirmed == 2
+    assert [(one.key, one.value) for one in cluster.log("two", 0).records()] == pairs(cluster)
+
+
+@pytest.mark.parametrize(
+    ("columns", "given", "text"),
+    [
+        ({"value": ["v"], "extra": [1]}, {"key": "value"}, "the column extra is no part of a record"),
+        ({"value": ["v"], "extra": [1]}, {}, "extra"),
+        ({"v": ["v"]}, {"key": "v"}, "no column is the value"),
+        ({"v": ["v"]}, {"value": "w"}, "no column w"),
+        ({"v": ["v"]}, {"value": ["v"]}, "without a serde"),
+        ({"value": ["v"]}, {"key_serde": "str"}, "key_serde without a column"),
+        ({"value": ["v"]}, {"value_serde": "consumer_offsets"}, "only read"),
+    ],
+)
+def test_what_would_be_lost_or_has_no_effect_is_refused(
+    cluster: FakeCluster, columns: dict[str, Any], given: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(ConfigError, match=text):
+        write(cluster, pa.table(columns), **given)
+    assert pairs(cluster) == []
+
+
+def test_what_is_no_frame_is_refused(cluster: FakeCluster) -> None:
+    with pytest.raises(ConfigError):
+        write(cluster, [1], value="v")
+    with pytest.raises(ConfigError):
+        write(cluster, object())
+
+
+def test_records_that_are_refused_are_in_the_account(cluster: FakeCluster) -> None:
+    cluster.fail(ProduceRequest, Code.POLICY_VIOLATION)
+    with pytest.raises(NotWrittenError) as caught:
+        write(cluster, pa.table(PLAIN))
+    account = caught.value.account
+    assert account == Written("t", 2, 0, 2, 0)
+    assert account.sent == account.confirmed + account.failed
+    assert "0 records of 2 sent to t were confirmed" in str(caught.value)
+
+
+def test_a_value_that_cannot_be_encoded_is_named_by_its_row(cluster: FakeCluster) -> None:
+    table = pa.table({"value": pa.array(["1", "x"])})
+    with pytest.raises(EncodeError, match="row 1: the value cannot be encoded with int"):
+        write(cluster, table, value_serde="int")
+    assert pairs(cluster) == []
+    batches = [batch for text in ("1", "x") for batch in pa.table({"value": [text]}).to_batches()]
+    with pytest.raises(NotWrittenError) as caught:
+        write(cluster, pa.RecordBatchReader.from_batches(batches[0].schema, batches), value_serde="int")
+    assert (caught.value.account.sent, caught.value.account.confirmed) == (1, 1)
+    assert "row 1: the value" in str(caught.value)
+
+
+def test_a_frame_that_breaks_off_is_in_the_account(cluster: FakeCluster) -> None:
+    schema = pa.schema([("value", pa.string()), ("k", pa.string())])
+
+    def batches() -> Iterator[Any]:
+        yield pa.record_batch({"value": ["1"], "k": ["k"]}, schema=schema)
+        raise ValueError("the disk is gone")
+
+    with pytest.raises(NotWrittenError, match="cannot be read to its end") as caught:
+        write(cluster, pa.RecordBatchReader.from_batches(schema, batches()), key="k")
+    account = caught.value.account
+    assert account == Written("t", 1, 1, 0, account.bytes)
+    assert pairs(cluster) == [(b"k", b"1")]

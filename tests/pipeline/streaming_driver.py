@@ -19,7 +19,9 @@ def copy(session: Session, bootstrap: str, source: str, target: str, checkpoint:
         .option("commitOffsets", f"{source}-stream")
         .load()
     )
-    write = rows.writeStream.format("kcli").option("kafka.bootstrap.servers", bootstrap).option("topic", target)
+    write = (
+        rows.writeStream.format("kcli").option("kafka.bootstrap.servers", bootstrap).option("topic", target)
+    )
     query = write.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
     try:
         query.awaitTermination()

@@ -80,16 +80,16 @@ def outcome(cluster: FakeCluster, use: Use, options: Mapping[str, str], frame: A
     """What happens; an error of kcli is an outcome too."""
     found = Outcome()
     try:
-        {"batch": _batch, "stream": _stream, "write": _write, "sink": _sink}[use](cluster, options, found, frame)
+        {"batch": _batch, "stream": _stream, "write": _write, "sink": _sink}[use](
+            cluster, options, found, frame
+        )
     except Exception as error:
         cause = error if isinstance(error, KcliError) else error.__cause__
         if not isinstance(cause, KcliError):
             raise
         found.error = str(cause)
     found.clients = {each.client_id for each in cluster.requests}
-    found.kept = {
-        group: set(cluster.committed_offsets(group).values()) for group in ("mine", "other")
-    }
+    found.kept = {group: set(cluster.committed_offsets(group).values()) for group in ("mine", "other")}
     return found
 
 
@@ -271,7 +271,7 @@ BASE = {
 
 
 def write_checkpoint(folder: Path, offsets: list[str], committed: int) -> None:
-    """What a query of the connector leaves: each batch has where it ends, of the first so many it is known that they ran."""
+    """What a query of the connector leaves: where each batch ends, and which have run."""
     for name in ("offsets", "commits"):
         (folder / name).mkdir(parents=True)
     for batch, line in enumerate(offsets):

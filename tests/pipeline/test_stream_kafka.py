@@ -1,5 +1,5 @@
-"""Streams of ``format("kcli")`` between topics of a real Kafka: each record once, whatever is killed; positions in a group;
-the checkpoint of another query. Judged by another client.
+"""Streams of ``format("kcli")`` between topics of a real Kafka: each record once, whatever is killed; positions in a
+group; the checkpoint of another query. Judged by another client.
 """
 
 import os
@@ -135,7 +135,9 @@ def test_a_stream_of_the_connector_is_continued(spark: "SparkRunner", kafka: Kaf
     rows = reader.option("subscribe", source).option("startingCheckpoint", str(theirs)).load()
     found: list[int] = []
     query = (
-        rows.writeStream.foreachBatch(lambda frame, _: found.extend(int(row.value) for row in frame.collect()))
+        rows.writeStream.foreachBatch(
+            lambda frame, _: found.extend(int(row.value) for row in frame.collect())
+        )
         .option("checkpointLocation", str(tmp_path / "ours"))
         .trigger(availableNow=True)
         .start()
@@ -193,7 +195,8 @@ class Run:
 
 
 @pytest.mark.parametrize(
-    ("count", "kills"), [pytest.param(4000, 2, id="two"), pytest.param(60_000, 25, id="many", marks=pytest.mark.long)]
+    ("count", "kills"),
+    [pytest.param(4000, 2, id="two"), pytest.param(60_000, 25, id="many", marks=pytest.mark.long)],
 )
 def test_each_record_is_written_once_however_often_drivers_and_workers_are_killed(
     kafka: Kafka, tmp_path: Path, count: int, kills: int

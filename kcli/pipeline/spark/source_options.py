@@ -135,8 +135,8 @@ OPTIONS: tuple[SourceOption, ...] = (
     SourceOption(
         "startingCheckpoint",
         STREAM,
-        "the checkpoint of another query, a folder or a URL: where the query has none of its own, it begins behind the last "
-        'batch that the other one committed, a query of `format("kafka")` or `format("kcli")`',
+        "the checkpoint of another query, a folder or a URL: where the query has none of its own, it begins behind the "
+        'last batch that the other one committed, a query of `format("kafka")` or `format("kcli")`',
     ),
     SourceOption(
         "failOnDataLoss",

@@ -90,9 +90,16 @@ class StreamWriter(DataSourceStreamArrowWriter):
         """Writes the rows of one partition of a batch, unless they are written."""
         settings, topic = self._settings, self._rows.topic
         assert topic is not None
-        own = {} if "transaction_timeout_ms" in settings.cluster.values else {"transaction_timeout_ms": _LONGEST_MS}
+        own = (
+            {}
+            if "transaction_timeout_ms" in settings.cluster.values
+            else {"transaction_timeout_ms": _LONGEST_MS}
+        )
         options = settings.cluster.options(ProducerOptions, transactional_id=task.group, **own)
-        with Admin(settings.cluster.inner_options(ClientOptions), timeout=_TIMEOUT) as admin, Producer(options) as producer:
+        with (
+            Admin(settings.cluster.inner_options(ClientOptions), timeout=_TIMEOUT) as admin,
+            Producer(options) as producer,
+        ):
             producer.connect([topic], _TIMEOUT)
             producer.init_transactions(_TIMEOUT)
             written = _position(admin, task, topic)
@@ -174,7 +181,7 @@ def _again(task: StreamTask, written: Written, iterator: Iterator[pa.RecordBatch
         raise DataLossError(
             f"batch {task.batch} of query {task.query}: partition {task.partition} has written "
             f"{counted(written.records, 'record')}, and now has {count}",
-            why="the query was changed, or divides its rows by chance, so records of the batch may be missing or there twice",
+            why="the query was changed, or divides its rows by chance, so records may be missing or there twice",
             do=f"run it with the code and the options as before; else {_NEW_QUERY}",
         )
     return Sent(written.records, written.bytes)

@@ -187,10 +187,8 @@ class Run:
             process.wait(10)
 
 
-@pytest.mark.parametrize(
-    ("count", "kills"),
-    [pytest.param(4000, 2, id="two"), pytest.param(60_000, 25, id="many", marks=pytest.mark.long)],
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("count", "kills"), [(4000, 2), (60_000, 25)])
 def test_each_record_is_written_once_however_often_drivers_and_workers_are_killed(
     kafka: Kafka, tmp_path: Path, count: int, kills: int
 ) -> None:

@@ -65,6 +65,7 @@ def unwritable(tp: TopicPartition, offset: OffsetAndMetadata) -> ConfigError | N
 CHECKPOINTS = "kcli-produce."
 IMPORTS, MIRRORS, REPLAYS = "__kcli.import.", "__kcli.mirror.", "__kcli.replay."
 LEASES = "__kcli.lease."
+STREAMS = "__kcli.stream."
 STATE_TOPIC = "__kcli_mirror"
 """Holds the state of all jobs of ``kcli mirror`` that write to a cluster."""
 DEFAULT_JOB = "default"
@@ -76,6 +77,7 @@ _GROUPS: Mapping[str, str] = {
     LEASES: "its members are the instances of mirror job {}",
     MIRRORS: "stores the positions of pipeline mirror, job {}",
     REPLAYS: "stores the positions of pipeline replay, job {}",
+    STREAMS: "stores the positions of a stream of Spark, query and task {}",
     "__kcli.": "stores the positions of a job of kcli, {}",
 }
 """By the beginning of the name: what it is for, with the rest of the name. The last one has those of other versions."""

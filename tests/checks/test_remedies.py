@@ -35,8 +35,6 @@ NOT_TYPED = {
     "check with `kcli pipeline doctor`, and read the logs of the executors": "executors of Spark that are lost",
     "`kcli pipeline verify --from HOST:PORT --to HOST:PORT -t TOPIC` compares both sides; to copy it all again, delete "
     "the topic on the target, which removes its positions too, and start again": "a job of Spark",
-    'writeStream.foreachBatch(lambda frame, id: frame.write.format("kcli")…save()) writes at least once; `kcli pipeline '
-    "mirror --from HOST:PORT --to HOST:PORT -t TOPIC` copies exactly once": "a stream of Spark",
     f"`kcli sandbox logs {HOLE}` shows why it ended": "a sandbox that runs",
     f"leave the option out, or throw the data away: `kcli sandbox down {HOLE} --delete`": "a sandbox that runs",
     f"name another folder, or stop it: `kcli sandbox down {HOLE}`": "a sandbox that runs",

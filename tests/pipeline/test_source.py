@@ -276,32 +276,26 @@ def test_a_stream_continues_at_its_checkpoint_and_refuses_others(
     refused = notebook.error(lambda: stream(notebook, folder, other))
     assert refused.exit_code == 2, refused
     assert f"the checkpoint belongs to topic {name}" in refused.what
-    writing = notebook.session.sql.readStream.format("rate").load().selectExpr("cast(value as string) value")
-    sink = (
-        writing.writeStream.format("kcli").option("bootstrap.servers", kafka.bootstrap).option("topic", name)
-    )
-    refused = notebook.error(
-        lambda: sink.option("checkpointLocation", str(tmp_path / "x")).start().awaitTermination(60)
-    )
-    assert refused.what == 'writeStream.format("kcli") is not offered'
 
 
 def test_the_examples_of_the_page_run(notebook: Notebook, kafka: Kafka, tmp_path: Path, capsys: Any) -> None:
     """Those for Spark in docs/python.md; the others run in ``tests/integration/test_read_topic.py``."""
-    topic, upper = kafka.topic("orders"), kafka.topic("upper")
+    topic, upper, copied = (kafka.topic(name) for name in ("orders", "upper", "copied"))
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
         for number in range(20):
             producer.send(ProducerRecord(topic, b'{"customer": "c%d"}' % (number % 3), b"k%d" % number))
         assert producer.flush(30)
     text = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
     blocks = re.findall(r"^```py\n(.*?)^```", text, re.M | re.S)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     names: dict[str, Any] = {"spark": notebook.session.sql}
     for block in blocks:
         for given, own in (
             ("localhost:9092", kafka.bootstrap),
             ('"orders"', repr(topic)),
             ('"orders-upper"', repr(upper)),
+            ('"orders-copy"', repr(copied)),
+            ("orders-copy-checkpoint", str(tmp_path / "copying")),
             ("orders-files", str(tmp_path / "files")),
             ("orders-checkpoint", str(tmp_path / "checkpoint")),
         ):
@@ -309,6 +303,7 @@ def test_the_examples_of_the_page_run(notebook: Notebook, kafka: Kafka, tmp_path
         exec(compile(block, "docs/python.md", "exec"), names)
     assert "|      c0|    7|" in capsys.readouterr().out
     assert notebook.session.sql.read.parquet(str(tmp_path / "files")).count() == 20
+    assert len(records(kafka, copied, 1)) == 20
     assert {record.value for record in records(kafka, upper, 1)} == {
         b'{"CUSTOMER": "C%d"}' % n for n in range(3)
     }

@@ -17,11 +17,12 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.core.types import Record
 from kcli.pipeline.spark.source import KcliSource
 from kcli.pipeline.spark.source_columns import spark_schema
-from kcli.pipeline.spark.source_options import OPTIONS, Use
+from kcli.pipeline.spark.source_options import OPTIONS, WRITE, Use
 from kcli.pipeline.spark.source_reading import BatchReader
 from kcli.pipeline.spark.source_settings import CONNECTOR_COLUMNS, settings_of
 from kcli.pipeline.spark.source_stream import StreamReader
 from kcli.pipeline.spark.source_writing import RecordWriter
+from kcli.pipeline.spark.stream_writing import StreamTask, StreamWriter
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
 
@@ -72,19 +73,23 @@ class Outcome:
     clients: set[str] = field(default_factory=set)
     error: str = ""
     accepted: int = 0
+    kept: dict[str, set[int]] = field(default_factory=dict)
 
 
 def outcome(cluster: FakeCluster, use: Use, options: Mapping[str, str], frame: Any = None) -> Outcome:
     """What happens; an error of kcli is an outcome too."""
     found = Outcome()
     try:
-        {"batch": _batch, "stream": _stream, "write": _write}[use](cluster, options, found, frame)
+        {"batch": _batch, "stream": _stream, "write": _write, "sink": _sink}[use](
+            cluster, options, found, frame
+        )
     except Exception as error:
         cause = error if isinstance(error, KcliError) else error.__cause__
         if not isinstance(cause, KcliError):
             raise
         found.error = str(cause)
     found.clients = {each.client_id for each in cluster.requests}
+    found.kept = {group: set(cluster.committed_offsets(group).values()) for group in ("mine", "other")}
     return found
 
 
@@ -141,10 +146,22 @@ _HEADERS = sql.ArrayType(sql.StructType().add("key", "string").add("value", "bin
 
 def _write(cluster: FakeCluster, options: Mapping[str, str], found: Outcome, frame: Any) -> None:
     batch = FRAME if frame is None else frame
+    RecordWriter(settings_of(options, "write"), schema_of(batch)).write(iter([batch]))
+    found.written = [(r.key, r.value, r.headers) for r in cluster.log("written", 0).records()]
+
+
+def schema_of(batch: pa.RecordBatch) -> sql.StructType:
     schema = sql.StructType()
     for name in batch.schema.names:
         schema = schema.add(name, _HEADERS if name == "headers" else sql.StringType())
-    RecordWriter(settings_of(options, "write"), schema).write(iter([batch]))
+    return schema
+
+
+def _sink(cluster: FakeCluster, options: Mapping[str, str], found: Outcome, frame: Any) -> None:
+    batch = FRAME if frame is None else frame
+    writer = StreamWriter(settings_of(options, "sink"), schema_of(batch))
+    for _again in range(2):
+        writer.write_part(StreamTask("query", 0, 0), iter([batch]))
     found.written = [(r.key, r.value, r.headers) for r in cluster.log("written", 0).records()]
 
 
@@ -203,6 +220,8 @@ READING: dict[str, Case] = {
     "until": case(str(MS), lambda o: o.rows == BEFORE_4),
     "offset": case("4", lambda o: o.rows == FROM_4),
     "startingOffsets": case('{"orders":{"0":4,"1":-2}}', lambda o: o.rows == FROM_4[:6] + ALL_ROWS[COUNT:]),
+    "commitOffsets": case("mine", lambda o: o.kept["mine"] == {COUNT}),
+    "startingCheckpoint": case("CHECKPOINT", lambda o: o.rows == FROM_4[:6] + ALL_ROWS[COUNT:]),
     "startingTimestamp": case(str(MS), lambda o: o.rows == FROM_4),
     "startingOffsetsByTimestamp": case(TIMES, lambda o: o.rows == FROM_4),
     "startingOffsetsByTimestampStrategy": case(
@@ -243,7 +262,24 @@ WRITING: dict[str, Case] = {
     "key.serde": case("short", lambda o: o.written[0][0] == b"\0\1"),
     "value.serde": case("int", lambda o: o.written[0][1] == b"\0\0\0\5"),
 }
-BASE = {"batch": {"topic": "orders"}, "stream": {"topic": "orders"}, "write": {"topics": "written"}}
+BASE = {
+    "batch": {"topic": "orders"},
+    "stream": {"topic": "orders"},
+    "write": {"topics": "written"},
+    "sink": {"topics": "written"},
+}
+
+
+def write_checkpoint(folder: Path, offsets: list[str], committed: int) -> None:
+    """What a query of the connector leaves: where each batch ends, and which have run."""
+    for name in ("offsets", "commits"):
+        (folder / name).mkdir(parents=True)
+    for batch, line in enumerate(offsets):
+        metadata = '{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{"spark.sql.shuffle.partitions":"2"}}'
+        (folder / "offsets" / str(batch)).write_text(f"v1\n{metadata}\n{line}")
+        (folder / "offsets" / f".{batch}.crc").write_text("")
+        if batch < committed:
+            (folder / "commits" / str(batch)).write_text('v1\n{"nextBatchWatermarkMs":0}')
 
 
 def options_of(case: Case, name: str, use: Use, cluster: FakeCluster, folder: Path) -> dict[str, str]:
@@ -256,6 +292,9 @@ def options_of(case: Case, name: str, use: Use, cluster: FakeCluster, folder: Pa
     if value == "FILE":
         value = str(folder / "client.properties")
         Path(value).write_text(f"bootstrap.servers={cluster.bootstrap}\n")
+    if value == "CHECKPOINT":
+        value = str(folder / "checkpoint")
+        write_checkpoint(Path(value), ['{"orders":{"0":2}}', '{"orders":{"0":4}}', '{"orders":{"0":8}}'], 2)
     if name == "profile":
         (folder / "kcli").mkdir(exist_ok=True)
         (folder / "kcli" / "config.toml").write_text(
@@ -271,7 +310,7 @@ USED = [(one.name, use) for one in OPTIONS for use in one.uses]
 def test_each_option_has_an_effect_that_is_absent_without_it(
     name: str, use: Use, cluster: FakeCluster, own_folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = (WRITING if use == "write" else READING)[name]
+    case = (WRITING if use in WRITE else READING)[name]
     if case.get("small"):
         monkeypatch.setattr("kcli.pipeline.plan.SMALLEST_SLICE", 1)
         monkeypatch.setattr("kcli.pipeline.plan.split.__defaults__", (1,))
@@ -328,6 +367,10 @@ def test_an_option_without_an_effect_is_refused_by_its_name(name: str, use: Use)
         ({"kafka.auto.offset.reset": "earliest"}, "batch", "the option auto.offset.reset has no effect"),
         ({"kafka.enable.auto.commit": "true"}, "stream", "the option enable.auto.commit has no effect"),
         ({"kafka.transactional.id": "t"}, "write", "the option transactional.id has no effect"),
+        ({"kafka.transactional.id": "t"}, "sink", "the option transactional.id has no effect"),
+        ({"startingCheckpoint": "d", "since": "1h"}, "stream", "startingCheckpoint and since were both"),
+        ({"startingCheckpoint": "gone://d"}, "stream", "there is no store gone://"),
+        ({"commitOffsets": " "}, "stream", "commitOffsets is empty"),
         ({"schema.registry.url": "http://h:1"}, "batch", "the option schema.registry.url has no effect"),
         ({"schema.registry.url": "http://h:1"}, "write", "the option schema.registry.url has no effect"),
         ({"kafka.sasl.username": "me"}, "batch", "sasl.username has no effect"),

@@ -70,15 +70,24 @@ class KcliSource(api.DataSource):
 
             return RecordWriter(settings_of(self.options, "write"), schema)
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> api.DataSourceStreamWriter:  # noqa: ARG002, N802
-        """Refuses to write a stream, with an error that says what to do instead."""
+    def streamWriter(self, schema: StructType, overwrite: bool) -> api.DataSourceStreamWriter:  # noqa: N802
+        """Appends the records of each batch once."""
         with errors_carried():
-            raise ConfigError(
-                'writeStream.format("kcli") is not offered',
-                why="a batch that Spark repeats after a failure would be written twice",
-                do='writeStream.foreachBatch(lambda frame, id: frame.write.format("kcli")…save()) writes at least once; '
-                "`kcli pipeline mirror --from HOST:PORT --to HOST:PORT -t TOPIC` copies exactly once",
-            )
+            if overwrite:
+                raise ConfigError(
+                    'outputMode("complete") is not offered',
+                    why="records are appended to a topic; none is replaced",
+                    do='.outputMode("append") or "update"',
+                )
+            if not hasattr(api, "DataSourceStreamArrowWriter"):
+                raise ConfigError(
+                    'writeStream.format("kcli") does not work with this version of pyspark',
+                    why=f"batches of Arrow are written by pyspark 4.2 and later, and this is {pyspark.__version__}",
+                    do="pip install 'pyspark>=4.2,<5'",
+                )
+            from kcli.pipeline.spark.stream_writing import StreamWriter  # needs pyspark 4.2
+
+            return StreamWriter(settings_of(self.options, "sink"), schema)
 
 
 def register(spark: "SparkSession") -> None:

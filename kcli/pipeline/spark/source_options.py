@@ -13,12 +13,20 @@ from kcli.core.near_names import near_names
 from kcli.core.options import is_option, spellings
 from kcli.profiles.secret_keys import holds_secret, is_registry_key, source_key
 
-Use = Literal["batch", "stream", "write"]
+Use = Literal["batch", "stream", "write", "sink"]
 BATCH: tuple[Use, ...] = ("batch",)
 STREAM: tuple[Use, ...] = ("stream",)
 READ: tuple[Use, ...] = ("batch", "stream")
-ALL: tuple[Use, ...] = ("batch", "stream", "write")
-USED_BY = {"batch": "spark.read", "stream": "spark.readStream", "write": "DataFrame.write"}
+WRITE: tuple[Use, ...] = ("write", "sink")
+ALL: tuple[Use, ...] = (*READ, *WRITE)
+USED_BY = {
+    "batch": "spark.read",
+    "stream": "spark.readStream",
+    "write": "DataFrame.write",
+    "sink": "DataFrame.writeStream",
+}
+_SPARKS_OWN = ("checkpointlocation", "queryname")
+"""Options of any streaming query, which Spark passes on to its sink."""
 
 OF_KAFKA = "kafka."
 """Before the name of a client option, as the connector has it."""
@@ -61,7 +69,7 @@ OPTIONS: tuple[SourceOption, ...] = (
     SourceOption(
         "topic",
         ALL,
-        "names, separated by commas; a writer has one, which a column `topic` can replace",
+        "names, separated by commas; a writer has one, which a column `topic` can replace, but not in a stream",
         "of writers only; here `subscribe` and `topic` both name what is read",
     ),
     SourceOption("pattern", READ, "a regular expression that the beginning of a topic's name matches"),
@@ -125,6 +133,12 @@ OPTIONS: tuple[SourceOption, ...] = (
         SAME,
     ),
     SourceOption(
+        "startingCheckpoint",
+        STREAM,
+        "the checkpoint of another query, a folder or a URL: where the query has none of its own, it begins behind the "
+        'last batch that the other one committed, a query of `format("kafka")` or `format("kcli")`',
+    ),
+    SourceOption(
         "failOnDataLoss",
         READ,
         "`false`: what retention, a truncation or a deletion took is left out, and said on stderr, where it is an error "
@@ -168,6 +182,12 @@ OPTIONS: tuple[SourceOption, ...] = (
         "with Trigger.AvailableNow nothing waits",
     ),
     SourceOption("maxTriggerDelay", STREAM, "how long a batch waits for minOffsetsPerTrigger: `15m`", SAME),
+    SourceOption(
+        "commitOffsets",
+        STREAM,
+        "a group without members, for which the position is committed when Spark has committed a batch; the checkpoint "
+        "stays what counts",
+    ),
     # names and limits
     SourceOption(
         "kafka.group.id",
@@ -230,6 +250,8 @@ def given_options(options: Mapping[str, str], use: Use | None) -> Given:
     client: dict[str, str] = {}
     for key, text in ((key.lower(), text) for key, text in options.items()):
         row = _BY_NAME.get(_ALSO.get(key, key))
+        if use == "sink" and key in _SPARKS_OWN:
+            continue
         if row is None or row.name == "kafka.bootstrap.servers":
             name = _client_key(key, text)
             if name in client:

@@ -21,6 +21,8 @@ _NUMBERS = re.compile(r"[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*")
 _OWN = ("since", "until", "offset")
 _STARTS = ("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets")
 _ENDS = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
+BEGINS = ("since", "offset", *_STARTS)
+"""The options that say where reading begins."""
 _EARLIEST, _LATEST = -2, -1
 _OFFSETS = '{"orders":{"0":17,"1":-1}}'
 _ASSIGNED = '{"orders":[0,1]}'

@@ -20,8 +20,9 @@ from kcli.core.positions import OffsetSpec, RangeSpec, parse_duration_ms
 from kcli.core.types import TopicPartition
 from kcli.pipeline.cluster_ref import ClusterRef, cluster_ref
 from kcli.pipeline.plan import Slice
-from kcli.pipeline.spark.source_options import USED_BY, Given, Use, given_options
-from kcli.pipeline.spark.source_range import Positions, range_of_options, topics_of_options
+from kcli.pipeline.spark.source_options import USED_BY, WRITE, Given, Use, given_options
+from kcli.pipeline.spark.source_range import BEGINS, Positions, range_of_options, topics_of_options
+from kcli.pipeline.store.urls import canonical
 from kcli.profiles.applicability import OF_MEMBERS, Unused, unused_options
 from kcli.profiles.profile import COMMAND_LINE
 from kcli.profiles.resolve import Resolved, resolve
@@ -59,6 +60,9 @@ class SourceSettings:
 
     ``times``: only records with times from the first up to, not including, the second, in ms; None: without a limit.
 
+    ``commit_group``: positions of a stream are committed for it. ``checkpoint``: of another query, whose position a new
+    one begins at.
+
     ``undecoded``: the id of the accumulator that receives counts of what serdes cannot decode (``undecoded.py``).
     """
 
@@ -87,6 +91,8 @@ class SourceSettings:
     undecoded: int | None = None
     times: tuple[int | None, int | None] = (None, None)
     writes_headers: bool | None = None
+    commit_group: str = ""
+    checkpoint: str = ""
 
     @property
     def serdes(self) -> tuple[str, ...]:
@@ -122,6 +128,8 @@ def settings_of(options: Mapping[str, str], use: Use | None = None) -> SourceSet
         fail_on_loss=_choice(own, "failOnDataLoss", {"true": True, "false": False}),
         pushdown=_choice(own, "pushdown", {"false": False, "true": True}),
         writes_headers=_included(own),
+        commit_group=_name(own, "commitOffsets"),
+        checkpoint=_checkpoint(own),
     )
     if found.min_offsets and found.max_offsets and found.min_offsets > found.max_offsets:
         raise ConfigError(
@@ -129,7 +137,7 @@ def settings_of(options: Mapping[str, str], use: Use | None = None) -> SourceSet
             why="no batch has so many",
             do="exchange them",
         )
-    parse_serdes(found.serdes, writing=use == "write")
+    parse_serdes(found.serdes, writing=use in WRITE)
     return found
 
 
@@ -243,10 +251,16 @@ _ONCE: Unused = ("a writer uses no transactions: it writes at least once", "leav
 _NOT_WRITTEN: Mapping[str, Unused] = {"transactional_id": _ONCE, "transaction_timeout_ms": _ONCE}
 
 
+_NOT_IN_STREAMS: Mapping[str, Unused] = {
+    "transactional_id": ("a stream has one for each of its tasks", "leave it out")
+}
+_REFUSED = {"write": _NOT_WRITTEN, "sink": _NOT_IN_STREAMS}
+
+
 def _check_effects(resolved: Resolved, use: Use | None, *, serdes: bool) -> None:
     """ConfigError for an option of clients that was given here and has no effect."""
-    kind: type[ClientOptions] = ProducerOptions if use == "write" else ConsumerOptions
-    refused = _NOT_WRITTEN if use == "write" else _NOT_READ
+    kind: type[ClientOptions] = ProducerOptions if use in WRITE else ConsumerOptions
+    refused = _REFUSED.get(use or "batch", _NOT_READ)
     unused = unused_options(resolved, [kind], refused, {})
     found = [(name, *told) for name, told in unused.items() if resolved.origins.get(name) == COMMAND_LINE]
     if not serdes:
@@ -268,6 +282,26 @@ def _count(own: Mapping[str, str], name: str) -> int:
             f"{name}={text}", why="it is not a number of 1 or more", do="write a number such as 1000"
         )
     return int(text)
+
+
+def _name(own: Mapping[str, str], name: str) -> str:
+    text = own.get(name)
+    if text is not None and not text.strip():
+        raise ConfigError(f"{name} is empty", why="it names something", do="leave it out, or name it")
+    return text or ""
+
+
+def _checkpoint(own: Mapping[str, str]) -> str:
+    """``startingCheckpoint`` as an absolute path or a URL."""
+    text = _name(own, "startingCheckpoint")
+    for other in BEGINS if text else ():
+        if other in own:
+            raise ConfigError(
+                f"startingCheckpoint and {other} were both given",
+                why="both say where reading begins",
+                do="give one",
+            )
+    return text and canonical(text)
 
 
 def _delay(own: Mapping[str, str]) -> int:

@@ -13,11 +13,15 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from kcli.core.admin.admin import Admin
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.errors import KcliError
-from kcli.core.types import TopicPartition
+from kcli.core.error_codes import UNKNOWN_MEMBER_ID
+from kcli.core.errors import ConfigError, DataLossError, KcliError, NotFoundError
+from kcli.core.options import ClientOptions
+from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.pipeline.plan import split
+from kcli.pipeline.spark.other_checkpoint import position_of
 from kcli.pipeline.spark.source_planning import (
     existing_topics,
     open_consumer,
@@ -49,6 +53,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last: dict[TopicPartition, int] | None = None
         self._triggered: float | None = None
         self._said: set[str] = set()
+        self._kept: dict[TopicPartition, tuple[int, str]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -57,6 +62,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             "_last": None,
             "_triggered": None,
             "_said": set(),
+            "_kept": {},
         }
 
     # --- on the driver -----------------------------------------------------------------------------------
@@ -65,10 +71,21 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where a query begins that has no checkpoint."""
         with errors_carried():
             consumer = self._connected()
+            if self.settings.checkpoint:
+                return self._of_other_query(consumer)
             topics = topics_of(self.settings, consumer)
             limit = self._limit(consumer)
             found = pinned_topics(self.settings, consumer, topics, limit)
             return to_json({each.tp: each.start for each in found}, self._identity(consumer, topics))
+
+    def _of_other_query(self, consumer: Consumer) -> dict[str, Any]:
+        """What the other query has read, in the partitions that are read here. A partition that it did not know is read
+        from its beginning.
+        """
+        end, now = self._ends(consumer)
+        other = position_of(self.settings.checkpoint, now.topics)
+        begin, identity = continued(other.offsets, other.identity, end, now, self._lost)
+        return to_json({tp: offset for tp, offset in begin.items() if tp in end}, identity)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         """``maxOffsetsPerTrigger``."""
@@ -83,6 +100,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             consumer.cluster.wait_refreshed(consumer.cluster.deadline(self._limit(consumer)))
             end, now = self._ends(consumer)
             begin, identity = continued(begin, kept, end, now, self._lost)
+            self._keep(begin, identity)  # Spark asks for more when it has committed all until here
             if self._last is not None:
                 end = {tp: min(stop, self._last[tp]) for tp, stop in end.items() if tp in self._last}
             end |= {tp: offset for tp, offset in begin.items() if tp not in end}
@@ -134,7 +152,31 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return [SlicePartition(each) for each in parts]
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Offsets are kept in the checkpoint, not in a group."""
+        """Keeps the position in the group, if there is one. Spark has committed the batch."""
+        with errors_carried():
+            self._keep(*from_json(end))
+
+    def _keep(self, position: Mapping[TopicPartition, int], identity: Identity) -> None:
+        """Commits the position for ``commitOffsets``, with the ids of the topics: never for another topic of a name.
+
+        What retention or a deletion took since is no error here: it is one where records are read.
+        """
+        group = self.settings.commit_group
+        offsets = {
+            tp: OffsetAndMetadata(offset, topic_id=bytes.fromhex(identity.topics[tp.topic]))
+            for tp, offset in position.items()
+            if tp.topic in identity.topics and self._kept.get(tp) != (offset, identity.topics[tp.topic])
+        }
+        if not group or not offsets:
+            return
+        options = self.settings.cluster.inner_options(ClientOptions)
+        with Admin(options, timeout=self._limit(self._connected())) as admin:
+            for tp, error in admin.commit_offsets({group: offsets})[group].items():
+                if isinstance(error, DataLossError | NotFoundError):
+                    continue
+                if error is not None:
+                    raise _not_kept(group, tp, error)
+                self._kept[tp] = offsets[tp].offset, identity.topics[tp.topic]
 
     def stop(self) -> None:
         """Closes the client."""
@@ -185,3 +227,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _limit(self, consumer: Consumer) -> float:
         return consumer.options.default_api_timeout_ms / 1000
+
+
+def _not_kept(group: str, tp: TopicPartition, error: KcliError) -> KcliError:
+    if getattr(error, "code", None) != UNKNOWN_MEMBER_ID:
+        return error
+    return ConfigError(
+        f"the position of the stream in {tp} cannot be committed for group {group}",
+        why="the group has members, and only they commit for it",
+        do='.option("commitOffsets", …) names a group of the stream\'s own',
+    )

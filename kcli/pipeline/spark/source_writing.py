@@ -36,32 +36,45 @@ class Sent(WriterCommitMessage):
 
 
 class RecordWriter(DataSourceArrowWriter):
-    """Sends the rows of a data frame; ``topic`` None: each row names its own."""
+    """Sends the rows of a data frame."""
 
     def __init__(self, settings: SourceSettings, schema: StructType) -> None:
         self._settings = settings
-        self._topic = _topic(settings, schema)
-        self._packed = (
-            isinstance(schema["headers"].dataType, BinaryType) if "headers" in schema.names else False
-        )
+        self._rows = Rows(settings, schema)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Sent:
         """Runs in a task of Spark; returns when the brokers have confirmed all rows."""
         options = self._settings.cluster.options(ProducerOptions)
-        with errors_carried(), self._serdes() as serdes, Producer(options) as producer:
-            for batch in iterator:
-                if batch.num_rows:
-                    producer.send_arrow(self._topic, self._encoded(self._named(batch), serdes))
-                _check(producer)
-            _finish(producer)
-            totals = producer.totals
-            return Sent(totals.confirmed, totals.bytes)
+        with errors_carried(), Producer(options) as producer:
+            return self._rows.send(producer, iterator)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Nothing is left to do: the records are there."""
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """What was sent stays: a log has no undo."""
+
+
+class Rows:
+    """Sends rows with the columns of ``schema``. ``topic`` None: each row names its own."""
+
+    def __init__(self, settings: SourceSettings, schema: StructType) -> None:
+        self._settings = settings
+        self.topic = _topic(settings, schema)
+        self._packed = (
+            isinstance(schema["headers"].dataType, BinaryType) if "headers" in schema.names else False
+        )
+
+    def send(self, producer: Producer, iterator: Iterator[pa.RecordBatch]) -> Sent:
+        """Sends all rows; returns when the brokers have confirmed them."""
+        with self._serdes() as serdes:
+            for batch in iterator:
+                if batch.num_rows:
+                    producer.send_arrow(self.topic, self._encoded(self._named(batch), serdes))
+                _check(producer)
+            _finish(producer)
+            totals = producer.totals
+            return Sent(totals.confirmed, totals.bytes)
 
     def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The columns by the names that the producer has for them, without those that no record has."""
@@ -81,7 +94,7 @@ class RecordWriter(DataSourceArrowWriter):
 
     def _encoded(self, batch: pa.RecordBatch, serdes: Serdes) -> pa.RecordBatch:
         """Keys and values in the bytes of their serdes."""
-        topics = [self._topic] * batch.num_rows if self._topic else batch.column("topic").to_pylist()
+        topics = [self.topic] * batch.num_rows if self.topic else batch.column("topic").to_pylist()
         for part, serde in (("key", serdes.key), ("value", serdes.value)):
             if serde is not None and part in batch.schema.names:
                 rows = batch.column(part).to_pylist()

@@ -8,7 +8,7 @@ that was created anew is read from its beginning, a truncated partition from its
 is kept: a broker that lags does not list a topic either, and the topic must not be read twice when it does again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from kcli.core.errors import ConfigError, DataLossError, KcliError
@@ -28,6 +28,11 @@ class Identity(NamedTuple):
 
     cluster: str
     topics: Mapping[str, str]
+
+
+def unknown_topics(topics: Collection[str]) -> Identity:
+    """That of offsets that do not say what they belong to."""
+    return Identity("", dict.fromkeys(topics, _UNKNOWN))
 
 
 def to_json(offsets: Mapping[TopicPartition, int], identity: Identity) -> dict[str, Any]:

@@ -39,7 +39,6 @@ from kcli.commands.shared.params import (
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
-from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.flows.stop import Stop
@@ -258,7 +257,7 @@ def export(inv: Invocation, /, **given: Any) -> int:
         driver.prepare()
         if inv.dry_run:
             show_plan(inv, driver.text())
-            return ExitCode.DONE
+            return inv.finish(done=True)
         if driver.is_idle:
             return _print(inv, driver.complete(), COLUMNS, Stop(), tasks)
         with runner_of(inv, tasks) as runner, Stop() as stop:

@@ -414,6 +414,8 @@ class Export:
             after = finished(plan, manifest, files)
             self.documents.save(after)
         self.documents.remove(PLAN)
+        if self.append or self.compact:
+            self.documents.remove_old_parts()
         self.store.remove_leftovers()  # of attempts that were killed
         return after
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import msgspec
 
+from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
@@ -287,7 +288,7 @@ class Export:
             self.observer.warn(str(change))
         for tp, one in plan.partitions():
             if plan.appended and one.gaps:
-                self.observer.failed(removed(tp, one.gaps), partly=True)
+                self.observer.lacks(Missing.of(removed(tp, one.gaps), str(tp)))
 
     def _configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
         found: dict[str, dict[str, str]] = {name: {} for name in names}

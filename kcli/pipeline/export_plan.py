@@ -1,7 +1,7 @@
 """What an export does next: from what its folder has, and where partitions end now. Pure but for ``missing_files``."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 
 import msgspec
@@ -10,11 +10,16 @@ from kcli.core.admin.topics import id_bytes, id_text
 from kcli.core.errors import DataLossError, KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
+from kcli.output.progress import counted
 from kcli.pipeline.manifest import (
+    TOPIC_ADDED,
+    TOPIC_DELETED,
+    Change,
     ExportedFile,
     ExportedPartition,
     ExportedTopic,
     ExportPlan,
+    Gap,
     Manifest,
     PlannedSlice,
     Request,
@@ -71,8 +76,32 @@ def _words(request: Request) -> str:
     return " ".join([*request.topics, *options])
 
 
-def next_slices(slices: Iterable[Slice], manifest: Manifest | None) -> list[Slice]:
-    """The ranges after those that were exported; DataLossError where a log ends before them, or is another topic's."""
+def gaps_of(slices: Iterable[Slice], manifest: Manifest | None) -> dict[TopicPartition, Gap]:
+    """What was removed since it was exported up to there: the logs begin later now."""
+    ends = {tp: one.end for tp, one in manifest.partitions()} if manifest is not None else {}
+    return {
+        each.tp: Gap(ends[each.tp], each.start)
+        for each in slices
+        if each.start > ends.get(each.tp, each.start)
+    }
+
+
+def removed(tp: TopicPartition, gaps: Sequence[Gap]) -> DataLossError:
+    """The error for records that are not in an export any more."""
+    ranges = ", ".join(f"{gap.start} to {gap.end - 1}" for gap in gaps)
+    return DataLossError(
+        f"{tp}: {counted(sum(gap.end - gap.start for gap in gaps), 'offset')} missing",
+        why=f"offsets {ranges} were removed before they were exported",
+        do="--on-gap record exports what is left and reports the gap",
+    )
+
+
+def next_slices(
+    slices: Iterable[Slice], manifest: Manifest | None, gaps: Mapping[TopicPartition, Gap]
+) -> list[Slice]:
+    """The ranges after those that were exported, and after gaps; DataLossError where a log ends before them, or is
+    another topic's.
+    """
     done = dict(manifest.partitions()) if manifest is not None else {}
     ids = {topic.topic: topic.topic_id for topic in manifest.topics} if manifest is not None else {}
     found = []
@@ -93,24 +122,121 @@ def next_slices(slices: Iterable[Slice], manifest: Manifest | None) -> list[Slic
                 why=f"it was exported up to offset {one.end}: the partition lost records",
                 do="export it to another folder",
             )
-        found.append(each._replace(start=one.end))
+        found.append(each._replace(start=gaps[each.tp].end if each.tp in gaps else one.end))
     return found
+
+
+def part_topics(
+    slices: Sequence[Slice],
+    configs: Mapping[str, Mapping[str, str]],
+    manifest: Manifest | None,
+    gaps: Mapping[TopicPartition, Gap],
+) -> list[ExportedTopic]:
+    """What a part has, without files: the ranges of ``next_slices`` with their gaps, of partitions that have anything
+    new, and topics whose configuration is another one.
+    """
+    before = {topic.topic: topic for topic in manifest.topics} if manifest is not None else {}
+    known = dict(manifest.partitions()) if manifest is not None else {}
+    found = []
+    for topic in planned_topics(slices, configs, None):
+        after_gaps = [
+            (tp, _after_gap(one, gaps.get(tp)))
+            for one in topic.partitions
+            for tp in [TopicPartition(topic.topic, one.partition)]
+        ]
+        partitions = [one for tp, one in after_gaps if one.end > one.start or tp not in known]
+        old = before.get(topic.topic)
+        config = topic.config or (old.config if old is not None else {})  # empty: it could not be read
+        if partitions or old is None or config != old.config:
+            found.append(msgspec.structs.replace(topic, config=config, partitions=partitions))
+    return found
+
+
+def _after_gap(one: ExportedPartition, gap: Gap | None) -> ExportedPartition:
+    return one if gap is None else msgspec.structs.replace(one, start=gap.start, gaps=[gap])
+
+
+def changes_of(
+    topics: Iterable[ExportedTopic], names: Collection[str], manifest: Manifest | None, at: str
+) -> list[Change]:
+    """What is different now. ``topics``: the planned ones, of which all ``names`` exist."""
+    if manifest is None:
+        return []
+    known = dict(manifest.partitions())
+    before = {topic.topic: topic for topic in manifest.topics}
+    deleted = {change.topic for change in manifest.changes if change.change == TOPIC_DELETED}
+    found = [Change(TOPIC_DELETED, name, at) for name in before if name not in names and name not in deleted]
+    for topic in topics:
+        if topic.topic not in before:
+            found.append(Change(TOPIC_ADDED, topic.topic, at))
+            continue
+        if topic.config != before[topic.topic].config:
+            found.append(Change("configuration changed", topic.topic, at))
+        found += [
+            Change("partition added", topic.topic, at, one.partition)
+            for one in topic.partitions
+            if TopicPartition(topic.topic, one.partition) not in known
+        ]
+    return found
+
+
+def without_removed(
+    plan: ExportPlan, starts: Mapping[TopicPartition, int], is_written: Callable[[PlannedSlice], bool]
+) -> ExportPlan:
+    """The plan of a run that was killed, with gaps for what was removed since, of files that are not written.
+    ``starts``: of the logs now.
+    """
+    slices: list[PlannedSlice] = []
+    gaps: dict[TopicPartition, list[Gap]] = {}
+    for one in plan.slices:
+        start = min(one.end, starts.get(one.tp, 0))
+        if start <= one.start or is_written(one):
+            slices.append(one)
+            continue
+        gaps.setdefault(one.tp, []).append(Gap(one.start, start))
+        if start < one.end:
+            slices.append(msgspec.structs.replace(one, start=start))
+    topics = [
+        msgspec.structs.replace(
+            topic,
+            partitions=[
+                msgspec.structs.replace(
+                    one, gaps=[*one.gaps, *gaps.get(TopicPartition(topic.topic, one.partition), [])]
+                )
+                for one in topic.partitions
+            ],
+        )
+        for topic in plan.topics
+    ]
+    return msgspec.structs.replace(plan, slices=slices, topics=topics)
 
 
 def planned_topics(
     slices: Sequence[Slice], configs: Mapping[str, Mapping[str, str]], manifest: Manifest | None
 ) -> list[ExportedTopic]:
-    """The topics as they will be, without files: ``slices`` has one for each partition."""
-    begun = {tp: one.start for tp, one in manifest.partitions()} if manifest is not None else {}
+    """The topics as they will be, without files: ``slices`` has one for each partition that is there now. What the
+    manifest has besides stays in it.
+    """
+    known = dict(manifest.partitions()) if manifest is not None else {}
     found = []
     for topic, of_one in groupby(sorted(slices), key=lambda each: each.topic):
         parts = list(of_one)
         partitions = [
-            ExportedPartition(each.partition, begun.get(each.tp, each.start), each.end, 0, [])
+            ExportedPartition(each.partition, known[each.tp].start, each.end, 0, [], known[each.tp].gaps)
+            if each.tp in known
+            else ExportedPartition(each.partition, each.start, each.end, 0, [])
             for each in parts
         ]
         found.append(ExportedTopic(topic, id_text(parts[0].topic_id), dict(configs[topic]), partitions))
-    return found
+    names = {topic.topic for topic in found}
+    gone = [topic for topic in manifest.topics if topic.topic not in names] if manifest is not None else []
+    return sorted([*found, *map(_without_files, gone)], key=lambda topic: topic.topic)
+
+
+def _without_files(topic: ExportedTopic) -> ExportedTopic:
+    return msgspec.structs.replace(
+        topic, partitions=[msgspec.structs.replace(one, records=0, files=[]) for one in topic.partitions]
+    )
 
 
 def planned_slices(slices: Iterable[Slice]) -> list[PlannedSlice]:
@@ -132,19 +258,12 @@ def planned_again(manifest: Manifest, missing: Sequence[ExportedFile]) -> Export
         for file in one.files
         if file.path in paths
     ]
-    topics = [
-        msgspec.structs.replace(
-            topic,
-            partitions=[msgspec.structs.replace(one, records=0, files=[]) for one in topic.partitions],
-        )
-        for topic in manifest.topics
-    ]
     return new_plan(
         manifest.cluster,
         manifest.format,
         manifest.created,
         manifest.request,
-        topics,
+        list(map(_without_files, manifest.topics)),
         slices,
         manifest.times,
     )
@@ -192,7 +311,17 @@ def finished(plan: ExportPlan, manifest: Manifest | None, files: Iterable[Export
         )
         for topic in plan.topics
     ]
-    return new_manifest(plan.cluster, plan.format, plan.created, plan.request, topics, plan.times)
+    changes = [*manifest.changes, *plan.changes] if manifest is not None else plan.changes
+    return new_manifest(
+        plan.cluster,
+        plan.format,
+        plan.created,
+        plan.request,
+        topics,
+        plan.times,
+        changes,
+        plan.appended,
+    )
 
 
 def _with_files(one: ExportedPartition, files: list[ExportedFile]) -> ExportedPartition:

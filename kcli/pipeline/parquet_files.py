@@ -5,6 +5,7 @@ runners and attempts have no influence. Imports pyarrow: the module is imported 
 """
 
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
@@ -13,10 +14,11 @@ import pyarrow.parquet as pq
 from kcli.core.consumer.arrow_reader import ArrowReader, RecordFilter
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import KcliError
+from kcli.core.errors import ConfigError, KcliError
 from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.manifest import ExactTimes, PlannedSlice
 from kcli.pipeline.store.new_file import NewFile
+from kcli.pipeline.store.store import Store
 
 ROW_GROUP_BYTES = 64 << 20
 """Keys, values and headers in a row group; a record that is larger has one of its own."""
@@ -34,6 +36,7 @@ SCHEMA = pa.schema(
         ("leader_epoch", pa.int32()),
     ]
 )
+_MERGED_ROWS = 20_000
 _IN_ORDER = "DELTA_BINARY_PACKED"
 
 
@@ -59,27 +62,55 @@ def write_parquet(
         if context.stopped():
             raise StoppedTaskError("the job was stopped before this task was done")
 
-    with (
-        ArrowReader(
-            consumer,
-            {task.tp: Span(task.start, task.end)},
-            columns=_COLUMNS,
-            where=None if times is None else RecordFilter(times.since, times.until),
-            utc_timestamps=False,
-            on_poll=check,
-        ) as reader,
-        pq.ParquetWriter(
-            file,
-            SCHEMA,
-            compression="zstd",
-            use_dictionary=["timestamp_type", "leader_epoch", "key", "headers.list.element.key"],
-            column_encoding={"offset": _IN_ORDER, "timestamp": _IN_ORDER},
-            write_statistics=["offset", "timestamp", "timestamp_type", "key", "leader_epoch"],
-        ) as writer,
-    ):
+    with ArrowReader(
+        consumer,
+        {task.tp: Span(task.start, task.end)},
+        columns=_COLUMNS,
+        where=None if times is None else RecordFilter(times.since, times.until),
+        utc_timestamps=False,
+        on_poll=check,
+    ) as reader:
+        return _write_batches(file, _batches(reader, task), task, context)
+
+
+def merge_parquet(
+    file: NewFile, sources: Iterable[tuple[Store, str]], task: PlannedSlice, context: TaskContext
+) -> int:
+    """Writes the records of files of an export that follow each other; returns their number. ConfigError for a file that
+    cannot be read.
+    """
+    return _write_batches(file, _stored_batches(sources), task, context)
+
+
+def _stored_batches(sources: Iterable[tuple[Store, str]]) -> Iterator[pa.RecordBatch]:
+    for store, path in sources:
+        try:
+            with store.open(path) as found, pq.ParquetFile(found) as stored:
+                if stored.schema_arrow.names != SCHEMA.names:
+                    raise ConfigError(
+                        f"{store.name(path)} has other columns", why=", ".join(stored.schema_arrow.names)
+                    )
+                for group in range(stored.num_row_groups):
+                    yield from stored.iter_batches(_MERGED_ROWS, row_groups=[group])
+        except (pa.ArrowException, OSError) as error:
+            raise ConfigError(f"{store.name(path)} cannot be read", why=str(error)) from error
+
+
+def _write_batches(
+    file: NewFile, batches: Iterable[pa.RecordBatch], task: PlannedSlice, context: TaskContext
+) -> int:
+    with pq.ParquetWriter(
+        file,
+        SCHEMA,
+        compression="zstd",
+        use_dictionary=["timestamp_type", "leader_epoch", "key", "headers.list.element.key"],
+        column_encoding={"offset": _IN_ORDER, "timestamp": _IN_ORDER},
+        write_statistics=["offset", "timestamp", "timestamp_type", "key", "leader_epoch"],
+    ) as writer:
         groups = _RowGroups(writer, file, context)
-        for batch in _batches(reader, task):
-            check()
+        for batch in batches:
+            if context.stopped():
+                raise StoppedTaskError("the job was stopped before this task was done")
             groups.add(batch)
         groups.end()
         writer.add_key_value_metadata(

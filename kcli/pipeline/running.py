@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from kcli.account.survey import Missing
 from kcli.core.errors import KcliError
 from kcli.core.hooks import Hooks
 from kcli.flows.mirror import settings as mirror
@@ -41,6 +42,9 @@ class Observer(Protocol):
 
     def detail(self, text: str) -> None:
         """Something that only explains what follows."""
+
+    def lacks(self, part: Missing) -> None:
+        """A part of what was asked for is missing: it stands in the document, and the exit status is 6."""
 
     def failed(self, error: KcliError, *, partly: bool = False) -> None:
         """A part failed, and the rest continues; ``partly``: whatever its own exit code is."""

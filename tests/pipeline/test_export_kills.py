@@ -16,7 +16,7 @@ import pytest
 from tests.fake.cluster import FakeCluster
 from tests.pipeline.exporting import ROWS, export, files, fill
 
-_STEPS = ("open", "fsync", "link", "rename", "unlink")
+STEPS = ("open", "fsync", "link", "rename", "unlink")
 _FORK = multiprocessing.get_context("fork")
 
 
@@ -45,7 +45,7 @@ def _run(cluster: FakeCluster, folder: Path, kill_before: int, more: tuple[str, 
         return counted
 
     os_open = os.open
-    for name in _STEPS:
+    for name in STEPS:
         setattr(os, name, counting(getattr(os, name)))
     code = export(cluster, folder, *more)[0].code
     os._exit(code)

@@ -36,6 +36,12 @@ KEYS = (
     Column(
         "skipped_records", values="count", meaning="Offsets without a record that was wanted.", sometimes=True
     ),
+    Column(
+        "missing_records",
+        values="count",
+        meaning="export: offsets that were removed before they were read.",
+        sometimes=True,
+    ),
     Column("bytes", values="count", meaning="Bytes.", sometimes=True),
     Column("files", values="strings", meaning="Files, by path.", sometimes=True),
     Column(

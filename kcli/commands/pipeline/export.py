@@ -39,7 +39,6 @@ from kcli.commands.shared.params import (
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
-from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.flows.stop import Stop
@@ -82,6 +81,9 @@ class ExportOptions:
     form: str
     continuous: bool
     interval: float | None
+    append: bool
+    compact: bool
+    on_gap: str | None
     tasks: TaskOptions
 
     def words(self) -> dict[str, Any]:
@@ -97,7 +99,29 @@ class ExportOptions:
         )
         spec = wanted_range("export", offset=offset, since=since, until=until, exact_times=self.exact_times)
         check_slices("export", spec, continuous=self.continuous, sliced=self.interval is not None)
+        self._check_append(spec)
         return spec
+
+    def _check_append(self, spec: RangeSpec) -> None:
+        if self.append and spec.stop is not None:
+            raise usage(
+                "kcli pipeline export: --append with an end",
+                why="each run goes on to the ends of now",
+                do="leave --until, or the end in --offset, or --append out",
+            )
+        for flag, given in (("--append", self.append), ("--compact", self.compact)):
+            if self.continuous and given:
+                raise usage(
+                    f"kcli pipeline export: {flag} with --continuous",
+                    why=f"{flag} is of a run that ends",
+                    do="leave one of them out",
+                )
+        if self.on_gap is not None and not self.append:
+            raise usage(
+                "kcli pipeline export: --on-gap without --append",
+                why="a gap is what was removed between two runs that append",
+                do="add --append, or leave --on-gap out",
+            )
 
 
 @command(
@@ -115,6 +139,10 @@ class ExportOptions:
             "as lines of JSON, without Spark",
         ),
         ("kcli pipeline export orders exports/all --continuous", "what is there, and what arrives"),
+        (
+            "kcli pipeline export '^orders-.*' s3://bucket/orders --append --compact",
+            "each night: what has arrived since the night before",
+        ),
         ("kcli pipeline export orders s3://bucket/orders --runner processes", "into an object store"),
         (
             "kcli pipeline export '^orders-.*' /mnt/exports/all --master spark://host:7077",
@@ -144,6 +172,16 @@ class ExportOptions:
         default="parquet",
         help="parquet, or what `kcli consume -o` prints: ndjson, csv, raw (default: parquet)",
     ),
+    click.option(
+        "--append", is_flag=True, help="add what has arrived since the last run, up to the ends of now"
+    ),
+    click.option(
+        "--on-gap",
+        type=click.Choice(["fail", "record"]),
+        help="with --append, when records were removed since the last run: end, or record the gap and continue "
+        "(default: fail)",
+    ),
+    click.option("--compact", is_flag=True, help="merge the small files of each partition, after all else"),
     click.option("--continuous", is_flag=True, help="go on with what arrives, until Ctrl-C"),
     click.option(
         "--slice",
@@ -164,6 +202,10 @@ def export(inv: Invocation, /, **given: Any) -> int:
 
     An export that was interrupted goes on when it is run again: finished files are not written again. What is complete is
     not read again. `kcli pipeline import` restores the records.
+
+    With --append each run adds what has arrived since the one before; the first one begins the export. New topics of a
+    pattern and new partitions are added, and recorded in the manifest. A topic that was deleted and created again is
+    refused.
 
     DIR is a path, which all machines of a cluster of Spark share, or s3://BUCKET/PATH, gs://BUCKET/PATH,
     abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, hdfs://HOST:PORT/PATH or file:///PATH. Credentials are those that
@@ -200,6 +242,9 @@ def export(inv: Invocation, /, **given: Any) -> int:
         partitions=None if asked.partitions is None else asked.partitions.value,
         continuous=asked.continuous,
         interval=asked.interval,
+        append=asked.append,
+        compact=asked.compact,
+        record_gaps=asked.on_gap == "record",
     ) as driver:
         driver.contact()
         inv.cluster_id = driver.cluster
@@ -212,8 +257,8 @@ def export(inv: Invocation, /, **given: Any) -> int:
         driver.prepare()
         if inv.dry_run:
             show_plan(inv, driver.text())
-            return ExitCode.DONE
-        if driver.plan is None:
+            return inv.finish(done=True)
+        if driver.is_idle:
             return _print(inv, driver.complete(), COLUMNS, Stop(), tasks)
         with runner_of(inv, tasks) as runner, Stop() as stop:
             return _print(inv, driver.run(runner, stop), COLUMNS, stop, tasks)

@@ -10,6 +10,7 @@ class Shown:
         self._inv = inv
         self.dry_run, self.hooks = inv.dry_run, inv.hooks
         self.contact, self.progress, self.failed = inv.first_contact, inv.progress, inv.failed
+        self.lacks = inv.lacks
         self.note, self.warn, self.detail = inv.talk.note, inv.talk.warn, inv.talk.detail
 
     @property

@@ -8,9 +8,11 @@ from typing import Any, Self
 
 import msgspec
 
+from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.ranges import offsets_in
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.options import ClientOptions, ConsumerOptions, own_option_names
 from kcli.core.positions import OffsetSpec, RangeSpec
@@ -23,23 +25,33 @@ from kcli.output.tables import Column
 from kcli.output.template import rfc3339
 from kcli.pipeline import plan as ranges
 from kcli.pipeline.cluster_ref import JobCluster
+from kcli.pipeline.compaction import Merge, compacted, merges_of
 from kcli.pipeline.export_plan import (
     OtherExportError,
+    changes_of,
     check_same,
     finished,
+    gaps_of,
     missing_files,
     next_slices,
+    part_topics,
+    path_of,
     planned_again,
     planned_slices,
     planned_topics,
+    removed,
     slice_of,
+    without_removed,
     written,
 )
 from kcli.pipeline.job import Job, TaskResult, may_pass
+from kcli.pipeline.kernels.compact import CompactSettings
 from kcli.pipeline.kernels.export import ExportSettings
 from kcli.pipeline.manifest import (
+    COMPACTION,
     MANIFEST,
     PLAN,
+    Compaction,
     Documents,
     ExactTimes,
     ExportedPartition,
@@ -47,15 +59,19 @@ from kcli.pipeline.manifest import (
     ExportPlan,
     Manifest,
     Request,
+    merged,
+    new_compaction,
     new_plan,
 )
 from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.runner import Runner
 from kcli.pipeline.running import Observer, run_tasks
+from kcli.pipeline.store.lease import LEASE, Lease
 from kcli.pipeline.store.store import Store
 from kcli.pipeline.store.urls import open_store
 
 _INTERVAL = 30.0
+_EARLIEST = -2
 ALWAYS_KEPT = ("cleanup.policy", "max.message.bytes")
 """Settings that the manifest has even where they are defaults: with others, a copy may lose records."""
 
@@ -67,6 +83,7 @@ COLUMNS = (
     Column("end", "id"),
     Column("records", "number"),
     Column("skipped_records", "number", wide=True),
+    Column("missing_records", "number", spare=2),
     Column("bytes", "size"),
     Column("error", "prose"),
 )
@@ -95,7 +112,8 @@ FIXED = dict.fromkeys(
 class Export:
     """One run; ``with`` closes its clients and ends its lock. ``existing``: the topics that exist now, of those that were
     asked for: called with the consumer, the timeout, and what is told of the others. ``topics`` and ``words`` are the
-    request as it was typed; ``interval``: seconds between two rounds of a ``continuous`` export.
+    request as it was typed; ``interval``: seconds between two rounds of a ``continuous`` export. ``append``: goes on to
+    the ends of now; ``record_gaps``: over what was removed meanwhile. ``compact``: merges small files afterwards.
     """
 
     def __init__(
@@ -112,6 +130,9 @@ class Export:
         partitions: Sequence[int] | None,
         continuous: bool,
         interval: float | None,
+        append: bool,
+        compact: bool,
+        record_gaps: bool,
     ) -> None:
         self.observer = observer
         self.folder = folder
@@ -124,6 +145,10 @@ class Export:
         self.partitions = partitions
         self.continuous = continuous
         self.interval = interval or _INTERVAL
+        self.append = append
+        self.compact = compact
+        self.record_gaps = record_gaps
+        self.lease: Lease | None = None
         self.source = cluster.ref
         self.settings = ExportSettings(self.source, self.folder, form)
         self.cluster = ""
@@ -157,14 +182,28 @@ class Export:
             self.existing(self.consumer, self.observer.timeout, lambda _error: None)
         if not self.observer.dry_run:
             self.stack.enter_context(self.store.writing())
+            if (self.append or self.compact) and not self.store.locks:
+                self.lease = self.stack.enter_context(Lease(self.store, self.observer.note))
             self.store.remove_leftovers()
         self.manifest, self.plan = self._found()
-        if self.plan is None and (self.manifest is None or self.continuous):
+        if self.plan is None and (self.manifest is None or self.continuous or self.append):
             self.plan = self._planned(self.manifest)
+            if _is_empty(self.plan, self.manifest) and not self.continuous:
+                self.plan = None
+        if self.plan is not None:
+            self._report_new(self.plan)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to do."""
+        return self.plan is None and not self._merges(self.manifest)
 
     def complete(self) -> Report:
         """The report of a folder in which nothing is missing."""
         assert self.manifest is not None
+        if self.append:
+            self.observer.note(f"{self.folder} has all up to the ends of now: nothing is appended")
+            return _appended(NOTHING_DONE, None, self.manifest)
         self.observer.note(
             f"{self.folder} is complete, as an earlier run has reported: nothing is read again"
         )
@@ -176,6 +215,7 @@ class Export:
         """The manifest, and the plan of what is not in it; OtherExportError for another export."""
         try:
             manifest, plan = self.documents.manifest(), self.documents.plan()
+            merging = self.documents.compaction()
         except ConfigError as error:
             raise OtherExportError(error.what, why=error.why, do="name another folder") from None
         ids = {topic.name: topic.topic_id for topic in self.admin.list_topics()}
@@ -185,14 +225,24 @@ class Export:
         if plan is not None and written(plan, manifest):
             plan = None
             if not self.observer.dry_run:
-                self.documents.remove_plan()
-        self.planned_before = plan is not None
+                self.documents.remove(PLAN)
+        if (self.append or self.compact) and not self.observer.dry_run:
+            self._tidy(manifest, merging)
         if manifest is None and plan is None:
             _check_empty(self.store)
         if manifest is not None and plan is None and (missing := missing_files(manifest, self.store)):
             self.observer.note(f"{counted(len(missing), 'file')} of {self.folder} removed: written again")
             plan = planned_again(manifest, missing)
+        self.planned_before = plan is not None
+        if plan is not None and plan.appended and self.record_gaps:
+            plan = self._without_removed(plan)
         return manifest, plan
+
+    def _without_removed(self, plan: ExportPlan) -> ExportPlan:
+        """The plan without what retention has removed since it was made."""
+        tps = dict.fromkeys([one.tp for one in plan.slices], _EARLIEST)
+        starts = offsets_in(self.consumer.list_offsets(tps, self.observer.timeout)) if tps else {}
+        return without_removed(plan, starts, lambda one: self.store.size(path_of(one, self.form)) is not None)
 
     def _planned(self, manifest: Manifest | None) -> ExportPlan:
         """The plan up to the current ends."""
@@ -210,16 +260,35 @@ class Export:
             exact_times=exact,
         )
         slices = [each._replace(end=max(each.start, each.end)) for each in slices]
-        topics = planned_topics(slices, self._configs(names), manifest)
+        configs, now = self._configs(names), str(rfc3339(wall_ms()))
+        gaps = gaps_of(slices, manifest) if self.append else {}
+        if not self.record_gaps:
+            for tp, gap in gaps.items():
+                raise removed(tp, [gap])
+        following = next_slices(slices, manifest, gaps)
+        if self.append:
+            topics = part_topics(following, configs, manifest, gaps)
+        else:
+            topics = planned_topics(slices, configs, manifest)
         return new_plan(
             self.cluster,
             self.form,
-            str(rfc3339(wall_ms())) if manifest is None else manifest.created,
+            now if manifest is None else manifest.created,
             self.request,
             topics,
-            planned_slices(next_slices(slices, manifest)),
+            planned_slices(following),
             manifest.times if manifest is not None else ExactTimes(*spec.times) if exact else None,
+            changes_of(topics, names, manifest, now),
+            now if self.append else "",
         )
+
+    def _report_new(self, plan: ExportPlan) -> None:
+        """Changes and gaps, which the manifest is to have."""
+        for change in plan.changes:
+            self.observer.warn(str(change))
+        for tp, one in plan.partitions():
+            if plan.appended and one.gaps:
+                self.observer.lacks(Missing.of(removed(tp, one.gaps), str(tp)))
 
     def _configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
         found: dict[str, dict[str, str]] = {name: {} for name in names}
@@ -238,26 +307,40 @@ class Export:
 
     def run(self, runner: Runner, stop: Stop) -> Report:
         """Writes what is planned: one round, or if continuous one after the other until a stop or a failure."""
-        assert self.plan is not None
         stop.wake(self.consumer.wakeup)
-        manifest, plan = self.manifest, self.plan
         started = time.monotonic()
+        report = self.complete() if self.plan is None else self._export(self.plan, runner, stop)
+        if self.compact and report.done and not report.failures and not stop:
+            report = self._compact(report, runner, stop)
+        return report._replace(totals={**report.totals, "seconds": round(time.monotonic() - started, 3)})
+
+    def _export(self, plan: ExportPlan, runner: Runner, stop: Stop) -> Report:
+        manifest, begin = self.manifest, self.manifest
         total = None if self.continuous else sum(one.end - one.start for one in plan.slices)
+        is_last = not self.continuous and not (self.append and self.planned_before)
         if not self.planned_before:
             plan = _divided(plan, runner.slots)
         with self.observer.progress("exported", total=total) as bar:
             while True:
                 begun, known = time.monotonic(), len(self.results)
                 after = self._tried(manifest, plan, runner, stop, bar)
-                if not self.continuous or stop or not (after or self._may_repeat(known)):
+                if is_last or stop or not (after or (self.continuous and self._may_repeat(known))):
                     break
                 manifest = after or manifest
-                wait(max(0.0, begun + self.interval - time.monotonic()), stop)
+                if self.continuous:
+                    wait(max(0.0, begun + self.interval - time.monotonic()), stop)
                 following = self._next_plan(manifest, stop) if after else plan
                 if stop or following is None:
                     break
+                if after:
+                    self._report_new(following)
                 plan = _divided(following, runner.slots) if after else plan
-        report = report_of(self.results, self.places, time.monotonic() - started)
+                is_last = not self.continuous
+        report = report_of(self.results, self.places, 0.0)
+        self.manifest = after or manifest
+        if self.append and self.manifest is not None:
+            ends = {} if begin is None else {tp: one.end for tp, one in begin.partitions()}
+            return _appended(report, ends, self.manifest)
         if after is not None and not self.continuous:
             return of_manifest(report, after)
         return with_empty(report, plan)
@@ -278,7 +361,7 @@ class Export:
             try:
                 return self._planned(manifest)
             except KcliError as error:
-                if not may_pass(error):
+                if not self.continuous or not may_pass(error):
                     raise
                 self.observer.note(f"{error}; trying again")
                 wait(self.interval, stop)
@@ -300,11 +383,7 @@ class Export:
         self, manifest: Manifest | None, plan: ExportPlan, runner: Runner, stop: Stop, bar: Progress
     ) -> Manifest | None:
         """Writes what is planned and commits it; None if something of it was not written."""
-        if (
-            manifest is not None
-            and not plan.slices
-            and _partitions(plan) == dict(manifest.partitions()).keys()
-        ):
+        if _is_empty(plan, manifest):
             return manifest
         self.documents.save(plan)
         items = [result.item for result in self.results if result.item is not None]
@@ -326,17 +405,76 @@ class Export:
         ]
         if len(files) < len(plan.slices):
             return None
-        after = finished(plan, manifest, files)
-        self.documents.save(after)
-        self.documents.remove_plan()
+        if self.lease is not None:
+            self.lease.check()
+        if plan.appended:
+            part = finished(plan, None, files)
+            self.documents.append(part, manifest)
+            after = part if manifest is None else merged([manifest, part])
+        else:
+            after = finished(plan, manifest, files)
+            self.documents.save(after)
+        self.documents.remove(PLAN)
+        if self.append or self.compact:
+            self.documents.remove_old_parts()
         self.store.remove_leftovers()  # of attempts that were killed
         return after
 
+    # small files
+
+    def _merges(self, manifest: Manifest | None) -> list[Merge]:
+        return merges_of(manifest) if self.compact and manifest is not None else []
+
+    def _compact(self, report: Report, runner: Runner, stop: Stop) -> Report:
+        """Merges files: the manifest names the old ones until all new ones are there."""
+        manifest, merges = self.manifest, self._merges(self.manifest)
+        if manifest is None or not merges:
+            return report
+        paths = [merge.path(self.form) for merge in merges]
+        old = [file.path for merge in merges for file in merge.files]
+        merging = new_compaction(paths, old)
+        self.documents.save(merging)
+        job = Job("compact", CompactSettings(self.folder, self.form), tuple(merges))
+        total = sum(file.records for merge in merges for file in merge.files)
+        with self.observer.progress("merged", total=total) as bar:
+            results = run_tasks(runner, job, stop, bar)
+        made = [result.item["exported"] for result in results if result.item is not None]
+        failures = [result.error.error() for result in results if result.error is not None]
+        if len(made) < len(merges):
+            return report._replace(failures=[*report.failures, *failures])
+        if self.lease is not None:
+            self.lease.check()
+        self.manifest = manifest = compacted(manifest, zip(merges, made, strict=True))
+        self.documents.save(manifest)
+        self._tidy(manifest, merging)
+        self.store.remove_leftovers()
+        self.observer.note(f"{counted(len(old), 'file')} merged into {len(made)}")
+        items = _with_paths(report.items, manifest)
+        size = sum(item["bytes"] for item in items) if not self.append else report.totals["bytes"]
+        tasks = report.totals["tasks"] + len(merges)
+        return report._replace(items=items, totals={**report.totals, "tasks": tasks, "bytes": size})
+
+    def _tidy(self, manifest: Manifest | None, merging: Compaction | None) -> None:
+        """Removes the files that were merged, or of a run that was killed before its manifest, those it had made; and
+        parts that are no more of the chain.
+        """
+        if merging is not None:
+            named = {file.path for file in manifest.files} if manifest is not None else set()
+            for path in (*merging.new, *merging.old):
+                if path not in named:
+                    self.store.delete(path)
+            self.documents.remove(COMPACTION)
+        self.documents.remove_old_parts()
+
     def text(self) -> str:
         """The plan for people."""
-        plan = self.plan
+        plan, merges = self.plan, self._merges(self.manifest)
+        remark = [
+            f"  {counted(sum(len(one.files) for one in merges), 'file')} would be merged into {len(merges)}"
+        ]
         if plan is None:
-            return f"{self.folder} is complete: nothing would be read"
+            text = f"{self.folder} is complete: nothing would be read"
+            return "\n".join([text, *(remark if merges else [])])
         lines = [f"Export to {self.folder}, as {self.form}"]
         for topic in plan.topics:
             parts = [one for one in plan.slices if one.topic == topic.topic]
@@ -345,12 +483,12 @@ class Export:
                 f"  {visible_line(topic.topic)}: {counted(len(topic.partitions), 'partition')}, "
                 f"at most {counted(offsets, 'record')}" + (" more" if self.manifest is not None else "")
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, *(remark if merges else [])])
 
 
 def _check_empty(store: Store) -> None:
     """OtherExportError for a folder with files of something else: also of an export whose plan is lost."""
-    found = list(store.names())
+    found = [name for name in store.names() if name != LEASE]
     if found:
         raise OtherExportError(
             f"{store.url} is not empty",
@@ -366,8 +504,13 @@ def _divided(plan: ExportPlan, slots: int) -> ExportPlan:
     )
 
 
-def _partitions(plan: ExportPlan) -> set[TopicPartition]:
-    return {TopicPartition(topic.topic, one.partition) for topic in plan.topics for one in topic.partitions}
+def _is_empty(plan: ExportPlan, manifest: Manifest | None) -> bool:
+    """Whether the manifest has all of the plan."""
+    if manifest is None or plan.slices or plan.changes:
+        return False
+    if plan.appended:
+        return not plan.topics
+    return {tp for tp, _one in plan.partitions()} == dict(manifest.partitions()).keys()
 
 
 def with_empty(report: Report, plan: ExportPlan) -> Report:
@@ -384,6 +527,45 @@ def with_empty(report: Report, plan: ExportPlan) -> Report:
     )
 
 
+def _appended(report: Report, ends: Mapping[TopicPartition, int] | None, manifest: Manifest) -> Report:
+    """The report with what was added to partitions that ended at ``ends``; those without anything new are in it. None:
+    nothing was added.
+    """
+    failed = {(item["topic"], item["partition"]): item for item in report.items if "error" in item}
+    items = []
+    for topic in manifest.topics:
+        for one in topic.partitions:
+            start = (
+                one.end if ends is None else ends.get(TopicPartition(topic.topic, one.partition), one.start)
+            )
+            item = item_of(topic, _since(one, start))
+            known = failed.pop((topic.topic, one.partition), None)
+            items.append(item if known is None else {**item, "error": known["error"]})
+    items = sorted([*items, *failed.values()], key=lambda item: (item["topic"], item["partition"]))
+    sums = {name: sum(item[name] for item in items) for name in ("records", "bytes")}
+    return report._replace(items=items, totals={**report.totals, **sums})
+
+
+def _since(one: ExportedPartition, start: int) -> ExportedPartition:
+    files = [file for file in one.files if file.start >= start]
+    gaps = [gap for gap in one.gaps if gap.start >= start]
+    return ExportedPartition(one.partition, start, one.end, sum(file.records for file in files), files, gaps)
+
+
+def _with_paths(items: Sequence[Mapping[str, Any]], manifest: Manifest) -> list[dict[str, Any]]:
+    """The items with the files that have their records now."""
+    files = {(tp.topic, tp.partition): one.files for tp, one in manifest.partitions()}
+    found = []
+    for item in items:
+        own = [
+            file
+            for file in files[item["topic"], item["partition"]]
+            if file.start < item["end"] and item["start"] < file.end
+        ]
+        found.append({**item, "bytes": sum(file.bytes for file in own), "files": [file.path for file in own]})
+    return found
+
+
 def of_manifest(report: Report, manifest: Manifest) -> Report:
     """The report with all that a complete export has, whichever run wrote it."""
     items = [item_of(topic, one) for topic in manifest.topics for one in topic.partitions]
@@ -398,7 +580,8 @@ def item_of(topic: ExportedTopic, one: ExportedPartition) -> dict[str, Any]:
         "start": one.start,
         "end": one.end,
         "records": one.records,
-        "skipped_records": one.end - one.start - one.records,
+        "skipped_records": one.end - one.start - one.records - one.missing,
+        **({"missing_records": one.missing} if one.gaps else {}),
         "bytes": sum(file.bytes for file in one.files),
         "files": [file.path for file in one.files],
     }

@@ -34,7 +34,14 @@ from kcli.pipeline.kernels.import_ import (
     check_belongs,
 )
 from kcli.pipeline.kernels.record_times import TimesSettings, TimesTask
-from kcli.pipeline.manifest import MANIFEST, Documents, ExportedPartition, ExportedTopic, Manifest
+from kcli.pipeline.manifest import (
+    MANIFEST,
+    TOPIC_ADDED,
+    Documents,
+    ExportedPartition,
+    ExportedTopic,
+    Manifest,
+)
 from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.runner import Runner
 from kcli.pipeline.running import CopyObserver, run_job, run_tasks
@@ -360,8 +367,11 @@ def restorable(folder: str) -> Manifest:
 
 
 def job_name(manifest: Manifest, *, by_key: bool) -> str:
-    """The name of the import: the same as long as the export is continued, and for each way to choose partitions."""
-    ids = sorted(topic.topic_id or topic.topic for topic in manifest.topics)
+    """The name of the import: the same as long as the export is continued, also with topics that were added, and for each
+    way to choose partitions.
+    """
+    added = {change.topic for change in manifest.changes if change.change == TOPIC_ADDED}
+    ids = sorted(topic.topic_id or topic.topic for topic in manifest.topics if topic.topic not in added)
     words = "\n".join([manifest.cluster, manifest.created, *ids, "by-key" if by_key else "keep"])
     return hashlib.sha256(words.encode()).hexdigest()[:12]
 

@@ -48,7 +48,7 @@ def run(settings: ExportSettings, task: PlannedSlice, context: TaskContext) -> d
     store = open_store(settings.folder)
     found = None if store.size(path) is not None else _write(settings, task, store, path, context)
     if found is None:  # by an earlier attempt, or another one at the same time
-        records = _records_in(store, path, task, settings.format)
+        records = records_in(store, path, task, settings.format)
         with store.open(path) as file:
             found = ExportedFile("", 0, 0, records, *digest_of(file))
         context.progress(records, found.bytes)
@@ -134,7 +134,7 @@ def _write_text(file: NewFile, consumer: Consumer, settings: ExportSettings, con
     return records
 
 
-def _records_in(store: Store, path: str, task: PlannedSlice, form: str) -> int:
+def records_in(store: Store, path: str, task: PlannedSlice, form: str) -> int:
     """The number of records in a file that is complete; ForeignFileError if it is of something else."""
     with store.open(path) as file:
         if form != "parquet":

@@ -46,6 +46,8 @@ class ArrowStore:
     has none. ``chain``: where credentials come from.
     """
 
+    locks = False
+
     def __init__(self, url: str, filesystem: Any, root: str, *, bucket: str, chain: str) -> None:
         self.url = url
         self.filesystem = filesystem

@@ -27,6 +27,8 @@ _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.E
 class FolderStore:
     """See ``Store``. ``url``: an absolute path."""
 
+    locks = True
+
     def __init__(self, path: str) -> None:
         self.url = path
 

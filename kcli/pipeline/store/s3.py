@@ -41,6 +41,8 @@ _BUSY_TURNS = 10
 class S3Store:
     """See ``Store``. ``prefix``: of all keys, empty or with ``/`` at its end."""
 
+    locks = False
+
     def __init__(self, url: str, bucket: str, prefix: str) -> None:
         self.url = url
         self.bucket = bucket

@@ -44,9 +44,12 @@ class ChangedError(KcliError):
 
 
 class Store(Protocol):
-    """See above. ``url``: an absolute path or a URL, without credentials; messages show it."""
+    """See above. ``url``: an absolute path or a URL, without credentials; messages show it. ``locks``: whether
+    ``writing`` knows of every other run that is alive; else a ``Lease`` does.
+    """
 
     url: str
+    locks: bool
 
     def name(self, path: str) -> str:
         """The full name of a file, for messages."""
@@ -85,6 +88,12 @@ def sizes(store: Store, paths: Iterable[str]) -> list[int | None]:
     """The sizes of many files: a request to an object store takes long, and several are under way at once."""
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         return list(threads.map(store.size, paths))
+
+
+def documents(store: Store, paths: Iterable[str]) -> list[Document | None]:
+    """Many small documents, several at once as well."""
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        return list(threads.map(store.read, paths))
 
 
 def changed(name: str) -> ChangedError:

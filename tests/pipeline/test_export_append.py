@@ -1,0 +1,413 @@
+"""``kcli pipeline export --append`` and ``--compact``: a chain of manifests, what changes between two nights, kills."""
+
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+from kcli.core.errors import ConfigError
+from kcli.pipeline import compaction
+from kcli.pipeline.drivers import export as driver
+from kcli.pipeline.manifest import Documents, Manifest
+from kcli.pipeline.store.urls import open_store
+from tests.fake.cluster import FakeCluster
+from tests.pipeline.exporting import ROWS, contents, export, files, fill, import_, manifest
+from tests.pipeline.test_export_kills import STEPS
+
+_FORK = multiprocessing.get_context("fork")
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(1, cluster_id="here", topics={"t": 2}) as made:
+        fill(made, ROWS)
+        yield made
+
+
+def chain(folder: Path | str) -> Manifest:
+    """What a reader finds."""
+    found = Documents(open_store(str(folder))).manifest()
+    assert found is not None
+    return found
+
+
+def ranges(folder: Path | str) -> dict[str, list[tuple[int, int]]]:
+    """The ranges of the files that the manifest names, by partition."""
+    return {str(tp): [(file.start, file.end) for file in one.files] for tp, one in chain(folder).partitions()}
+
+
+def night(cluster: FakeCluster, number: int) -> None:
+    """What arrives between two runs."""
+    fill(cluster, [(b"%d" % number, b"v%d" % n, (), n) for n in range(number % 4)])
+    fill(cluster, ROWS[: number % 3], 1)
+
+
+def named(folder: Path) -> set[str]:
+    """All files that readers are led to."""
+    head = json.loads((folder / "_kcli_manifest.json").read_text())
+    parts = {one["path"] for one in head.get("parts", ())}
+    return {"_kcli_manifest.json", *parts, *(file.path for file in chain(folder).files)}
+
+
+@pytest.mark.parametrize(
+    ("form", "nights"),
+    [
+        ("parquet", 2),
+        pytest.param("parquet", 10, marks=pytest.mark.long),
+        ("ndjson", 2),
+        ("csv", 2),
+        pytest.param("raw", 3, marks=pytest.mark.long),
+    ],
+)
+def test_nights_of_appending_and_their_compaction_are_one_export(
+    cluster: FakeCluster, tmp_path: Path, form: str, nights: int
+) -> None:
+    x, whole = tmp_path / "x", tmp_path / "whole"
+    for number in range(nights):
+        before = dict(chain(x).partitions()) if number else {}
+        done, report = export(cluster, x, "--append", "--format", form)
+        assert done.code == 0, done.err
+        for item, (tp, one) in zip(report["items"], chain(x).partitions(), strict=True):
+            start = before[tp].end if before else 0
+            assert (item["start"], item["end"]) == (start, one.end)
+            assert item["records"] + item["skipped_records"] == one.end - start
+        night(cluster, number + 1)
+    done, _ = export(cluster, x, "--append", "--format", form)
+    export(cluster, whole, "--format", form)
+    assert set(files(x)) == named(x)
+    found, expected = chain(x), chain(whole)
+    assert [(tp, one.start, one.end, one.records) for tp, one in found.partitions()] == [
+        (tp, one.start, one.end, one.records) for tp, one in expected.partitions()
+    ]
+    if form == "parquet":
+        paths = [str(x / file.path) for file in found.files]
+        (counts,) = duckdb.sql(
+            f'select count(*), count(distinct (partition, "offset")) from read_parquet({paths}, hive_partitioning=true)'
+        ).fetchall()
+        assert counts == (sum(one.records for _tp, one in expected.partitions()),) * 2
+        tables = [pq.ParquetFile(x / file.path).read().to_pylist() for file in found.files]
+        rows = [row for table in tables for row in table]
+        assert rows == [
+            row for file in expected.files for row in pq.ParquetFile(whole / file.path).read().to_pylist()
+        ]
+    before_merge = files(x)
+    done, report = export(cluster, x, "--compact", "--format", form)
+    assert done.code == 0, done.err
+    assert files(x).keys() == files(whole).keys() < before_merge.keys() | files(whole).keys()
+    assert {name: data for name, data in files(x).items() if name.startswith("topic=")} == {
+        name: data for name, data in files(whole).items() if name.startswith("topic=")
+    }
+    assert [file.path for file in chain(x).files] == [
+        path for item in report["items"] for path in item["files"]
+    ]
+    assert "merged" not in export(cluster, x, "--compact", "--format", form)[0].err
+
+
+def test_a_run_without_anything_new_writes_nothing(cluster: FakeCluster, tmp_path: Path) -> None:
+    export(cluster, tmp_path / "x", "--append")
+    before = files(tmp_path / "x")
+    done, report = export(cluster, tmp_path / "x", "--append")
+    assert (done.code, report["totals"]["records"], report["totals"]["tasks"]) == (0, 0, 0)
+    assert "nothing is appended" in done.err
+    assert [(one["start"], one["end"]) for one in report["items"]] == [(5, 5), (0, 0)]
+    assert files(tmp_path / "x") == before
+
+
+def test_an_export_without_append_is_the_first_part(cluster: FakeCluster, tmp_path: Path) -> None:
+    export(cluster, tmp_path / "x")
+    single = manifest(tmp_path / "x")
+    fill(cluster, ROWS[:1])
+    assert export(cluster, tmp_path / "x", "--append")[0].code == 0
+    head = manifest(tmp_path / "x")
+    assert [one["path"] for one in head["parts"]] == ["_kcli_manifest-1.json", "_kcli_manifest-2.json"]
+    assert json.loads((tmp_path / "x/_kcli_manifest-1.json").read_text()) == single
+    assert ranges(tmp_path / "x") == {"t-0": [(0, 5), (5, 6)], "t-1": []}
+    done, report = export(cluster, tmp_path / "x")
+    assert (done.code, report["totals"]["tasks"], report["totals"]["records"]) == (0, 0, 6)
+
+
+def test_an_import_follows_the_chain_and_adds_what_is_new(cluster: FakeCluster, tmp_path: Path) -> None:
+    with FakeCluster(1, cluster_id="target") as target:
+        for number in range(3):
+            assert export(cluster, tmp_path / "x", "^t|u$", "--append")[0].code == 0
+            done, _ = import_(target, tmp_path / "x")
+            assert done.code == 0, done.err
+            for topic, partition in (("t", 0), ("t", 1), *([("u", 0)] if number else [])):
+                expected = contents(cluster.bootstrap, topic, partition)
+                assert contents(target.bootstrap, topic, partition) == expected
+            if not number:
+                cluster.create_topic("u", 1)
+                fill(cluster, ROWS[:2], topic="u")
+            else:
+                export(cluster, tmp_path / "x", "^t|u$", "--compact")
+            night(cluster, 3)
+
+
+def test_topics_partitions_and_configurations_are_entries_of_the_manifest(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    export(cluster, tmp_path / "x", "^[tuw]$", "--append")
+    cluster.create_topic("u", 1)
+    cluster.add_partitions("t", 3)
+    cluster.configure("t", **{"retention.ms": "7"})
+    fill(cluster, ROWS[:2], 2)
+    done, report = export(cluster, tmp_path / "x", "^[tuw]$", "--append")
+    assert done.code == 0, done.err
+    found = [str(change) for change in chain(tmp_path / "x").changes]
+    assert found == ["t: configuration changed", "t-2: partition added", "u: topic added"]
+    assert report["warnings"] == found
+    assert ranges(tmp_path / "x") == {"t-0": [(0, 5)], "t-1": [], "t-2": [(0, 2)], "u-0": []}
+    assert chain(tmp_path / "x").topics[0].config["retention.ms"] == "7"
+    cluster.delete_topic("u")
+    for _ in range(2):  # it is said once, and stays in the manifest
+        done, report = export(cluster, tmp_path / "x", "^[tuw]$", "--append")
+        assert done.code == 0, done.err
+    assert [str(change) for change in chain(tmp_path / "x").changes] == [*found, "u: topic deleted"]
+    assert "u-0" in ranges(tmp_path / "x")
+
+
+def test_a_topic_that_was_made_again_and_another_format_are_refused(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    export(cluster, tmp_path / "x", "--append")
+    before = files(tmp_path / "x")
+    done, _ = export(cluster, tmp_path / "x", "--append", "--format", "csv")
+    assert (done.code, "its format is parquet, not csv" in done.err) == (7, True)
+    cluster.recreate_topic("t")
+    done, _ = export(cluster, tmp_path / "x", "--append")
+    assert (done.code, "was deleted; the one of this name now has id" in done.err) == (7, True)
+    assert files(tmp_path / "x") == before
+
+
+def test_a_gap_is_an_error_or_is_recorded(cluster: FakeCluster, tmp_path: Path) -> None:
+    x = tmp_path / "x"
+    export(cluster, x, "--append")
+    fill(cluster, ROWS)
+    fill(cluster, ROWS, 1)
+    cluster.delete_records("t", 0, 8)
+    before = files(x)
+    done, report = export(cluster, x, "--append")
+    assert (done.code, report) == (5, None)
+    assert "offsets 5 to 7 were removed before they were exported" in done.err
+    assert files(x) == before
+    dry, _ = export(cluster, x, "--append", "--on-gap", "record", "--dry-run")
+    done, report = export(cluster, x, "--append", "--on-gap", "record")
+    assert (dry.code, done.code) == (6, 6), done.err
+    assert not report["complete"]
+    assert "offsets 5 to 7" in report["missing"][0]["why"]
+    first = report["items"][0]
+    assert [first[name] for name in ("start", "end", "records", "skipped_records", "missing_records")] == [
+        5, 10, 2, 0, 3,
+    ]  # fmt: skip
+    gap = chain(x).topics[0].partitions[0].gaps[0]
+    assert (gap.start, gap.end) == (5, 8)
+    assert ranges(x) == {"t-0": [(0, 5), (8, 10)], "t-1": [(0, 5)]}
+    assert export(cluster, x, "--append")[0].code == 0  # what this run was asked for is there
+    fill(cluster, ROWS[:1])
+    export(cluster, x, "--append", "--compact")
+    assert ranges(x) == {"t-0": [(0, 5), (8, 11)], "t-1": [(0, 5)]}  # not merged over the gap
+    assert chain(x).topics[0].partitions[0].gaps == [gap]
+    with FakeCluster(1, cluster_id="target") as target:
+        done, _ = import_(target, x)
+        assert done.code == 0, done.err
+        assert contents(target.bootstrap, "t") == [*ROWS, *ROWS[3:], ROWS[0]]
+
+
+def test_a_gap_in_the_plan_of_a_killed_run_is_recorded(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = tmp_path / "x"
+    export(cluster, x, "--append")
+    fill(cluster, ROWS)
+    fill(cluster, ROWS, 1)
+
+    def interrupted(*_arguments: Any) -> None:
+        raise ConfigError("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(driver, "run_tasks", interrupted)
+        export(cluster, x, "--append")
+    cluster.delete_records("t", 0, 7)
+    done, _ = export(cluster, x, "--append")
+    assert done.code == 5, done.err
+    done, report = export(cluster, x, "--append", "--on-gap", "record")
+    assert (done.code, "offsets 5 to 6" in done.err) == (6, True)
+    assert ranges(x) == {"t-0": [(0, 5), (7, 10)], "t-1": [(0, 5)]}
+    assert report["items"][0]["missing_records"] == 2
+
+
+def test_files_that_were_removed_are_written_again_and_what_is_new_is_added(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    x = tmp_path / "x"
+    export(cluster, x, "--append")
+    fill(cluster, ROWS[:2])
+    export(cluster, x, "--append")
+    (x / chain(x).files[0].path).unlink()
+    fill(cluster, ROWS[:3])
+    done, report = export(cluster, x, "--append")
+    assert done.code == 0, done.err
+    assert ranges(x) == {"t-0": [(0, 5), (5, 7), (7, 10)], "t-1": []}
+    assert set(files(x)) == named(x)
+    assert (report["items"][0]["start"], report["items"][0]["records"]) == (7, 3)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda folder: (folder / "_kcli_manifest-1.json").unlink(), "_kcli_manifest-1.json is not there"),
+        (
+            lambda folder: (folder / "_kcli_manifest-2.json").write_text("{}"),
+            "_kcli_manifest-2.json was changed",
+        ),
+    ],
+)
+def test_a_chain_with_a_part_that_is_gone_is_no_shorter_export(
+    cluster: FakeCluster, tmp_path: Path, spoil: Callable[[Path], None], why: str
+) -> None:
+    for _ in range(2):
+        export(cluster, tmp_path / "x", "--append")
+        fill(cluster, ROWS[:1])
+    spoil(tmp_path / "x")
+    with FakeCluster(1, cluster_id="target") as target:
+        done, _ = import_(target, tmp_path / "x")
+    assert (done.code, why in done.err) == (2, True)
+    done, _ = export(cluster, tmp_path / "x", "--append")
+    assert (done.code, why in done.err) == (7, True)
+
+
+def test_a_reader_sees_the_old_or_the_new_while_files_are_merged(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = str(tmp_path / "x")
+    for _ in range(2):
+        export(cluster, x, "--append")
+        fill(cluster, ROWS[:1])
+    store = open_store(x)
+    read = store.read
+
+    def overtaken(path: str) -> Any:
+        """Between the head and its parts the export is merged, and grows a part of the same place in the order."""
+        if path.startswith("_kcli_manifest-"):
+            monkeypatch.setattr(store, "read", read)
+            export(cluster, x, "--append", "--compact")
+        return read(path)
+
+    monkeypatch.setattr(store, "read", overtaken)
+    found = Documents(store).manifest()
+    assert found is not None
+    assert [(file.start, file.end) for file in found.files] == [(0, 7)]
+
+
+def test_large_files_are_left_alone(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(5):
+        export(cluster, tmp_path / "x", "--append", "--format", "ndjson")
+        fill(cluster, ROWS[:2])
+    sizes = [file.bytes for file in chain(tmp_path / "x").files]
+    monkeypatch.setattr(compaction, "MERGED_BYTES", sizes[1] * 2 + 20)
+    done, _ = export(cluster, tmp_path / "x", "--compact", "--format", "ndjson")
+    assert done.code == 0, done.err
+    assert ranges(tmp_path / "x")["t-0"] == [(0, 5), (5, 9), (9, 13)]
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        (("--append", "--until", "now"), "--append with an end"),
+        (("--append", "--offset", "2:4"), "--append with an end"),
+        (("--append", "--continuous"), "--append with --continuous"),
+        (("--compact", "--continuous"), "--compact with --continuous"),
+        (("--on-gap", "record"), "--on-gap without --append"),
+    ],
+)
+def test_what_contradicts_is_a_usage_error(
+    cluster: FakeCluster, tmp_path: Path, more: tuple[str, ...], what: str
+) -> None:
+    done, _ = export(cluster, tmp_path / "x", *more)
+    assert (done.code, what in done.err) == (2, True)
+    assert not (tmp_path / "x").exists()
+
+
+# --- kills ----------------------------------------------------------------------------------------------
+
+
+def _run(cluster: FakeCluster, folder: Path, kill_before: int, flags: tuple[str, ...]) -> None:
+    """Runs the command in this process, which ends itself before that lasting step."""
+    steps, os_open = 0, os.open
+
+    def counting(call: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any, **named: Any) -> Any:
+            nonlocal steps
+            changes = call is not os_open or arguments[1] & os.O_CREAT
+            if (changes and str(folder) in str(arguments[0])) or call is os.fsync:
+                if steps == kill_before:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                steps += 1
+            return call(*arguments, **named)
+
+        return counted
+
+    for name in STEPS:
+        setattr(os, name, counting(getattr(os, name)))
+    os._exit(export(cluster, folder, *flags)[0].code)
+
+
+def _state(folder: Path) -> tuple[Any, dict[str, bytes]]:
+    """The manifest that a reader finds, without times and the numbers of parts, and all files of records."""
+    found, names = chain(folder), files(folder)
+    assert set(names) == named(folder)  # nothing is left behind
+    return (found.topics, found.request), {
+        name: data for name, data in names.items() if name.startswith("topic=")
+    }
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("flags", [("--append",), ("--append", "--compact"), ("--compact",)])
+@pytest.mark.parametrize("form", ["ndjson", "parquet"])
+def test_a_run_that_is_killed_anywhere_is_completed(
+    cluster: FakeCluster, tmp_path: Path, flags: tuple[str, ...], form: str
+) -> None:
+    flags = (*flags, "--format", form)
+    start = tmp_path / "start"
+    for number in range(3):
+        export(cluster, start, "--append", "--format", form)
+        night(cluster, number + 2)
+    before = chain(start).topics
+
+    def copied(name: str) -> Path:
+        for path, data in files(start).items():
+            (tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / path).write_bytes(data)
+        return tmp_path / name
+
+    assert export(cluster, copied("whole"), *flags)[0].code == 0
+    whole = _state(tmp_path / "whole")
+    kills = 0
+    while True:
+        folder = copied(str(kills))
+        process = _FORK.Process(target=_run, args=(cluster, folder, kills, flags))
+        process.start()
+        process.join(60)
+        assert process.exitcode in (0, -signal.SIGKILL)
+        found = chain(folder)  # whatever is there is whole
+        assert found.topics == before or [(tp, one.end) for tp, one in found.partitions()] == [
+            (one_tp, one.end) for one_tp, one in chain(tmp_path / "whole").partitions()
+        ]
+        for file in found.files:
+            assert (folder / file.path).stat().st_size == file.bytes
+        done, _ = export(cluster, folder, *flags)
+        assert done.code == 0, done.err
+        assert _state(folder) == whole
+        if process.exitcode == 0:
+            break
+        kills += 1
+    assert kills > 10

@@ -1,6 +1,5 @@
 """What an export does next: from what its folder has, and where partitions end now. Pure but for ``missing_files``."""
 
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 
@@ -15,6 +14,7 @@ from kcli.pipeline.manifest import (
     TOPIC_ADDED,
     TOPIC_DELETED,
     Change,
+    EmptyRange,
     ExportedFile,
     ExportedPartition,
     ExportedTopic,
@@ -26,6 +26,7 @@ from kcli.pipeline.manifest import (
     file_path,
     new_manifest,
     new_plan,
+    place_of,
 )
 from kcli.pipeline.plan import Slice
 from kcli.pipeline.store.store import Store, sizes
@@ -70,9 +71,11 @@ def _words(request: Request) -> str:
         "--offset": request.offset,
         "--since": request.since,
         "--until": request.until,
+        "--partition-by": request.partition_by,
     }
     options = [f"{name} {value}" for name, value in named.items() if value is not None]
     options += ["--exact-times"] if request.exact_times else []
+    options += ["--typed", *(f"-s {serde}" for serde in request.serdes)] if request.typed else []
     return " ".join([*request.topics, *options])
 
 
@@ -222,7 +225,7 @@ def planned_topics(
     for topic, of_one in groupby(sorted(slices), key=lambda each: each.topic):
         parts = list(of_one)
         partitions = [
-            ExportedPartition(each.partition, known[each.tp].start, each.end, 0, [], known[each.tp].gaps)
+            msgspec.structs.replace(known[each.tp], end=each.end, records=0, files=[])
             if each.tp in known
             else ExportedPartition(each.partition, each.start, each.end, 0, [])
             for each in parts
@@ -275,12 +278,18 @@ def slice_of(one: PlannedSlice) -> Slice:
 
 
 def written(plan: ExportPlan, manifest: Manifest | None) -> bool:
-    """Whether the manifest has the files of the plan already: the run was killed before it removed the plan."""
+    """Whether the manifest has the files of the plan already: the run was killed before it removed the plan. The ranges
+    of a partitioned export follow those of the manifest, and none is ever written again.
+    """
     files = {file.path for file in manifest.files} if manifest is not None else set()
     ends = {tp: one.end for tp, one in manifest.partitions()} if manifest is not None else {}
+    by_end = plan.request.partition_by is not None
     return (
         manifest is not None
-        and all(path_of(one, plan.format) in files for one in plan.slices)
+        and all(
+            one.end <= ends.get(one.tp, -1) if by_end else path_of(one, plan.format) in files
+            for one in plan.slices
+        )
         and all(
             TopicPartition(topic.topic, one.partition) in ends
             for topic in plan.topics
@@ -294,19 +303,30 @@ def path_of(one: PlannedSlice, form: str) -> str:
     return file_path(one.topic, one.partition, one.start, one.end, form)
 
 
-def finished(plan: ExportPlan, manifest: Manifest | None, files: Iterable[ExportedFile]) -> Manifest:
-    """The manifest after the plan was carried out."""
+def finished(
+    plan: ExportPlan,
+    manifest: Manifest | None,
+    files: Iterable[ExportedFile],
+    empty: Iterable[PlannedSlice] = (),
+) -> Manifest:
+    """The manifest after the plan was carried out. ``empty``: the ranges of a partitioned export without a file."""
     known = {file.path: file for file in manifest.files} if manifest is not None else {}
     known |= {file.path: file for file in files}
-    by_folder: dict[str, list[ExportedFile]] = {}
-    for file in sorted(known.values(), key=lambda file: file.path):
-        by_folder.setdefault(os.path.dirname(file.path), []).append(file)
+    by_partition: dict[TopicPartition, list[ExportedFile]] = {}
+    for file in sorted(known.values(), key=lambda file: (file.start, file.end, file.first, file.path)):
+        place = place_of(file.path)
+        assert place is not None  # as it was made, or checked
+        by_partition.setdefault(place.tp, []).append(file)
+    empties: dict[TopicPartition, list[EmptyRange]] = {}
+    for one in empty:
+        empties.setdefault(one.tp, []).append(EmptyRange(one.start, one.end))
     topics = [
         msgspec.structs.replace(
             topic,
             partitions=[
-                _with_files(one, by_folder.get(f"topic={topic.topic}/partition={one.partition}", []))
+                _with_files(one, by_partition.get(tp, []), empties.get(tp, []))
                 for one in topic.partitions
+                for tp in [TopicPartition(topic.topic, one.partition)]
             ],
         )
         for topic in plan.topics
@@ -324,8 +344,12 @@ def finished(plan: ExportPlan, manifest: Manifest | None, files: Iterable[Export
     )
 
 
-def _with_files(one: ExportedPartition, files: list[ExportedFile]) -> ExportedPartition:
-    return msgspec.structs.replace(one, files=files, records=sum(file.records for file in files))
+def _with_files(
+    one: ExportedPartition, files: list[ExportedFile], empty: list[EmptyRange]
+) -> ExportedPartition:
+    return msgspec.structs.replace(
+        one, files=files, records=sum(file.records for file in files), empty=[*one.empty, *empty]
+    )
 
 
 def missing_files(manifest: Manifest, store: Store) -> list[ExportedFile]:

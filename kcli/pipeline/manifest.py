@@ -11,26 +11,38 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from kcli.core.errors import ConfigError
+from kcli.core.errors import ConfigError, KcliError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.names import is_topic_name
 from kcli.core.types import TopicPartition
+from kcli.pipeline.partition_by import NO_TIME, parse_partition_by
 from kcli.pipeline.store.store import ABSENT, ChangedError, Store, documents
 
 API = "kcli/v1"
 MANIFEST, PLAN, COMPACTION = "_kcli_manifest.json", "_kcli_plan.json", "_kcli_compaction.json"
-TOPIC_ADDED, TOPIC_DELETED = "topic added", "topic deleted"
+TOPIC_ADDED, TOPIC_DELETED, COLUMNS_ADDED = "topic added", "topic deleted", "columns added"
 _PART = re.compile(r"_kcli_manifest-([1-9][0-9]{0,8})\.json")
 FORMATS = ("parquet", "ndjson", "csv", "raw")
 _LAST = (1 << 63) - 1
+_FOLDERS = rf"(?:date=(?:\d{{4}}-\d\d-\d\d|{NO_TIME})/)?(?:hour=(?:\d\d|{NO_TIME})/)?"
+_FILE = re.compile(
+    rf"topic=([^/]+)/({_FOLDERS})partition=(\d{{1,10}})/(\d{{20}})-(\d{{20}})(?:-([1-9]\d{{0,5}}))?\.(\w+)", re.ASCII
+)
 
 
-class ExportedFile(msgspec.Struct, frozen=True):
-    """The records at offsets from ``start`` up to, not including, ``end``. ``path`` is relative to the folder, and has
-    ``/``; ``sha256`` in hexadecimal digits.
+class ForeignFileError(KcliError):
+    """A file has the name of one of the export, and is none of it."""
+
+    exit_code = ExitCode.REFUSED
+
+
+class ExportedFile(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The records at offsets from ``start`` up to, not including, ``end``; of a partitioned export those of its folder,
+    from ``first`` to ``last``. ``path`` is relative to the folder, and has ``/``; ``sha256`` in hexadecimal digits.
     """
 
     path: str
@@ -39,6 +51,15 @@ class ExportedFile(msgspec.Struct, frozen=True):
     records: int
     bytes: int
     sha256: str
+    first: int = -1
+    last: int = -1
+
+
+class EmptyRange(msgspec.Struct, frozen=True):
+    """Offsets from ``start`` up to, not including, ``end`` that were read, and have no record to be exported."""
+
+    start: int
+    end: int
 
 
 class Gap(msgspec.Struct, frozen=True):
@@ -49,7 +70,9 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 class ExportedPartition(msgspec.Struct, frozen=True, omit_defaults=True):
-    """``files`` and ``gaps`` are each in the order of offsets, and cover the range together; an empty range has none."""
+    """``files`` and ``gaps`` are each in the order of offsets, and cover the range together; an empty range has none. Of a
+    partitioned export several files have a range, and ``empty`` are ranges without a file.
+    """
 
     partition: int
     start: int
@@ -57,6 +80,7 @@ class ExportedPartition(msgspec.Struct, frozen=True, omit_defaults=True):
     records: int
     files: list[ExportedFile]
     gaps: list[Gap] = []
+    empty: list[EmptyRange] = []
 
     @property
     def missing(self) -> int:
@@ -64,19 +88,41 @@ class ExportedPartition(msgspec.Struct, frozen=True, omit_defaults=True):
         return sum(gap.end - gap.start for gap in self.gaps)
 
 
-class ExportedTopic(msgspec.Struct, frozen=True):
+class TypedColumn(msgspec.Struct, frozen=True):
+    """A column of a typed export; ``type``: in the words of Arrow."""
+
+    name: str
+    type: str
+
+
+class TypedSchema(msgspec.Struct, frozen=True):
+    """The typed columns of a topic. ``serdes`` and ``schemas`` by part: what decodes it, and all schemas of which it is.
+    ``arrow``: the schema of the columns as Arrow's IPC has it, in base64.
+    """
+
+    serdes: dict[str, str]
+    schemas: dict[str, list[str]]
+    columns: list[TypedColumn]
+    arrow: str
+
+
+class ExportedTopic(msgspec.Struct, frozen=True, omit_defaults=True):
     """``topic_id`` in Kafka's text form, empty for brokers before 2.8. ``config``: what was set on the topic, and
-    ``cleanup.policy`` and ``max.message.bytes`` as they were in effect.
+    ``cleanup.policy`` and ``max.message.bytes`` as they were in effect. ``typed``: as of its latest files; earlier ones
+    may lack columns.
     """
 
     topic: str
     topic_id: str
     config: dict[str, str]
     partitions: list[ExportedPartition]
+    typed: TypedSchema | None = None
 
 
-class Request(msgspec.Struct, frozen=True):
-    """What the command line asked for, in its own words: the same words continue an export."""
+class Request(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the command line asked for, in its own words: the same words continue an export. ``partition_by``: with its
+    zone; ``serdes``: those of ``--typed``.
+    """
 
     topics: list[str]
     partitions: str | None = None
@@ -84,6 +130,9 @@ class Request(msgspec.Struct, frozen=True):
     since: str | None = None
     until: str | None = None
     exact_times: bool = False
+    partition_by: str | None = None
+    typed: bool = False
+    serdes: list[str] = []
 
 
 class ExactTimes(msgspec.Struct, frozen=True):
@@ -95,7 +144,7 @@ class ExactTimes(msgspec.Struct, frozen=True):
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     """What was found to be different from what was exported before. ``change``: ``topic added``, ``topic deleted``,
-    ``partition added`` or ``configuration changed``; ``at``: when it was found.
+    ``partition added``, ``configuration changed`` or ``columns added``; ``at``: when it was found.
     """
 
     change: str
@@ -270,9 +319,44 @@ def new_compaction(new: Sequence[str], old: Sequence[str]) -> Compaction:
     return Compaction(API, "ExportCompaction", list(new), list(old))
 
 
-def file_path(topic: str, partition: int, start: int, end: int, form: str) -> str:
+class FilePlace(NamedTuple):
+    """What the path of a file says. ``folder``: of a partitioned export, with its ``/``; ``number``: where the records of
+    a range have several files in it.
+    """
+
+    topic: str
+    folder: str
+    partition: int
+    start: int
+    end: int
+    number: int
+    form: str
+
+    @property
+    def tp(self) -> TopicPartition:
+        """The partition."""
+        return TopicPartition(self.topic, self.partition)
+
+
+def file_path(
+    topic: str, partition: int, start: int, end: int, form: str, folder: str = "", number: int = 1
+) -> str:
     """Where the records of a range are, below the folder of the export: Hive's names of columns and values."""
-    return f"topic={topic}/partition={partition}/{start:020}-{end:020}.{form}"
+    name = f"{start:020}-{end:020}" + (f"-{number}" if number > 1 else "")
+    return f"topic={topic}/{folder}partition={partition}/{name}.{form}"
+
+
+def place_of(path: str) -> FilePlace | None:
+    """The inverse of ``file_path``; None for other paths."""
+    match = _FILE.fullmatch(path)
+    if match is None:
+        return None
+    topic, folder, partition, start, end, number, form = match.groups()
+    found = FilePlace(topic, folder, int(partition), int(start), int(end), int(number or 1), form)
+    same = file_path(
+        found.topic, found.partition, found.start, found.end, found.form, found.folder, found.number
+    )
+    return found if same == path else None
 
 
 def part_path(number: int) -> str:
@@ -319,6 +403,7 @@ def _followed(topic: str, known: ExportedPartition | None, one: ExportedPartitio
         known.records + one.records,
         [*known.files, *one.files],
         [*known.gaps, *one.gaps],
+        [*known.empty, *one.empty],
     )
 
 
@@ -474,6 +559,12 @@ def _check(found: Manifest, path: str) -> None:
         raise _invalid(path, f"there is no format {found.format!r}")
     if not found.complete:
         raise _invalid(path, "it says that the export is not complete")
+    columns: tuple[str, ...] = ()
+    if found.request.partition_by is not None:
+        try:
+            columns = parse_partition_by(found.request.partition_by).columns
+        except ConfigError as error:
+            raise _invalid(path, error.what) from None
     seen: set[TopicPartition] = set()
     for tp, one in found.partitions():
         if not is_topic_name(tp.topic) or not 0 <= tp.partition < 1 << 31 or tp in seen:
@@ -483,18 +574,45 @@ def _check(found: Manifest, path: str) -> None:
         ranges = [
             *((file.start, file.end) for file in one.files),
             *((gap.start, gap.end) for gap in one.gaps),
+            *((empty.start, empty.end) for empty in one.empty),
         ]
         for start, end in sorted(ranges):
-            if start != at or not 0 <= start < end <= _LAST:
+            if (start > at if columns else start != at) or not 0 <= start < end <= _LAST:
                 raise _invalid(path, f"the files of {tp} do not follow each other: at offset {start}")
-            at = end
+            at = max(at, end)
+        if columns and (twice := _overlap(one.files)):
+            raise _invalid(path, f"the files of {tp} overlap: {twice}")
         for file in one.files:
-            if file.path != file_path(tp.topic, tp.partition, file.start, file.end, found.format):
+            place = place_of(file.path)
+            if place is None or (*place.tp, place.start, place.end, place.form, _columns(place)) != (
+                *tp,
+                file.start,
+                file.end,
+                found.format,
+                columns,
+            ):
                 raise _invalid(path, f"it names {file.path!r}, which is not the name of such a file")
+            if columns and not file.start <= file.first <= file.last < file.end:
+                raise _invalid(path, f"{file.path} has records from {file.first} to {file.last}")
             if min(file.records, file.bytes) < 0 or not re.fullmatch("[0-9a-f]{64}", file.sha256):
                 raise _invalid(path, f"the size or the digest of {file.path} is not valid")
         if at != one.end or one.records != sum(file.records for file in one.files):
             raise _invalid(path, f"the files of {tp} are not what the range says")
+
+
+def _columns(place: FilePlace) -> tuple[str, ...]:
+    return tuple(step.partition("=")[0] for step in place.folder.split("/")[:-1])
+
+
+def _overlap(files: Iterable[ExportedFile]) -> str:
+    """The file of a folder whose records may be in another one too; empty: there is none."""
+    lasts: dict[str, int] = {}
+    for file in sorted(files, key=lambda each: each.first):
+        folder = file.path.rpartition("/")[0]
+        if file.first <= lasts.get(folder, -1):
+            return file.path
+        lasts[folder] = file.last
+    return ""
 
 
 def _invalid(path: str, why: str) -> ConfigError:

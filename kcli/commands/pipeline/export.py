@@ -33,6 +33,7 @@ from kcli.commands.shared.params import (
     offset_range,
     parse_partitions,
     partitions_option,
+    serde_option,
     since_option,
     until_option,
 )
@@ -44,6 +45,7 @@ from kcli.core.positions import RangeSpec
 from kcli.flows.stop import Stop
 from kcli.output.tables import Column
 from kcli.pipeline.arrow_library import check_pyarrow
+from kcli.pipeline.partition_by import PartitionBy, parse_partition_by
 
 if TYPE_CHECKING:
     from kcli.pipeline.report import Report
@@ -65,6 +67,7 @@ def _given(name: str, parse: Callable[[str], Any], offered: tuple[str, ...] = ()
 _PARTITIONS = _given("partitions", parse_partitions)
 _RANGE = _given("range", offset_range, OFFSET_WORDS[:2])
 _INSTANT = _given("time", instant)
+_PARTITION_BY = Word("folders", parse_partition_by, ("date", "hour"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +82,9 @@ class ExportOptions:
     until: Given | None
     exact_times: bool
     form: str
+    partition_by: PartitionBy | None
+    typed: bool
+    serdes: tuple[str, ...]
     continuous: bool
     interval: float | None
     append: bool
@@ -90,7 +96,38 @@ class ExportOptions:
         """What limits the export, as it was typed."""
         chosen = {name: getattr(self, name) for name in ("partitions", "offset", "since", "until")}
         words = {name: None if given is None else given.text for name, given in chosen.items()}
-        return {**words, "exact_times": self.exact_times}
+        layout = {
+            "partition_by": None if self.partition_by is None else str(self.partition_by),
+            "typed": self.typed,
+            "serdes": self._serdes(),
+        }
+        return {**words, "exact_times": self.exact_times, **layout}
+
+    def _serdes(self) -> list[str]:
+        """Those of ``-s``, for tasks that may run in other folders; ConfigError for one that there is not."""
+        if not self.serdes:
+            return []
+        from kcli.serde.names import parse_serdes  # only with -s
+
+        specs = parse_serdes(self.serdes)
+        named = (("key", specs.key), ("value", specs.value))
+        return [f"{part}={spec.absolute()}" for part, spec in named if spec is not None]
+
+    def check_layout(self) -> None:
+        """Usage errors for options that go with others only."""
+        for flag, given in (("--partition-by", self.partition_by is not None), ("--typed", self.typed)):
+            if given and self.form != "parquet":
+                raise usage(
+                    f"kcli pipeline export: {flag} with --format {self.form}",
+                    why=f"{flag} is of the columns and folders of Parquet",
+                    do="leave one of them out",
+                )
+        if self.serdes and not self.typed:
+            raise usage(
+                "kcli pipeline export: -s without --typed",
+                why="an export has the bytes of keys and values, unless typed columns are asked for",
+                do="add --typed, or leave -s out",
+            )
 
     def range(self) -> RangeSpec:
         """What these words mean now; a usage error for contradictions."""
@@ -143,6 +180,10 @@ class ExportOptions:
             "kcli pipeline export '^orders-.*' s3://bucket/orders --append --compact",
             "each night: what has arrived since the night before",
         ),
+        (
+            "kcli pipeline export orders lake/orders --append --partition-by date=Europe/Berlin --typed",
+            "a folder a day, with columns of the schema registry's type",
+        ),
         ("kcli pipeline export orders s3://bucket/orders --runner processes", "into an object store"),
         (
             "kcli pipeline export '^orders-.*' /mnt/exports/all --master spark://host:7077",
@@ -172,6 +213,18 @@ class ExportOptions:
         default="parquet",
         help="parquet, or what `kcli consume -o` prints: ndjson, csv, raw (default: parquet)",
     ),
+    click.option(
+        "--partition-by",
+        type=_PARTITION_BY,
+        metavar="date|hour[=ZONE]",
+        help="with folders date=… or date=…/hour=… for the records' times, of UTC or of a zone such as Europe/Berlin",
+    ),
+    click.option(
+        "--typed",
+        is_flag=True,
+        help="with decoded columns beside the bytes: of values by the schema registry, and as -s says",
+    ),
+    serde_option("with --typed: decode keys or values with this serde: {names}"),
     click.option(
         "--append", is_flag=True, help="add what has arrived since the last run, up to the ends of now"
     ),
@@ -207,6 +260,14 @@ def export(inv: Invocation, /, **given: Any) -> int:
     pattern and new partitions are added, and recorded in the manifest. A topic that was deleted and created again is
     refused.
 
+    With --partition-by DIR has topic=T/date=D/hour=H/partition=P/START-END.parquet: a range of offsets is in several
+    files, and the day and the hour are columns for readers. Records without a time are in folders named
+    __HIVE_DEFAULT_PARTITION__.
+
+    With --typed the members of decoded values are columns value_NAME, those of keys key_NAME (value_decoded and
+    key_decoded, where there are no members). The types are those of all versions of the schema. A record that cannot be
+    decoded ends the export with its offset.
+
     DIR is a path, which all machines of a cluster of Spark share, or s3://BUCKET/PATH, gs://BUCKET/PATH,
     abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, hdfs://HOST:PORT/PATH or file:///PATH. Credentials are those that
     the store's own tools find in the environment, of each process that writes.
@@ -219,6 +280,7 @@ def export(inv: Invocation, /, **given: Any) -> int:
             do="`kcli pipeline export TOPIC DIR`",
         )
     spec = asked.range()
+    asked.check_layout()
     # Clients are loaded when the command runs.
     from kcli.pipeline.drivers.export import COLUMNS, FIXED, Export
     from kcli.pipeline.store.urls import canonical
@@ -229,7 +291,8 @@ def export(inv: Invocation, /, **given: Any) -> int:
     folder = canonical(asked.folder)
     topics = Topics(asked.topics, "pipeline export")
     inv.client_options(ConsumerOptions, unused=FIXED)
-    inv.configuration.check_no_registry()
+    if not asked.typed:
+        inv.configuration.check_no_registry()
     with Export(
         own_cluster(inv, FIXED),
         Shown(inv),

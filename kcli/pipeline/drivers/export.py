@@ -48,27 +48,34 @@ from kcli.pipeline.job import Job, TaskResult, may_pass
 from kcli.pipeline.kernels.compact import CompactSettings
 from kcli.pipeline.kernels.export import ExportSettings
 from kcli.pipeline.manifest import (
+    COLUMNS_ADDED,
     COMPACTION,
     MANIFEST,
     PLAN,
+    Change,
     Compaction,
     Documents,
     ExactTimes,
+    ExportedFile,
     ExportedPartition,
     ExportedTopic,
     ExportPlan,
     Manifest,
+    PlannedSlice,
     Request,
     merged,
     new_compaction,
     new_plan,
 )
+from kcli.pipeline.partition_by import parse_partition_by
 from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.runner import Runner
 from kcli.pipeline.running import Observer, run_tasks
 from kcli.pipeline.store.lease import LEASE, Lease
 from kcli.pipeline.store.store import Store
 from kcli.pipeline.store.urls import open_store
+from kcli.pipeline.written_range import files_written, forget_written
+from kcli.serde.names import parse_serdes
 
 _INTERVAL = 30.0
 _EARLIEST = -2
@@ -150,7 +157,8 @@ class Export:
         self.record_gaps = record_gaps
         self.lease: Lease | None = None
         self.source = cluster.ref
-        self.settings = ExportSettings(self.source, self.folder, form)
+        self.by = None if self.request.partition_by is None else parse_partition_by(self.request.partition_by)
+        self.settings = ExportSettings(self.source, self.folder, form, by=self.by)
         self.cluster = ""
         self.manifest: Manifest | None = None
         self.plan: ExportPlan | None = None
@@ -186,6 +194,8 @@ class Export:
                 self.lease = self.stack.enter_context(Lease(self.store, self.observer.note))
             self.store.remove_leftovers()
         self.manifest, self.plan = self._found()
+        if self.plan is not None:
+            self.plan = self._typed(self.plan, self.manifest)
         if self.plan is None and (self.manifest is None or self.continuous or self.append):
             self.plan = self._planned(self.manifest)
             if _is_empty(self.plan, self.manifest) and not self.continuous:
@@ -223,14 +233,16 @@ class Export:
             if one is not None:
                 check_same(one, self.folder, self.cluster, self.form, self.request, ids)
         if plan is not None and written(plan, manifest):
-            plan = None
             if not self.observer.dry_run:
-                self.documents.remove(PLAN)
+                self._forget(plan)
+            plan = None
         if (self.append or self.compact) and not self.observer.dry_run:
             self._tidy(manifest, merging)
         if manifest is None and plan is None:
             _check_empty(self.store)
         if manifest is not None and plan is None and (missing := missing_files(manifest, self.store)):
+            if self.by is not None:
+                raise _is_missing(self.store, missing)
             self.observer.note(f"{counted(len(missing), 'file')} of {self.folder} removed: written again")
             plan = planned_again(manifest, missing)
         self.planned_before = plan is not None
@@ -242,7 +254,42 @@ class Export:
         """The plan without what retention has removed since it was made."""
         tps = dict.fromkeys([one.tp for one in plan.slices], _EARLIEST)
         starts = offsets_in(self.consumer.list_offsets(tps, self.observer.timeout)) if tps else {}
-        return without_removed(plan, starts, lambda one: self.store.size(path_of(one, self.form)) is not None)
+        return without_removed(plan, starts, self._is_written)
+
+    def _is_written(self, one: PlannedSlice) -> bool:
+        if self.by is not None:
+            return files_written(self.store, one) is not None
+        return self.store.size(path_of(one, self.form)) is not None
+
+    def _typed(self, plan: ExportPlan, manifest: Manifest | None) -> ExportPlan:
+        """The plan with the typed columns as the schemas are now, of topics that have anything new."""
+        if not self.request.typed:
+            return plan
+        # Serdes and pyarrow are extras.
+        from kcli.pipeline.typed.export_columns import added_columns, chosen_serdes, grown, typed_schema
+
+        known = {} if manifest is None else {topic.topic: topic.typed for topic in manifest.topics}
+        given, registry = parse_serdes(self.request.serdes), self.source.registry_options()
+        written, topics, changes = {one.topic for one in plan.slices}, [], list(plan.changes)
+        for topic in plan.topics:
+            old = known.get(topic.topic)
+            if topic.topic in written or old is None:
+                specs = chosen_serdes(given, registry, topic.topic)
+                new = typed_schema(specs, registry, topic.topic)
+                topic = msgspec.structs.replace(topic, typed=grown(topic.typed or old, new, topic.topic))
+                known_change = any((one.change, one.topic) == (COLUMNS_ADDED, topic.topic) for one in changes)
+                if added_columns(old, topic.typed) and not known_change:
+                    changes.append(Change(COLUMNS_ADDED, topic.topic, str(rfc3339(wall_ms()))))
+            else:
+                topic = msgspec.structs.replace(topic, typed=old)
+            topics.append(topic)
+        return msgspec.structs.replace(plan, topics=topics, changes=changes)
+
+    def _forget(self, plan: ExportPlan) -> None:
+        """Removes a plan that the manifest has, with what its tasks have noted."""
+        if self.by is not None:
+            forget_written(self.store, plan.slices)
+        self.documents.remove(PLAN)
 
     def _planned(self, manifest: Manifest | None) -> ExportPlan:
         """The plan up to the current ends."""
@@ -270,7 +317,7 @@ class Export:
             topics = part_topics(following, configs, manifest, gaps)
         else:
             topics = planned_topics(slices, configs, manifest)
-        return new_plan(
+        plan = new_plan(
             self.cluster,
             self.form,
             now if manifest is None else manifest.created,
@@ -281,6 +328,7 @@ class Export:
             changes_of(topics, names, manifest, now),
             now if self.append else "",
         )
+        return self._typed(plan, manifest)
 
     def _report_new(self, plan: ExportPlan) -> None:
         """Changes and gaps, which the manifest is to have."""
@@ -388,9 +436,11 @@ class Export:
         self.documents.save(plan)
         items = [result.item for result in self.results if result.item is not None]
         before = sum(item["records"] for item in items), sum(item["bytes"] for item in items)
-        settings = replace(self.settings, times=plan.times)
+        settings = replace(self.settings, times=plan.times, typed=_typed_topics(plan))
         results = run_tasks(runner, Job("export", settings, tuple(plan.slices)), stop, bar, before)
-        files = [result.item.pop("exported") for result in results if result.item is not None]
+        done = {result.task: result.item.pop("exported") for result in results if result.item is not None}
+        files = [file for made in done.values() for file in made]
+        empty = [plan.slices[task] for task, made in done.items() if not made]
         self.results += results
         self.places += [
             {
@@ -403,18 +453,18 @@ class Export:
             }
             for one in plan.slices
         ]
-        if len(files) < len(plan.slices):
+        if len(done) < len(plan.slices):
             return None
         if self.lease is not None:
             self.lease.check()
         if plan.appended:
-            part = finished(plan, None, files)
+            part = finished(plan, None, files, empty)
             self.documents.append(part, manifest)
             after = part if manifest is None else merged([manifest, part])
         else:
-            after = finished(plan, manifest, files)
+            after = finished(plan, manifest, files, empty)
             self.documents.save(after)
-        self.documents.remove(PLAN)
+        self._forget(plan)
         if self.append or self.compact:
             self.documents.remove_old_parts()
         self.store.remove_leftovers()  # of attempts that were killed
@@ -475,7 +525,10 @@ class Export:
         if plan is None:
             text = f"{self.folder} is complete: nothing would be read"
             return "\n".join([text, *(remark if merges else [])])
-        lines = [f"Export to {self.folder}, as {self.form}"]
+        lines = [
+            f"Export to {self.folder}, as {self.form}"
+            + (f", in folders of {self.by}" if self.by is not None else "")
+        ]
         for topic in plan.topics:
             parts = [one for one in plan.slices if one.topic == topic.topic]
             offsets = sum(one.end - one.start for one in parts)
@@ -483,7 +536,31 @@ class Export:
                 f"  {visible_line(topic.topic)}: {counted(len(topic.partitions), 'partition')}, "
                 f"at most {counted(offsets, 'record')}" + (" more" if self.manifest is not None else "")
             )
+            if topic.typed is not None:
+                columns = ", ".join(f"{column.name} {column.type}" for column in topic.typed.columns)
+                lines.append(f"    typed columns: {visible_line(columns)}")
         return "\n".join([*lines, *(remark if merges else [])])
+
+
+def _typed_topics(plan: ExportPlan) -> dict[str, Any]:
+    """What tasks know of the typed columns."""
+    if all(topic.typed is None for topic in plan.topics):
+        return {}
+    from kcli.pipeline.typed.export_columns import TypedTopic  # pyarrow: an extra
+
+    return {
+        topic.topic: TypedTopic(topic.typed.serdes, topic.typed.arrow)
+        for topic in plan.topics
+        if topic.typed is not None
+    }
+
+
+def _is_missing(store: Store, missing: Sequence[ExportedFile]) -> OtherExportError:
+    return OtherExportError(
+        f"{counted(len(missing), 'file')} of {store.url} removed, of a partitioned export: {missing[0].path}",
+        why="which files a range has is known when it is read to its end: single ones are not written again",
+        do="restore them from a copy, or export to another folder",
+    )
 
 
 def _check_empty(store: Store) -> None:

@@ -5,6 +5,8 @@ have written.
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from kcli.core.errors import ConfigError
 from kcli.pipeline.compaction import Merge
 from kcli.pipeline.job import StoppedTaskError, TaskContext
@@ -50,6 +52,7 @@ def run(settings: CompactSettings, task: Merge, context: TaskContext) -> dict[st
             why=f"the files it is made of have {records}, as the manifest says",
             do=CHANGED,
         )
+    made = msgspec.structs.replace(made, first=task.files[0].first, last=task.files[-1].last)
     return {"records": made.records, "bytes": made.bytes, "exported": made}
 
 

@@ -7,6 +7,7 @@ and only then reads the position. So however often it is begun, and wherever it 
 import math
 import socket
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -143,11 +144,14 @@ class _Import:
             # Before the first record: otherwise the next run would find records of an unknown import.
             producer.begin_transaction(_TIMEOUT)
             self._commit(producer, bookmark, at)
-        for file in self._task.files:
-            if file.end > at:
-                bookmark = self._restore(producer, file, at, bookmark)
-                at = file.end
-                self._context.progress(0, file.bytes)
+        from kcli.pipeline.exported_records import in_units  # pyarrow: an extra
+
+        for files in in_units(self._task.files):
+            end = max(file.end for file in files)
+            if end > at:
+                bookmark = self._restore(producer, files, end, at, bookmark)
+                at = end
+                self._context.progress(0, sum(file.bytes for file in files))
         return self._item(bookmark)
 
     def _producer(self) -> Producer:
@@ -209,15 +213,17 @@ class _Import:
             start=task.start if position is None else position.offset,
         )
 
-    def _restore(self, producer: Producer, file: ExportedFile, at: int, bookmark: Bookmark) -> Bookmark:
-        """Sends the rest of a file in transactions."""
-        from kcli.pipeline.exported_records import read_records  # pyarrow: an extra
+    def _restore(
+        self, producer: Producer, files: Sequence[ExportedFile], end: int, at: int, bookmark: Bookmark
+    ) -> Bookmark:
+        """Sends the rest of files, whose ranges go up to ``end``, in transactions."""
+        from kcli.pipeline.exported_records import read_in_order  # pyarrow: an extra
 
         settings, task = self._settings, self._task
         store = open_store(settings.folder)
         where: int | Literal["by-key"] = "by-key" if settings.by_key else task.target.partition
         size, began, is_open, records = 0, math.inf, False, 0
-        for found in read_records(store, file.path, settings.format, at):
+        for found in read_in_order(store, files, settings.format, at):
             if not is_open:
                 self._check_stop(producer)
                 producer.begin_transaction(_TIMEOUT)
@@ -235,9 +241,9 @@ class _Import:
             producer.begin_transaction(_TIMEOUT)
             records = 0
         bookmark = msgspec.structs.replace(
-            bookmark, records=bookmark.records + records, ended=file.end >= task.end
+            bookmark, records=bookmark.records + records, ended=end >= task.end
         )
-        self._commit(producer, bookmark, file.end)
+        self._commit(producer, bookmark, end)
         return bookmark
 
     def _commit(self, producer: Producer, bookmark: Bookmark, offset: int) -> None:

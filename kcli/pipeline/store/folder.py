@@ -93,7 +93,7 @@ class FolderStore:
 
     def remove_leftovers(self) -> None:
         """See ``Store``."""
-        for pattern in (f"_kcli_*.json.*{_TEMPORARY}", f"topic=*/partition=*/.*{_TEMPORARY}"):
+        for pattern in (f"_kcli_*.json.*{_TEMPORARY}", f"topic=*/**/.*{_TEMPORARY}"):
             for path in Path(self.url).glob(pattern):
                 with contextlib.suppress(OSError):
                     path.unlink()

@@ -81,7 +81,7 @@ def write_parquet(
     schema: pa.Schema = SCHEMA,
 ) -> int:
     """Writes the records of a range; returns their number. ``schema``: that of an export, maybe with typed columns."""
-    with RecordsFile(file, task, context, schema) as made:
+    with RecordsFile(file, task, context, schema, ROW_GROUP_BYTES) as made:
         for batch in batches:
             if context.stopped():
                 raise StoppedTaskError("the job was stopped before this task was done")
@@ -139,7 +139,7 @@ class RecordsFile:
         task: PlannedSlice,
         context: TaskContext,
         schema: pa.Schema,
-        group_bytes: int = ROW_GROUP_BYTES,
+        group_bytes: int,
     ) -> None:
         self._file, self._task, self._context = file, task, context
         flat = [field.name for field in schema if field.name not in SCHEMA.names and not field.type.num_fields]

@@ -112,7 +112,7 @@ def grown(old: TypedSchema | None, new: TypedSchema, topic: str) -> TypedSchema:
         raise ConfigError(
             f"topic {topic}: a column has another type now",
             why=f"{error}: the first is of {_named(old)}, the other of {_named(new)}",
-            do="export to another folder, or name a version of the schema that goes with it",
+            do="export to another folder",
         ) from None
     return _described(new.serdes, new.schemas, schema)
 

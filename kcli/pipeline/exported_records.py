@@ -67,7 +67,7 @@ def read_in_order(store: Store, files: Sequence[ExportedFile], form: str, start:
         return
     rows = max(_FEWEST_ROWS, _BATCH_ROWS // _most_at_once(files))
     waiting = deque(sorted((file for file in files if file.last >= start), key=lambda file: file.first))
-    open_: list[tuple[Records, Iterator[Records]]] = []
+    open_: list[tuple[Records, Generator[Records]]] = []
     with ExitStack() as stack:
         while waiting or open_:
             while waiting and (not open_ or waiting[0].first <= min(head.offsets[-1] for head, _ in open_)):
@@ -120,7 +120,7 @@ def _in_order(parts: Sequence[Records]) -> Records:
 def read_records(
     store: Store, path: str, form: str, start: int, rows: int = _BATCH_ROWS
 ) -> Generator[Records]:
-    """The records of a file at offsets from ``start`` on, of Parquet up to ``rows`` at a time; ConfigError for a file that
+    """The records of a file at offsets from ``start`` on, of Parquet up to ``rows`` at a time; ConfigError for one that
     cannot be read.
     """
     name = store.name(path)

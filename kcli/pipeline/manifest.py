@@ -30,7 +30,8 @@ FORMATS = ("parquet", "ndjson", "csv", "raw")
 _LAST = (1 << 63) - 1
 _FOLDERS = rf"(?:date=(?:\d{{4}}-\d\d-\d\d|{NO_TIME})/)?(?:hour=(?:\d\d|{NO_TIME})/)?"
 _FILE = re.compile(
-    rf"topic=([^/]+)/({_FOLDERS})partition=(\d{{1,10}})/(\d{{20}})-(\d{{20}})(?:-([1-9]\d{{0,5}}))?\.(\w+)", re.ASCII
+    rf"topic=([^/]+)/({_FOLDERS})partition=(\d{{1,10}})/(\d{{20}})-(\d{{20}})(?:-([1-9]\d{{0,5}}))?\.(\w+)",
+    re.ASCII,
 )
 
 
@@ -70,8 +71,8 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 class ExportedPartition(msgspec.Struct, frozen=True, omit_defaults=True):
-    """``files`` and ``gaps`` are each in the order of offsets, and cover the range together; an empty range has none. Of a
-    partitioned export several files have a range, and ``empty`` are ranges without a file.
+    """``files`` and ``gaps`` are each in the order of offsets, and cover the range together; an empty range has none.
+    Of a partitioned export several files have a range, and ``empty`` are ranges without a file.
     """
 
     partition: int

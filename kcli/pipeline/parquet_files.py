@@ -43,7 +43,7 @@ _IN_ORDER = "DELTA_BINARY_PACKED"
 
 
 class Facts(NamedTuple):
-    """What the metadata of a file say of it. ``first`` and ``last``: the offsets of its records, of a partitioned export."""
+    """What the metadata of a file say of it. ``first`` and ``last``: offsets of its records, of a partitioned export."""
 
     topic_id: str
     start: int
@@ -142,7 +142,9 @@ class RecordsFile:
         group_bytes: int,
     ) -> None:
         self._file, self._task, self._context = file, task, context
-        flat = [field.name for field in schema if field.name not in SCHEMA.names and not field.type.num_fields]
+        flat = [
+            field.name for field in schema if field.name not in SCHEMA.names and not field.type.num_fields
+        ]
         self._writer = pq.ParquetWriter(
             file,
             schema,

@@ -40,9 +40,7 @@ def test_folders_are_what_clocks_of_the_zone_show(zone: str, change: datetime) -
     column = pa.array(times, pa.int64())
     shown = [datetime.fromtimestamp(time / 1000, ZoneInfo(zone)) for time in times]
     keys = partition_keys(column, by).to_pylist()
-    assert [by.folder(key) for key in keys] == [
-        f"date={one:%Y-%m-%d}/hour={one:%H}" for one in shown
-    ]
+    assert [by.folder(key) for key in keys] == [f"date={one:%Y-%m-%d}/hour={one:%H}" for one in shown]
     columns = partition_columns(column, by)
     assert columns["date"].to_pylist() == [one.date() for one in shown]
     assert columns["hour"].to_pylist() == [one.hour for one in shown]
@@ -73,13 +71,17 @@ def test_a_unit_has_a_zone(text: str, found: str) -> None:
     assert parse_partition_by(found) == parse_partition_by(text)
 
 
-@pytest.mark.parametrize("text", ["", "day", "date=", "hour=Berlin", "hour=../etc/passwd", "hour=/etc", "week=UTC"])
+@pytest.mark.parametrize(
+    "text", ["", "day", "date=", "hour=Berlin", "hour=../etc/passwd", "hour=/etc", "week=UTC"]
+)
 def test_other_words_are_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         parse_partition_by(text)
 
 
-@pytest.mark.parametrize("folder", ["", "date=2026-11-29/", f"date={NO_TIME}/hour={NO_TIME}/", "date=2026-11-29/hour=05/"])
+@pytest.mark.parametrize(
+    "folder", ["", "date=2026-11-29/", f"date={NO_TIME}/hour={NO_TIME}/", "date=2026-11-29/hour=05/"]
+)
 @pytest.mark.parametrize("number", [1, 2, 999])
 def test_a_path_says_what_it_was_made_of(folder: str, number: int) -> None:
     path = file_path("a.b-c", 3, 10, 1 << 40, "parquet", folder, number)
@@ -107,7 +109,14 @@ def test_other_paths_are_none(path: str) -> None:
 def records(times: Sequence[int | None], cuts: Sequence[int] = ()) -> Iterator[pa.RecordBatch]:
     """Records at offsets from 0 on, in batches that end at ``cuts``."""
     rows = [
-        {"offset": n, "timestamp": time, "timestamp_type": "CreateTime", "key": b"%d" % n, "value": b"v" * (n % 7), "headers": []}
+        {
+            "offset": n,
+            "timestamp": time,
+            "timestamp_type": "CreateTime",
+            "key": b"%d" % n,
+            "value": b"v" * (n % 7),
+            "headers": [],
+        }
         for n, time in enumerate(times)
     ]
     whole = pa.RecordBatch.from_pylist(rows, SCHEMA)
@@ -115,10 +124,14 @@ def records(times: Sequence[int | None], cuts: Sequence[int] = ()) -> Iterator[p
         yield whole.slice(begin, end - begin)
 
 
-def written(folder: Path, times: Sequence[int | None], cuts: Sequence[int] = (), by: str = "hour") -> list[ExportedFile]:
+def written(
+    folder: Path, times: Sequence[int | None], cuts: Sequence[int] = (), by: str = "hour"
+) -> list[ExportedFile]:
     task = PlannedSlice("t", "id", 0, 0, len(times) + 5)
     store = open_store(str(folder))
-    return write_partitioned(store, records(times, cuts), task, parse_partition_by(by), TaskContext(0), SCHEMA)
+    return write_partitioned(
+        store, records(times, cuts), task, parse_partition_by(by), TaskContext(0), SCHEMA
+    )
 
 
 def read_back(folder: Path, files: Sequence[ExportedFile], start: int = 0) -> list[int]:
@@ -157,7 +170,9 @@ def test_each_record_is_once_in_the_folder_of_its_hour(tmp_path: Path, times: li
 
 @pytest.mark.parametrize("times", [ALTERNATING, RISING, MIXED])
 @pytest.mark.parametrize("cuts", [(1, 2, 3), (50, 100, 150), tuple(range(1, 300)), (299,)])
-def test_files_do_not_depend_on_how_records_arrive(tmp_path: Path, times: list[int], cuts: tuple[int, ...]) -> None:
+def test_files_do_not_depend_on_how_records_arrive(
+    tmp_path: Path, times: list[int], cuts: tuple[int, ...]
+) -> None:
     assert written(tmp_path / "whole", times) == written(tmp_path / "cut", times, cuts)
 
 
@@ -186,7 +201,7 @@ def test_times_all_over_the_place_are_refused(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(ConfigError, match="more than 25 files"):
         written(tmp_path, ALTERNATING)
     assert len(written(tmp_path / "days", ALTERNATING, by="date")) == 1
-    assert not [path for path in tmp_path.rglob(".*.tmp")]
+    assert not list(tmp_path.rglob(".*.tmp"))
 
 
 def test_files_of_an_attempt_that_was_killed_are_kept(tmp_path: Path) -> None:

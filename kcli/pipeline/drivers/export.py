@@ -271,18 +271,16 @@ class Export:
         known = {} if manifest is None else {topic.topic: topic.typed for topic in manifest.topics}
         given, registry = parse_serdes(self.request.serdes), self.source.registry_options()
         written, topics, changes = {one.topic for one in plan.slices}, [], list(plan.changes)
+        noted = {one.topic for one in changes if one.change == COLUMNS_ADDED}
         for topic in plan.topics:
-            old = known.get(topic.topic)
-            if topic.topic in written or old is None:
-                specs = chosen_serdes(given, registry, topic.topic)
-                new = typed_schema(specs, registry, topic.topic)
-                topic = msgspec.structs.replace(topic, typed=grown(topic.typed or old, new, topic.topic))
-                known_change = any((one.change, one.topic) == (COLUMNS_ADDED, topic.topic) for one in changes)
-                if added_columns(old, topic.typed) and not known_change:
-                    changes.append(Change(COLUMNS_ADDED, topic.topic, str(rfc3339(wall_ms()))))
-            else:
-                topic = msgspec.structs.replace(topic, typed=old)
-            topics.append(topic)
+            name, old = topic.topic, known.get(topic.topic)
+            typed = old
+            if name in written or old is None:
+                new = typed_schema(chosen_serdes(given, registry, name), registry, name)
+                typed = grown(topic.typed or old, new, name)
+            if name not in noted and added_columns(old, typed):
+                changes.append(Change(COLUMNS_ADDED, name, str(rfc3339(wall_ms()))))
+            topics.append(msgspec.structs.replace(topic, typed=typed))
         return msgspec.structs.replace(plan, topics=topics, changes=changes)
 
     def _forget(self, plan: ExportPlan) -> None:

@@ -28,7 +28,10 @@ def _joined(old: Any, new: Any, path: str) -> Any:
         return new if pa.types.is_null(old) else old
     if pa.types.is_struct(old) and pa.types.is_struct(new):
         return pa.struct(
-            [(field.name, field.type) for field in _joined_members(pa.schema(list(old)), pa.schema(list(new)), path)]
+            [
+                (field.name, field.type)
+                for field in _joined_members(pa.schema(list(old)), pa.schema(list(new)), path)
+            ]
         )
     if pa.types.is_list(old) and pa.types.is_list(new):
         return pa.list_(_joined(old.value_type, new.value_type, f"{path}[]"))
@@ -66,6 +69,8 @@ def _with_members(column: Any, wanted: Any) -> Any:
         ]
         return pa.StructArray.from_arrays(members, fields=list(wanted), mask=column.is_null())
     if pa.types.is_list(wanted) and pa.types.is_list(column.type):
+        if column.offset:  # Arrow makes no list of a part of its offsets
+            column = column.take(pa.array(range(len(column)), pa.int64()))
         items = _with_members(column.values, wanted.value_type)
         return pa.ListArray.from_arrays(column.offsets, items, type=wanted, mask=column.is_null())
     return column.cast(wanted)

@@ -60,7 +60,9 @@ def chosen_serdes(given: SerdeSpecs, registry: RegistryOptions, topic: str) -> S
     if given.value is not None:
         return given
     subject = f"{topic}-value"
-    without = f"-s value=avro:file=FILE, or jsonschema or protobuf, names a schema of {topic}; or leave --typed out"
+    without = (
+        f"-s value=avro:file=FILE, or jsonschema or protobuf, names a schema of {topic}; or leave --typed out"
+    )
     if not registry.schema_registry_url:
         raise ConfigError(
             "--typed without a schema",

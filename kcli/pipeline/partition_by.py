@@ -1,4 +1,4 @@
-"""``--partition-by``: the days or hours of a zone that are folders of an export, and their names in Hive's style. Pure."""
+"""``--partition-by``: the days or hours of a zone that are folders of an export, named in Hive's style. Pure."""
 
 import datetime
 import zoneinfo

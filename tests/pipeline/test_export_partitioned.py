@@ -1,6 +1,7 @@
 """``kcli pipeline export --partition-by``: what readers find in its folders, restoring, nights of appending, kills."""
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date
@@ -16,6 +17,7 @@ import pytest
 import kcli
 from kcli.core.errors import ConfigError
 from kcli.pipeline.drivers import export as driver
+from kcli.pipeline.kernels import import_ as import_kernel
 from kcli.pipeline.manifest import Documents
 from kcli.pipeline.partition_by import NO_TIME
 from kcli.pipeline.spark.runner import SparkRunner
@@ -333,3 +335,59 @@ def test_a_manifest_that_was_edited_is_refused(cluster: FakeCluster, tmp_path: P
 def test_only_parquet_has_folders_of_times(cluster: FakeCluster, tmp_path: Path) -> None:
     done, _ = export(cluster, tmp_path / "x", *DAYS, "--format", "csv")
     assert (done.code, "--partition-by with --format csv" in done.err) == (2, True)
+
+
+@pytest.mark.case("K4")
+@pytest.mark.parametrize("nights", [1, pytest.param(3, marks=pytest.mark.long)])
+def test_a_night_that_is_killed_anywhere_while_it_merges_is_completed(tmp_path: Path, nights: int) -> None:
+    flags = (*DAYS, "--append", "--compact")
+    with FakeCluster(1, cluster_id="here", topics={"t": 1}) as cluster:
+        fill(cluster, hours(150))
+        first = tmp_path / "first"
+        for number in range(nights):
+            export(cluster, first, *DAYS, "--append")
+            fill(cluster, hours(50, 150 + 50 * number))
+        shutil.copytree(first, tmp_path / "whole")
+        assert export(cluster, tmp_path / "whole", *flags)[0].code == 0
+        whole = {name for name in files(tmp_path / "whole") if name.startswith("topic=")}
+        step = 0
+        shutil.copytree(first, tmp_path / str(step))
+        while killed(cluster, tmp_path / str(step), step, *flags):
+            folder = tmp_path / str(step)
+            committed_before = rows(folder)
+            assert len(committed_before) == len(set(committed_before)) >= 150 + 50 * (nights - 1)
+            done, _ = export(cluster, folder, *flags)
+            assert done.code == 0, (step, done.err)
+            assert rows(folder) == [(0, n) for n in range(150 + 50 * nights)]
+            assert {name for name in files(folder) if name.startswith("topic=")} == whole
+            assert set(files(folder)) == named(folder)
+            step += 1
+            shutil.copytree(first, tmp_path / str(step))
+        assert step > 20
+
+
+@pytest.mark.parametrize("commits", [1, 2, 5, 9])
+def test_an_import_that_ends_between_two_files_goes_on(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commits: int
+) -> None:
+    export(cluster, tmp_path / "x", *BY)
+    monkeypatch.setattr("kcli.pipeline.kernels.import_._TRANSACTION_BYTES", 1)
+    monkeypatch.setattr("kcli.pipeline.exported_records._BATCH_ROWS", 7)
+    monkeypatch.setattr("kcli.pipeline.exported_records._FEWEST_ROWS", 3)
+    commit, done = import_kernel._Import._commit, [0]
+
+    def ending(self: Any, *arguments: Any) -> None:
+        done[0] += 1
+        if done[0] == commits + 1:
+            raise ConfigError("ended by the test")
+        commit(self, *arguments)
+
+    with FakeCluster(1, cluster_id="target") as target:
+        with monkeypatch.context() as patched:
+            patched.setattr(import_kernel._Import, "_commit", ending)
+            first, _ = import_(target, tmp_path / "x")
+            assert "ended by the test" in first.err
+        again, _ = import_(target, tmp_path / "x")
+        assert again.code == 0, again.err
+        for partition in (0, 1):
+            assert contents(target.bootstrap, "t", partition) == contents(cluster.bootstrap, "t", partition)

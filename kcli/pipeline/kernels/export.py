@@ -19,7 +19,7 @@ from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.manifest import ExactTimes, ExportedFile, ForeignFileError, PlannedSlice, file_path
 from kcli.pipeline.partition_by import PartitionBy
 from kcli.pipeline.store.new_file import NewFile, digest_of
-from kcli.pipeline.store.store import Store
+from kcli.pipeline.store.store import Store, sizes
 from kcli.pipeline.store.urls import open_store
 from kcli.pipeline.text_files import count_records, formatter_of
 from kcli.pipeline.written_range import files_written, note_written
@@ -74,7 +74,7 @@ def _files(
 
     store = open_store(settings.folder)
     found = files_written(store, task)
-    if found is None:
+    if found is None or sizes(store, [file.path for file in found]) != [file.bytes for file in found]:
         with _reading(settings.source, task) as consumer:
             batches = _batches(settings, task, consumer, context)
             found = write_partitioned(store, batches, task, by, context, _schema(settings, task))

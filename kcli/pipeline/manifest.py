@@ -120,7 +120,7 @@ class ExportedTopic(msgspec.Struct, frozen=True, omit_defaults=True):
     typed: TypedSchema | None = None
 
 
-class Request(msgspec.Struct, frozen=True, omit_defaults=True):
+class Request(msgspec.Struct, frozen=True):
     """What the command line asked for, in its own words: the same words continue an export. ``partition_by``: with its
     zone; ``serdes``: those of ``--typed``.
     """

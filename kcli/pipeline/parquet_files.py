@@ -5,7 +5,7 @@ runners and attempts have no influence. Imports pyarrow: the module is imported 
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, NamedTuple, Self
 
@@ -17,6 +17,7 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError
 from kcli.pipeline.job import StoppedTaskError, TaskContext
+from kcli.pipeline.kernels.check_files import CHANGED
 from kcli.pipeline.manifest import ExactTimes, PlannedSlice
 from kcli.pipeline.store.new_file import NewFile
 from kcli.pipeline.store.store import Store
@@ -55,7 +56,7 @@ class Facts(NamedTuple):
 
 def record_batches(
     consumer: Consumer, task: PlannedSlice, context: TaskContext, times: ExactTimes | None = None
-) -> Iterator[pa.RecordBatch]:
+) -> Generator[pa.RecordBatch]:
     """The records of the range that the consumer is assigned, of it those within ``times``."""
 
     def check() -> None:
@@ -103,7 +104,9 @@ def merge_parquet(
             try:
                 schema = evolved(schema, stored.schema_arrow.remove_metadata())
             except ColumnConflictError as error:
-                raise ConfigError(f"{store.name(path)} has other columns", why=str(error)) from None
+                raise ConfigError(
+                    f"{store.name(path)} has other columns", why=str(error), do=CHANGED
+                ) from None
     return write_parquet(file, _stored_batches(known, schema), task, context, schema)
 
 
@@ -113,11 +116,13 @@ def _reading(store: Store, path: str) -> Iterator[pq.ParquetFile]:
         with store.open(path) as found, pq.ParquetFile(found) as stored:
             if stored.schema_arrow.names[: len(SCHEMA)] != SCHEMA.names:
                 raise ConfigError(
-                    f"{store.name(path)} has other columns", why=", ".join(stored.schema_arrow.names)
+                    f"{store.name(path)} has other columns",
+                    why=", ".join(stored.schema_arrow.names),
+                    do=CHANGED,
                 )
             yield stored
     except (pa.ArrowException, OSError) as error:
-        raise ConfigError(f"{store.name(path)} cannot be read", why=str(error)) from error
+        raise ConfigError(f"{store.name(path)} cannot be read", why=str(error), do=CHANGED) from error
 
 
 def _stored_batches(sources: Iterable[tuple[Store, str]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -107,13 +107,15 @@ class _Files:
     def add(self, batch: pa.RecordBatch) -> None:
         """Adds records in the order of their offsets."""
         keys = partition_keys(batch.column("timestamp").cast(pa.int64()), self._by)
+        ends = pc.min_max(keys)
+        if not keys.null_count and ends["min"] == ends["max"]:  # as most are
+            if len(keys):
+                self._add(ends["min"].as_py(), batch)
+            return
         rows: dict[int | None, list[int]] = {}
         for row, key in enumerate(keys.to_pylist()):
             rows.setdefault(key, []).append(row)
-        if len(rows) == 1:
-            (key,) = rows
-            self._add(key, batch)
-        elif len(self._open.keys() | rows) <= MOST_OPEN:
+        if len(self._open.keys() | rows) <= MOST_OPEN:
             # Nothing is ended: each folder gets its records at once, and who was idle is as if it had been row by row.
             for key, own in sorted(rows.items(), key=lambda item: item[1][-1]):
                 self._add(key, batch.take(pa.array(own)))

@@ -114,7 +114,7 @@ def test_members_of_values_are_columns_beside_the_bytes(
     frame = pl.read_parquet(f"{tmp_path}/x/**/*.parquet")
     assert frame.select(*names, pl.col("value").is_null().alias("none")).rows() == expected
     said = manifest(tmp_path / "x")
-    assert said["request"] == {"topics": ["t"], "typed": True, "serdes": ["key=str"]}
+    assert (said["request"]["typed"], said["request"]["serdes"]) == (True, ["key=str"])
     assert said["topics"][0]["typed"]["serdes"] == {"key": "str", "value": "avro"}
     assert said["topics"][0]["typed"]["schemas"] == {"value": ["schema 1 (t-value version 1)"]}
     assert said["topics"][0]["typed"]["columns"][2] == {"name": "value_n", "type": "int64"}

@@ -3,8 +3,8 @@ only, in the order of their offsets.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -75,8 +75,10 @@ def _files(
     store = open_store(settings.folder)
     found = files_written(store, task)
     if found is None or sizes(store, [file.path for file in found]) != [file.bytes for file in found]:
-        with _reading(settings.source, task) as consumer:
-            batches = _batches(settings, task, consumer, context)
+        with (
+            _reading(settings.source, task) as consumer,
+            closing(_batches(settings, task, consumer, context)) as batches,
+        ):
             found = write_partitioned(store, batches, task, by, context, _schema(settings, task))
         return note_written(store, task, found)
     context.progress(sum(file.records for file in found), sum(file.bytes for file in found))
@@ -85,7 +87,7 @@ def _files(
 
 def _batches(
     settings: ExportSettings, task: PlannedSlice, consumer: Consumer, context: TaskContext
-) -> Iterable[Any]:
+) -> Generator[Any]:
     """The records as Arrow has them, with typed columns."""
     from kcli.pipeline.parquet_files import record_batches  # pyarrow: an extra
 
@@ -129,8 +131,8 @@ def _write(
         if settings.format == "parquet":
             from kcli.pipeline.parquet_files import write_parquet  # pyarrow: an extra
 
-            batches = _batches(settings, task, consumer, context)
-            records = write_parquet(file, batches, task, context, _schema(settings, task))
+            with closing(_batches(settings, task, consumer, context)) as batches:
+                records = write_parquet(file, batches, task, context, _schema(settings, task))
         else:
             records = _write_text(file, consumer, settings, context)
         digest = file.digest()

@@ -5,7 +5,7 @@ The members of an object are columns of their own, ``value_NAME`` and ``key_NAME
 """
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,7 +129,7 @@ def added_columns(old: TypedSchema | None, new: TypedSchema | None) -> list[str]
 
 def decoded_batches(
     batches: Iterable[pa.RecordBatch], typed: TypedTopic, registry: RegistryOptions, tp: TopicPartition
-) -> Iterator[pa.RecordBatch]:
+) -> Generator[pa.RecordBatch]:
     """The records with their typed columns. DecodeError with the offset of one that cannot be decoded; KcliError for one
     that has more than the columns.
     """
@@ -204,4 +204,8 @@ def _decoded_schema(arrow: str) -> pa.Schema:
     try:
         return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(arrow, validate=True)))
     except (pa.ArrowException, ValueError, OSError) as error:
-        raise ConfigError("the typed columns of a manifest cannot be read", why=str(error)) from None
+        raise ConfigError(
+            "the typed columns of a manifest cannot be read",
+            why=str(error),
+            do="it is written by an export, and not edited: restore it from a copy",
+        ) from None

@@ -115,8 +115,12 @@ class _Files:
         rows: dict[int | None, list[int]] = {}
         for row, key in enumerate(keys.to_pylist()):
             rows.setdefault(key, []).append(row)
-        if len(self._open.keys() | rows) <= MOST_OPEN:
-            # Nothing is ended: each folder gets its records at once, and who was idle is as if it had been row by row.
+        too_many = max(0, len(self._open.keys() | rows) - MOST_OPEN)
+        idle = list(self._open)[:too_many]
+        if len(rows) <= MOST_OPEN and rows.keys().isdisjoint(idle):
+            # Row by row the same files would be ended, none of which has a record here: each folder gets its own at once.
+            for key in idle:
+                self._end(key)
             for key, own in sorted(rows.items(), key=lambda item: item[1][-1]):
                 self._add(key, batch.take(pa.array(own)))
         else:

@@ -145,11 +145,12 @@ def read_back(folder: Path, files: Sequence[ExportedFile], start: int = 0) -> li
 
 
 ALTERNATING = [START + (n * 7 % 20) * HOUR for n in range(300)]
+INTERLEAVED = [START + n * HOUR // 10 - (2 * HOUR if n % 2 else 0) for n in range(300)]
 RISING = [START + n * HOUR // 10 for n in range(300)]
 MIXED = [None if n % 11 == 0 else START + (n // 10 - (n % 3 == 0)) * HOUR for n in range(300)]
 
 
-@pytest.mark.parametrize("times", [ALTERNATING, RISING, MIXED])
+@pytest.mark.parametrize("times", [ALTERNATING, RISING, INTERLEAVED, MIXED])
 def test_each_record_is_once_in_the_folder_of_its_hour(tmp_path: Path, times: list[int | None]) -> None:
     files = written(tmp_path, times)
     by = parse_partition_by("hour")
@@ -168,8 +169,8 @@ def test_each_record_is_once_in_the_folder_of_its_hour(tmp_path: Path, times: li
     assert read_back(tmp_path, files, 123) == list(range(123, 300))
 
 
-@pytest.mark.parametrize("times", [ALTERNATING, RISING, MIXED])
-@pytest.mark.parametrize("cuts", [(1, 2, 3), (50, 100, 150), tuple(range(1, 300)), (299,)])
+@pytest.mark.parametrize("times", [ALTERNATING, RISING, INTERLEAVED, MIXED])
+@pytest.mark.parametrize("cuts", [(1, 2, 3), (50, 100, 150), tuple(range(1, 300, 7)), (299,)])
 def test_files_do_not_depend_on_how_records_arrive(
     tmp_path: Path, times: list[int], cuts: tuple[int, ...]
 ) -> None:

@@ -338,7 +338,8 @@ def test_only_parquet_has_folders_of_times(cluster: FakeCluster, tmp_path: Path)
 
 
 @pytest.mark.case("K4")
-@pytest.mark.parametrize("nights", [1, pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("nights", [1, 3])
 def test_a_night_that_is_killed_anywhere_while_it_merges_is_completed(tmp_path: Path, nights: int) -> None:
     flags = (*DAYS, "--append", "--compact")
     with FakeCluster(1, cluster_id="here", topics={"t": 1}) as cluster:
@@ -366,7 +367,7 @@ def test_a_night_that_is_killed_anywhere_while_it_merges_is_completed(tmp_path: 
         assert step > 20
 
 
-@pytest.mark.parametrize("commits", [1, 2, 5, 9])
+@pytest.mark.parametrize("commits", [2, 9])
 def test_an_import_that_ends_between_two_files_goes_on(
     cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commits: int
 ) -> None:

@@ -23,6 +23,7 @@ from kcli.serde.registry.options import RegistryOptions
 from kcli.serde.serde import SerdeContext
 from tests.fake.cluster import FakeCluster
 from tests.pipeline.exporting import contents, export, files, fill, import_, manifest
+from tests.pipeline.object_stores import BUCKET, environment, s3_server
 from tests.pipeline.test_export import _Kept
 from tests.pipeline.test_export_append import chain
 from tests.registry.server import RunningRegistry
@@ -351,6 +352,24 @@ def test_spark_writes_typed_columns_and_reads_them(
         tuple(row) for row in frame.select("offset", "value_id", "value_n", "value_fresh").collect()
     )
     assert found == [(0, 1, 2, None), (1, None, None, None), (2, 3, 4, 5)]
+
+
+def test_a_store_has_the_same_columns(
+    cluster: FakeCluster, registry: RunningRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry.content.register("t-value", order("n"))
+    put(cluster, registry, {"id": 1, "n": 2}, None, {"id": 3, "n": None})
+    flags = ("--partition-by", "date", "--append")
+    assert typed(cluster, registry, tmp_path / "x", *flags)[0].code == 0
+    with s3_server() as server:
+        for name, text in environment(server.port).items():
+            monkeypatch.setenv(name, text)
+        done, _ = typed(cluster, registry, f"s3://{BUCKET}/{tmp_path.name}", *flags)
+        assert done.code == 0, done.err
+        found, there = server.files(tmp_path.name), files(tmp_path / "x")
+    assert found.keys() == there.keys()
+    (path,) = (name for name in there if name.endswith(".parquet"))
+    assert found[path] == there[path]
 
 
 # --- how columns grow -----------------------------------------------------------------------------------

@@ -35,8 +35,8 @@ def start(
         .option("commitOffsets", f"{source}-stream")
         .load()
     )
-    if task:
-        rows = rows.repartition(2, expr(f"if({task} = 0, 0, 1)"))
+    if task:  # by Spark's hash 2 is of task 0, and 1 of task 1
+        rows = rows.repartition(2, expr(f"if({task} = 0, 2, 1)"))
     write = (
         rows.writeStream.format("kcli").option("kafka.bootstrap.servers", bootstrap).option("topic", target)
     )

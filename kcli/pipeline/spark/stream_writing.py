@@ -114,12 +114,9 @@ class StreamWriter(DataSourceStreamArrowWriter):
         """Writes the rows of one partition of a batch, unless they are written."""
         settings, topic = self._settings, self._rows.topic
         assert topic is not None
-        own = (
-            {}
-            if "transaction_timeout_ms" in settings.cluster.values
-            else {"transaction_timeout_ms": _LONGEST_MS}
-        )
-        options = settings.cluster.options(ProducerOptions, transactional_id=task.group, **own)
+        given = "transaction_timeout_ms" in settings.cluster.values
+        longest = {} if given else {"transaction_timeout_ms": _LONGEST_MS}
+        options = settings.cluster.options(ProducerOptions, transactional_id=task.group, **longest)
         with (
             Admin(settings.cluster.inner_options(ClientOptions), timeout=_TIMEOUT) as admin,
             Producer(options) as producer,

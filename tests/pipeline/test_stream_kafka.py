@@ -314,6 +314,7 @@ def is_jvm(line: list[str]) -> bool:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1_800)
 @pytest.mark.parametrize(("count", "kills"), [(4000, 2), (20_000, 12)])
 def test_each_record_is_written_once_however_often_drivers_and_workers_are_killed(
     kafka: Kafka, tmp_path: Path, request: pytest.FixtureRequest, count: int, kills: int

@@ -29,7 +29,7 @@ else:
     frame = kcli.read_topic("t", offsets=offsets, value_serde=serde, fetch_buffer_bytes=8 << 20, **options)
 if how == "duckdb":
     duckdb.sql("set enable_progress_bar = false")
-    print(duckdb.sql("select count(*) from frame where octet_length(value) > 9").fetchall()[0][0])
+    print(duckdb.sql("select count(*), sum(octet_length(value)) from frame").fetchall()[0][0])
 elif how == "copy":
     print(kcli.write_topic(frame, "copy", buffer_memory=8 << 20, **options).confirmed)
 elif how == "iterated":

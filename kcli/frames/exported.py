@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.arrow.fields import RECORD_COLUMNS, chosen_columns
@@ -83,9 +83,10 @@ def read_export(
             do="export as parquet, ndjson or csv",
         )
     names = _topics(manifest, store, topics)
-    files = _files(manifest, store, names, numbers_given(partitions))
+    numbers = numbers_given(partitions)
+    files = _files(manifest, store, names, numbers)
     limits = _limits(wanted)
-    gaps = _gaps(manifest, {tp for tp, _file in files}, limits)
+    gaps = _gaps(manifest, names, numbers, limits)
     for tp, some in gaps.items():
         warn(str(removed(tp, some)))
     typed = None
@@ -150,7 +151,7 @@ def _files(
 
 
 def _gaps(
-    manifest: Manifest, partitions: Collection[TopicPartition], limits: Limits
+    manifest: Manifest, names: Sequence[str], partitions: Sequence[int] | None, limits: Limits
 ) -> Mapping[TopicPartition, Sequence[Gap]]:
     """Offsets that are missing in what is read, by partition."""
     found = {}
@@ -161,7 +162,7 @@ def _gaps(
             if (limits.start is None or gap.end > limits.start)
             and (limits.stop is None or gap.start < limits.stop)
         ]
-        if tp in partitions and some:
+        if some and tp.topic in names and (partitions is None or tp.partition in partitions):
             found[tp] = some
     return found
 

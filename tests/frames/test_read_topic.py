@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
+import signal
+import subprocess
 import sys
 import threading
 import traceback
@@ -24,6 +26,7 @@ import pytest
 
 import kcli
 from kcli.core.errors import ClosedError, ConfigError, DataLossError, KcliError, TimedOutError
+from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.types import Record
 from kcli.output import progress
 from kcli.serde.errors import DecodeError, RegistryError
@@ -473,6 +476,40 @@ def test_typed_columns_are_followed_too(cluster: FakeCluster) -> None:
         assert next(batches)["value"].to_pylist() == ["2"]
 
 
+INTERRUPTED = """
+import sys, kcli, threading, pyarrow as pa, polars as pl
+frame = kcli.read_topic("t", follow=True, bootstrap_servers=sys.argv[1])
+try:
+    READ
+except BaseException as error:
+    print(type(error).__name__, "KeyboardInterrupt" in repr(error))
+print(len(frame._readings), threading.active_count())
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("list(frame)", "KeyboardInterrupt"),
+        ("pa.table(frame)", "OSError"),
+        ("pl.DataFrame(frame)", "ComputeError"),
+    ],
+)
+def test_an_interruption_ends_a_reading_and_its_connections(
+    cluster: FakeCluster, code: str, name: str
+) -> None:
+    hold = cluster.hold(FetchRequest)
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED.replace("READ", code), cluster.bootstrap],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    hold.wait(timeout=60)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    hold.release()
+    assert out.splitlines() == [f"{name} True", "0 1"], err
+
+
 # --- heads and progress ---------------------------------------------------------------------------------
 
 
@@ -543,8 +580,6 @@ def left_of(text: str) -> str:
 
 
 def test_nothing_heavy_is_imported_before_it_is_used(cluster: FakeCluster) -> None:
-    import subprocess
-
     program = (
         "import sys, kcli; f = kcli.read_topic('t', bootstrap_servers=sys.argv[1]); list(f); repr(f);"
         "print([n for n in ('pyarrow', 'pandas', 'polars', 'duckdb', 'IPython', 'pyspark') if n in sys.modules])"

@@ -27,9 +27,8 @@ from kcli.frames.topic import dropped_warnings
 from kcli.output.progress import counted
 from kcli.pipeline.decoding import ByRange, undecoded_warnings
 from kcli.pipeline.exported_records import read_records
-from kcli.pipeline.kernels.check_files import CHANGED, check_sizes
-from kcli.pipeline.manifest import ExportedFile
-from kcli.pipeline.store.new_file import digest_of
+from kcli.pipeline.kernels.check_files import CHANGED, check_digest, check_sizes
+from kcli.pipeline.manifest import ExportedFile, merged_since
 from kcli.pipeline.store.store import Store
 
 if TYPE_CHECKING:
@@ -134,18 +133,39 @@ class ExportFrame(ShowsHead):
             raise
 
     def _rows(self, file: ExportedFile, batch_rows: int) -> Iterator[Any]:
-        """The columns that are needed, of the records that are wanted."""
+        """The columns that are needed, of the records that are wanted. A file that ``--compact`` merges and removes
+        meanwhile is read on in the merged one, after the rows that were there already.
+        """
+        source, limits, passed = file, self._limits, 0
+        while True:
+            skipped = 0
+            try:
+                for batch in self._stored(source, limits, batch_rows):
+                    rest = batch.slice(min(batch.num_rows, passed - skipped))
+                    skipped += batch.num_rows - rest.num_rows
+                    if rest.num_rows:
+                        passed += rest.num_rows
+                        skipped += rest.num_rows
+                        yield rest
+                return
+            except ConfigError:
+                merged = merged_since(self._store, source) if self._store.size(source.path) is None else None
+                if merged is None:
+                    raise
+                source, limits = merged, _within(limits, file)
+
+    def _stored(self, file: ExportedFile, limits: Limits, batch_rows: int) -> Iterator[Any]:
         name = self._store.name(file.path)
         check_sizes(self._store, [file])
-        if self._verify:
-            self._check_digest(file, name)
         records = 0
         try:
+            if self._verify:
+                check_digest(self._store, file)
             for batch in (
-                self._parquet(file, name, batch_rows) if self._form == "parquet" else self._text(file)
+                self._parquet(file, limits, batch_rows) if self._form == "parquet" else self._text(file)
             ):
                 records += batch.num_rows
-                found = batch if _is_within(file, self._limits) else self._filtered(batch)
+                found = batch if _is_within(file, limits) else _filtered(batch, limits)
                 if found.num_rows:
                     yield found
         except (pa.ArrowException, OSError) as error:
@@ -153,8 +173,8 @@ class ExportFrame(ShowsHead):
         if self._form != "parquet" and records != file.records:
             raise _other_number(name, records, file)
 
-    def _parquet(self, file: ExportedFile, name: str, batch_rows: int) -> Iterator[Any]:
-        needed = self._needed()
+    def _parquet(self, file: ExportedFile, limits: Limits, batch_rows: int) -> Iterator[Any]:
+        name, needed = self._store.name(file.path), self._needed(limits)
         with self._store.open(file.path) as found, pq.ParquetFile(found) as parquet:
             if parquet.metadata.num_rows != file.records:
                 raise _other_number(name, parquet.metadata.num_rows, file)
@@ -162,7 +182,7 @@ class ExportFrame(ShowsHead):
             if missing:
                 raise ConfigError(f"{name} has no column {missing[0]}", why="an export has it", do=CHANGED)
             for group in range(parquet.num_row_groups):
-                if _may_have(parquet.metadata.row_group(group), self._limits):
+                if _may_have(parquet.metadata.row_group(group), limits):
                     yield from parquet.iter_batches(batch_rows, row_groups=[group], columns=needed)
 
     def _text(self, file: ExportedFile) -> Iterator[Any]:
@@ -181,34 +201,16 @@ class ExportFrame(ShowsHead):
                 }
             )
 
-    def _needed(self) -> list[str]:
+    def _needed(self, limits: Limits) -> list[str]:
         """The columns of a file."""
         found = [_TEXT_OF.get(name, name) for name in self.columns if name not in ("topic", "partition")]
         if self._typed is not None:
             found += ["offset", "key", *(["headers"] if self._typed.names_schemas else [])]
-        limits = self._limits
         if limits.start is not None or limits.stop is not None or not found:
             found.append("offset")
         if limits.since is not None or limits.until is not None:
             found.append("timestamp")
         return list(dict.fromkeys(found))
-
-    def _filtered(self, batch: Any) -> Any:
-        conditions = []
-        for name, low, high in (
-            ("offset", self._limits.start, self._limits.stop),
-            ("timestamp", self._limits.since, self._limits.until),
-        ):
-            if low is not None:
-                conditions.append(pc.greater_equal(batch.column(name), low))
-            if high is not None:
-                conditions.append(pc.less(batch.column(name), high))
-            if name == "timestamp" and (low is not None or high is not None):
-                conditions.append(pc.greater_equal(batch.column(name), 0))
-        mask = conditions[0]
-        for other in conditions[1:]:
-            mask = pc.and_(mask, other)
-        return batch.filter(mask)
 
     def _chosen(self, tp: TopicPartition, batch: Any, decoder: Decoder | None) -> pa.RecordBatch:
         """The columns of the frame."""
@@ -238,14 +240,6 @@ class ExportFrame(ShowsHead):
         self.undecoded = {(part, *tp, 0): each for (part, tp), each in decoder.undecoded.items()}
         for text in (*undecoded_warnings(self.undecoded, typed.names), *dropped_warnings(typed)):
             warn(text)
-
-    def _check_digest(self, file: ExportedFile, name: str) -> None:
-        with self._store.open(file.path) as found:
-            digest = digest_of(found).sha256
-        if digest != file.sha256:
-            raise ConfigError(
-                f"{name} was changed", why=f"its SHA-256 is {digest}, not {file.sha256}", do=CHANGED
-            )
 
     def _first(self, rows: int) -> tuple[Any, str]:
         found: list[Any] = []
@@ -287,6 +281,30 @@ def _is_within(file: ExportedFile, limits: Limits) -> bool:
         and (limits.start is None or file.start >= limits.start)
         and (limits.stop is None or file.end <= limits.stop)
     )
+
+
+def _within(limits: Limits, file: ExportedFile) -> Limits:
+    """The limits, and those of a file in the one that it was merged into."""
+    start = file.start if limits.start is None else max(file.start, limits.start)
+    return limits._replace(start=start, stop=file.end if limits.stop is None else min(file.end, limits.stop))
+
+
+def _filtered(batch: Any, limits: Limits) -> Any:
+    conditions = []
+    for name, low, high in (
+        ("offset", limits.start, limits.stop),
+        ("timestamp", limits.since, limits.until),
+    ):
+        if low is not None:
+            conditions.append(pc.greater_equal(batch.column(name), low))
+        if high is not None:
+            conditions.append(pc.less(batch.column(name), high))
+        if name == "timestamp" and (low is not None or high is not None):
+            conditions.append(pc.greater_equal(batch.column(name), 0))
+    mask = conditions[0]
+    for other in conditions[1:]:
+        mask = pc.and_(mask, other)
+    return batch.filter(mask)
 
 
 def _may_have(group: Any, limits: Limits) -> bool:

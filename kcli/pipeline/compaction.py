@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from kcli.core.types import TopicPartition
-from kcli.pipeline.manifest import ExportedFile, ExportedPartition, Manifest, PlannedSlice, file_path
+from kcli.pipeline.manifest import ExportedFile, ExportedPartition, Manifest, PlannedSlice
 
 MERGED_BYTES = 128 << 20
 """At most of a file that is made of others: what runs of the next days merge again is bounded by it."""
@@ -20,15 +20,16 @@ class Merge(NamedTuple):
 
     def path(self, form: str) -> str:
         """The file to be made."""
-        one = self.whole
-        return file_path(one.topic, one.partition, one.start, one.end, form)
+        return self.whole.path(form)
 
 
 def merges_of(manifest: Manifest) -> list[Merge]:
-    """The files to be merged, the largest first. A gap is not merged over."""
+    """The files to be merged, the largest first. A gap is not merged over; files of ``earlier`` stay as they are."""
     found = [
         Merge(
-            PlannedSlice(topic.topic, topic.topic_id, one.partition, files[0].start, files[-1].end),
+            PlannedSlice(
+                topic.topic, topic.topic_id, one.partition, files[0].start, files[-1].end, topic.folder
+            ),
             tuple(files),
         )
         for topic in manifest.topics

@@ -18,6 +18,7 @@ from kcli.flows.inputs.input_format import HeaderBlocks, InputFormat
 from kcli.flows.inputs.item import BadInput, InputError, InputRow, Parser
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.parsers import parser_of
+from kcli.pipeline.manifest import ExportedFile, merged_since
 from kcli.pipeline.store.store import Store
 from kcli.pipeline.text_files import offset_in
 
@@ -41,6 +42,35 @@ class Records(NamedTuple):
     def next_offset(self) -> int:
         """The offset after the last of them."""
         return self.offsets[-1] + 1
+
+
+def read_file(store: Store, file: ExportedFile, form: str, start: int) -> Iterator[Records]:
+    """The records of a file at offsets from ``start`` on, also if ``--compact`` merges it with others meanwhile: an
+    object store has it no more then, and what is left is read from the merged one. ConfigError as ``read_records``.
+    """
+    source, at = file, start
+    while True:
+        try:
+            for found in read_records(store, source.path, form, at):
+                records = _up_to(found, file.end)
+                if not records.offsets:
+                    return
+                at = records.next_offset
+                yield records
+            return
+        except ConfigError:
+            merged = merged_since(store, source) if store.size(source.path) is None else None
+            if merged is None:
+                raise
+            source = merged
+
+
+def _up_to(records: Records, end: int) -> Records:
+    count = bisect_left(records.offsets, end)
+    if count == len(records.offsets):
+        return records
+    table = records.table.slice(0, count)
+    return Records(table, records.offsets[:count], table.nbytes)
 
 
 def read_records(store: Store, path: str, form: str, start: int) -> Iterator[Records]:

@@ -9,8 +9,9 @@ the same ranges again. All are JSON in the store of the export, replaced as a wh
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -18,11 +19,12 @@ import msgspec
 from kcli.core.errors import ConfigError
 from kcli.core.names import is_topic_name
 from kcli.core.types import TopicPartition
+from kcli.output.progress import counted
 from kcli.pipeline.store.store import ABSENT, ChangedError, Store, documents
 
 API = "kcli/v1"
 MANIFEST, PLAN, COMPACTION = "_kcli_manifest.json", "_kcli_plan.json", "_kcli_compaction.json"
-TOPIC_ADDED, TOPIC_DELETED = "topic added", "topic deleted"
+TOPIC_ADDED, TOPIC_DELETED, TOPIC_RECREATED = "topic added", "topic deleted", "topic recreated"
 _PART = re.compile(r"_kcli_manifest-([1-9][0-9]{0,8})\.json")
 FORMATS = ("parquet", "ndjson", "csv", "raw")
 _LAST = (1 << 63) - 1
@@ -64,15 +66,22 @@ class ExportedPartition(msgspec.Struct, frozen=True, omit_defaults=True):
         return sum(gap.end - gap.start for gap in self.gaps)
 
 
-class ExportedTopic(msgspec.Struct, frozen=True):
+class ExportedTopic(msgspec.Struct, frozen=True, omit_defaults=True):
     """``topic_id`` in Kafka's text form, empty for brokers before 2.8. ``config``: what was set on the topic, and
-    ``cleanup.policy`` and ``max.message.bytes`` as they were in effect.
+    ``cleanup.policy`` and ``max.message.bytes`` as they were in effect. ``folder``: what follows ``topic=`` in the paths
+    of its files, if that is not the name: of a topic that was created again, ``full_name``.
     """
 
     topic: str
     topic_id: str
     config: dict[str, str]
     partitions: list[ExportedPartition]
+    folder: str = ""
+
+    @property
+    def full_name(self) -> str:
+        """The name that no other topic of this name has, before or after it. No topic has ``@`` in its name."""
+        return f"{self.topic}@{self.topic_id}"
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -95,7 +104,7 @@ class ExactTimes(msgspec.Struct, frozen=True):
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     """What was found to be different from what was exported before. ``change``: ``topic added``, ``topic deleted``,
-    ``partition added`` or ``configuration changed``; ``at``: when it was found.
+    ``topic recreated``, ``partition added`` or ``configuration changed``; ``at``: when it was found.
     """
 
     change: str
@@ -111,7 +120,9 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
 class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is exported, or in a part of a chain, what a run has added. ``created`` stays the same in later versions of
     the same export. ``times``: of ``--exact-times``, as they were when it began. ``appended``: of a part, when its run
-    found out the ends. ``number``: the highest one of a part that was ever used.
+    found out the ends. ``number``: the highest one of a part that was ever used. ``earlier``: topics that were deleted
+    and created again, as they were exported before, the oldest first. ``topics`` and ``partitions`` are without them:
+    the offsets of two topics of one name are never mixed.
     """
 
     api: str
@@ -126,15 +137,25 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     changes: list[Change] = []
     appended: str = ""
     number: int = 0
+    earlier: list[ExportedTopic] = []
 
     @property
     def files(self) -> list[ExportedFile]:
-        """All files."""
-        return [file for _tp, one in self.partitions() for file in one.files]
+        """All files, also of ``earlier``."""
+        return [file for _tp, one in _partitions([*self.topics, *self.earlier]) for file in one.files]
 
     def partitions(self) -> Iterator[tuple[TopicPartition, ExportedPartition]]:
         """All partitions with their names."""
         return _partitions(self.topics)
+
+    def with_earlier(self, full_names: Collection[str]) -> "Manifest":
+        """With those topics of ``earlier``, by their full names."""
+        chosen = [
+            msgspec.structs.replace(topic, topic=topic.full_name, folder=topic.folder or topic.topic)
+            for topic in self.earlier
+            if topic.full_name in full_names
+        ]
+        return msgspec.structs.replace(self, topics=[*self.topics, *chosen])
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -171,19 +192,24 @@ class Compaction(msgspec.Struct, frozen=True):
     old: list[str]
 
 
-class PlannedSlice(msgspec.Struct, frozen=True):
-    """The range of a file."""
+class PlannedSlice(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The range of a file. ``folder``: see ``ExportedTopic``."""
 
     topic: str
     topic_id: str
     partition: int
     start: int
     end: int
+    folder: str = ""
 
     @property
     def tp(self) -> TopicPartition:
         """The partition."""
         return TopicPartition(self.topic, self.partition)
+
+    def path(self, form: str) -> str:
+        """The file."""
+        return file_path(self.folder or self.topic, self.partition, self.start, self.end, form)
 
 
 class ExportPlan(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -270,9 +296,9 @@ def new_compaction(new: Sequence[str], old: Sequence[str]) -> Compaction:
     return Compaction(API, "ExportCompaction", list(new), list(old))
 
 
-def file_path(topic: str, partition: int, start: int, end: int, form: str) -> str:
+def file_path(folder: str, partition: int, start: int, end: int, form: str) -> str:
     """Where the records of a range are, below the folder of the export: Hive's names of columns and values."""
-    return f"topic={topic}/partition={partition}/{start:020}-{end:020}.{form}"
+    return f"topic={folder}/partition={partition}/{start:020}-{end:020}.{form}"
 
 
 def part_path(number: int) -> str:
@@ -290,21 +316,42 @@ def merged(parts: Sequence[Manifest]) -> Manifest:
     """The manifest of all that the parts have; ValueError where one does not follow those before it."""
     topics: dict[str, ExportedTopic] = {}
     partitions: dict[str, dict[int, ExportedPartition]] = {}
+    earlier: list[ExportedTopic] = []
+
+    def whole(name: str) -> ExportedTopic:
+        found = [own for _number, own in sorted(partitions[name].items())]
+        return msgspec.structs.replace(topics[name], partitions=found)
+
     for part in parts:
+        earlier += part.earlier
+        recreated = {change.topic for change in part.changes if change.change == TOPIC_RECREATED}
         for topic in part.topics:
             known = topics.setdefault(topic.topic, topic)
             if known.topic_id != topic.topic_id:
-                raise ValueError(f"topic {topic.topic} has two ids: {known.topic_id} and {topic.topic_id}")
+                if topic.topic not in recreated:
+                    raise ValueError(
+                        f"topic {topic.topic} has two ids: {known.topic_id} and {topic.topic_id}"
+                    )
+                earlier.append(whole(topic.topic))
+                del partitions[topic.topic]
             topics[topic.topic] = topic
             own = partitions.setdefault(topic.topic, {})
             for one in topic.partitions:
                 own[one.partition] = _followed(topic.topic, own.get(one.partition), one)
-    whole = [
-        msgspec.structs.replace(topics[name], partitions=[own for _number, own in sorted(found.items())])
-        for name, found in sorted(partitions.items())
-    ]
     changes = [change for part in parts for change in part.changes]
-    return msgspec.structs.replace(parts[0], topics=whole, changes=changes, appended="")
+    return msgspec.structs.replace(
+        parts[0],
+        topics=[whole(name) for name in sorted(topics)],
+        changes=changes,
+        appended="",
+        earlier=earlier,
+    )
+
+
+def left_out(topic: ExportedTopic) -> str:
+    """Says that an earlier topic is not read."""
+    records = counted(sum(one.records for one in topic.partitions), "record")
+    return f"topic {topic.topic} was deleted and created again: {records} of the deleted one are left out"
 
 
 def _followed(topic: str, known: ExportedPartition | None, one: ExportedPartition) -> ExportedPartition:
@@ -442,6 +489,17 @@ class Documents:
         return None if document is None else _decoded(self._store.name(name), document.data, *types)
 
 
+def merged_since(store: Store, file: ExportedFile) -> ExportedFile | None:
+    """The file that has the records of one that is gone, among others: ``--compact`` has merged it since its manifest was
+    read. None if the manifest of now has no such file.
+    """
+    found, folder = Documents(store).manifest(), os.path.dirname(file.path)
+    for one in found.files if found is not None else ():
+        if os.path.dirname(one.path) == folder and one.start <= file.start and file.end <= one.end:
+            return None if one.path == file.path else one
+    return None
+
+
 _KINDS: dict[type[AnyDocument], str] = {
     Manifest: "ExportManifest",
     Chain: "ExportChain",
@@ -474,27 +532,42 @@ def _check(found: Manifest, path: str) -> None:
         raise _invalid(path, f"there is no format {found.format!r}")
     if not found.complete:
         raise _invalid(path, "it says that the export is not complete")
+    names = [topic.topic for topic in found.topics]
+    if len(set(names)) < len(names):
+        raise _invalid(path, "it has a topic twice")
     seen: set[TopicPartition] = set()
-    for tp, one in found.partitions():
-        if not is_topic_name(tp.topic) or not 0 <= tp.partition < 1 << 31 or tp in seen:
-            raise _invalid(path, f"it has a partition {tp.topic!r} {tp.partition}, or has it twice")
-        seen.add(tp)
-        at = one.start
-        ranges = [
-            *((file.start, file.end) for file in one.files),
-            *((gap.start, gap.end) for gap in one.gaps),
-        ]
-        for start, end in sorted(ranges):
-            if start != at or not 0 <= start < end <= _LAST:
-                raise _invalid(path, f"the files of {tp} do not follow each other: at offset {start}")
-            at = end
-        for file in one.files:
-            if file.path != file_path(tp.topic, tp.partition, file.start, file.end, found.format):
-                raise _invalid(path, f"it names {file.path!r}, which is not the name of such a file")
-            if min(file.records, file.bytes) < 0 or not re.fullmatch("[0-9a-f]{64}", file.sha256):
-                raise _invalid(path, f"the size or the digest of {file.path} is not valid")
-        if at != one.end or one.records != sum(file.records for file in one.files):
-            raise _invalid(path, f"the files of {tp} are not what the range says")
+    for topic in (*found.topics, *found.earlier):
+        if not is_topic_name(topic.topic) or topic.folder not in ("", topic.full_name) or "/" in topic.folder:
+            raise _invalid(path, f"it has a topic {topic.topic!r} in a folder {topic.folder!r}")
+        for one in topic.partitions:
+            _check_partition(
+                TopicPartition(topic.folder or topic.topic, one.partition), one, found.format, seen, path
+            )
+
+
+def _check_partition(
+    tp: TopicPartition, one: ExportedPartition, form: str, seen: set[TopicPartition], path: str
+) -> None:
+    """``tp``: the folders of its files, which no other partition has."""
+    if not 0 <= tp.partition < 1 << 31 or tp in seen:
+        raise _invalid(path, f"it has a partition {tp.topic!r} {tp.partition}, or has it twice")
+    seen.add(tp)
+    at = one.start
+    ranges = [
+        *((file.start, file.end) for file in one.files),
+        *((gap.start, gap.end) for gap in one.gaps),
+    ]
+    for start, end in sorted(ranges):
+        if start != at or not 0 <= start < end <= _LAST:
+            raise _invalid(path, f"the files of {tp} do not follow each other: at offset {start}")
+        at = end
+    for file in one.files:
+        if file.path != file_path(tp.topic, tp.partition, file.start, file.end, form):
+            raise _invalid(path, f"it names {file.path!r}, which is not the name of such a file")
+        if min(file.records, file.bytes) < 0 or not re.fullmatch("[0-9a-f]{64}", file.sha256):
+            raise _invalid(path, f"the size or the digest of {file.path} is not valid")
+    if at != one.end or one.records != sum(file.records for file in one.files):
+        raise _invalid(path, f"the files of {tp} are not what the range says")
 
 
 def _invalid(path: str, why: str) -> ConfigError:

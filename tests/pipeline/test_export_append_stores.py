@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 
 from kcli.pipeline.drivers import export as driver
 from kcli.pipeline.manifest import Documents, Manifest
 from kcli.pipeline.store import lease as leases
+from kcli.pipeline.store.arrow_fs import ArrowStore
 from kcli.pipeline.store.lease import LEASE, Lease, LeaseHeldError
 from kcli.pipeline.store.store import ABSENT, ChangedError, Store
 from kcli.pipeline.store.urls import open_store
@@ -302,6 +304,7 @@ def test_google_cloud_storage_has_chains_and_a_lease(
             monkeypatch.setenv(name, text)
         url = f"gs://{BUCKET}/x/y"
         store = open_store(url)
+        assert isinstance(store, ArrowStore)
         for _ in range(3):
             done, _ = export(cluster, url, "--append")
             assert done.code == 0, done.err
@@ -317,4 +320,8 @@ def test_google_cloud_storage_has_chains_and_a_lease(
         assert {file.path for file in chain(url).files} == {
             file.path for file in chain(str(tmp_path / "x")).files
         }
-        assert set(store.names()) == {"_kcli_manifest.json", "topic=t"}
+        objects = store.filesystem.get_file_info(pafs.FileSelector(f"{BUCKET}/x/y", recursive=True))
+        assert {one.path.removeprefix(f"{BUCKET}/x/y/") for one in objects if one.is_file} == {
+            "_kcli_manifest.json",
+            *(file.path for file in chain(url).files),
+        }

@@ -84,6 +84,7 @@ class ExportOptions:
     append: bool
     compact: bool
     on_gap: str | None
+    on_recreate: str | None
     tasks: TaskOptions
 
     def words(self) -> dict[str, Any]:
@@ -121,6 +122,12 @@ class ExportOptions:
                 "kcli pipeline export: --on-gap without --append",
                 why="a gap is what was removed between two runs that append",
                 do="add --append, or leave --on-gap out",
+            )
+        if self.on_recreate is not None and not self.append:
+            raise usage(
+                "kcli pipeline export: --on-recreate without --append",
+                why="it is of topics that were deleted and created again between two runs that append",
+                do="add --append, or leave --on-recreate out",
             )
 
 
@@ -181,6 +188,12 @@ class ExportOptions:
         help="with --append, when records were removed since the last run: end, or record the gap and continue "
         "(default: fail)",
     ),
+    click.option(
+        "--on-recreate",
+        type=click.Choice(["fail", "record"]),
+        help="with --append, when a topic was deleted and created again: end, or record it and export the new one beside "
+        "the old (default: fail)",
+    ),
     click.option("--compact", is_flag=True, help="merge the small files of each partition, after all else"),
     click.option("--continuous", is_flag=True, help="go on with what arrives, until Ctrl-C"),
     click.option(
@@ -205,7 +218,7 @@ def export(inv: Invocation, /, **given: Any) -> int:
 
     With --append each run adds what has arrived since the one before; the first one begins the export. New topics of a
     pattern and new partitions are added, and recorded in the manifest. A topic that was deleted and created again is
-    refused.
+    refused, or with --on-recreate record gets a folder of its own: `topic=T@ID`, with its topic id.
 
     DIR is a path, which all machines of a cluster of Spark share, or s3://BUCKET/PATH, gs://BUCKET/PATH,
     abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, hdfs://HOST:PORT/PATH or file:///PATH. Credentials are those that
@@ -245,6 +258,7 @@ def export(inv: Invocation, /, **given: Any) -> int:
         append=asked.append,
         compact=asked.compact,
         record_gaps=asked.on_gap == "record",
+        record_recreated=asked.on_recreate == "record",
     ) as driver:
         driver.contact()
         inv.cluster_id = driver.cluster

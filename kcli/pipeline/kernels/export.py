@@ -15,7 +15,7 @@ from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 from kcli.flows.filters.selection import Selection, TimeFilter
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import StoppedTaskError, TaskContext
-from kcli.pipeline.manifest import ExactTimes, ExportedFile, PlannedSlice, file_path
+from kcli.pipeline.manifest import ExactTimes, ExportedFile, PlannedSlice
 from kcli.pipeline.store.new_file import NewFile, digest_of
 from kcli.pipeline.store.store import Store
 from kcli.pipeline.store.urls import open_store
@@ -44,7 +44,7 @@ class ExportSettings:
 
 def run(settings: ExportSettings, task: PlannedSlice, context: TaskContext) -> dict[str, Any]:
     """The item of the report; ``exported`` is the file for the manifest."""
-    path = file_path(task.topic, task.partition, task.start, task.end, settings.format)
+    path = task.path(settings.format)
     store = open_store(settings.folder)
     found = None if store.size(path) is not None else _write(settings, task, store, path, context)
     if found is None:  # by an earlier attempt, or another one at the same time

@@ -211,13 +211,13 @@ class _Import:
 
     def _restore(self, producer: Producer, file: ExportedFile, at: int, bookmark: Bookmark) -> Bookmark:
         """Sends the rest of a file in transactions."""
-        from kcli.pipeline.exported_records import read_records  # pyarrow: an extra
+        from kcli.pipeline.exported_records import read_file  # pyarrow: an extra
 
         settings, task = self._settings, self._task
         store = open_store(settings.folder)
         where: int | Literal["by-key"] = "by-key" if settings.by_key else task.target.partition
         size, began, is_open, records = 0, math.inf, False, 0
-        for found in read_records(store, file.path, settings.format, at):
+        for found in read_file(store, file, settings.format, at):
             if not is_open:
                 self._check_stop(producer)
                 producer.begin_transaction(_TIMEOUT)
@@ -282,11 +282,17 @@ class _Import:
 
 
 def check_belongs(position: Position, task: ImportTask) -> None:
-    """ConflictError where the position is that of another partition of the export."""
+    """ConflictError where the position is that of another partition of the export, or of another topic of its name."""
     if position.bookmark.source != task.source:
         raise ConflictError(
             f"{task.target} holds {position.bookmark.source} of the export, not {task.source}",
             why="an earlier run of this import wrote it",
+            do="import to another topic: --map-topic",
+        )
+    if task.topic_id and position.bookmark.topic_id not in ("", task.topic_id):
+        raise ConflictError(
+            f"{task.target} holds records of the topic {task.source.topic} that was deleted",
+            why=f"its id was {position.bookmark.topic_id}; the one that the export goes on with has id {task.topic_id}",
             do="import to another topic: --map-topic",
         )
 

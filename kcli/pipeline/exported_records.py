@@ -48,7 +48,7 @@ def read_file(store: Store, file: ExportedFile, form: str, start: int) -> Iterat
     """The records of a file at offsets from ``start`` on, also if ``--compact`` merges it with others meanwhile: an
     object store has it no more then, and what is left is read from the merged one. ConfigError as ``read_records``.
     """
-    source, at = file, start
+    source, at = file, max(start, file.start)
     while True:
         try:
             for found in read_records(store, source.path, form, at):

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from kcli.core.errors import ConfigError
 from kcli.flows.topics.lifetime import Terms
 from kcli.pipeline.job import StoppedTaskError, TaskContext
-from kcli.pipeline.manifest import ExportedFile, merged_since
+from kcli.pipeline.manifest import ExportedFile
 from kcli.pipeline.store.urls import open_store
 
 
@@ -36,15 +35,6 @@ def run(settings: TimesSettings, task: TimesTask, context: TaskContext) -> dict[
             raise StoppedTaskError("the job was stopped before the records were counted")
 
     store = open_store(settings.folder)
-    try:
-        tally = tally_file(store, task.file.path, settings.format, task.start, task.terms, check)
-    except ConfigError:
-        if store.size(task.file.path) is None and merged_since(store, task.file) is not None:
-            raise ConfigError(
-                f"{store.name(task.file.path)} was merged with others meanwhile",
-                why="another run with --compact writes the export; nothing was imported yet",
-                do="run the command again",
-            ) from None
-        raise
+    tally = tally_file(store, task.file, settings.format, task.start, task.terms, check)
     context.progress(tally.records, 0)
     return {"topic": task.topic, "records": tally.records, "bytes": 0, "tally": tally}

@@ -21,6 +21,7 @@ from typing import Any, Self
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
+from kcli.output.sanitise import visible_line
 from kcli.output.template import rfc3339
 from kcli.pipeline.store.store import ABSENT, ChangedError, Document, Store
 
@@ -96,7 +97,7 @@ class Lease:
                 return self._store.put(LEASE, text.encode() + b"\n", version)
             except ChangedError:
                 found = self._store.read(LEASE)
-                if found is None or json.loads(found.data).get("run") != self._run:
+                if found is None or _lease(found).get("run") != self._run:
                     raise self._held(found) from None
                 version = found.version  # the answer to an earlier request was lost
 
@@ -120,8 +121,16 @@ class Lease:
 
 
 def _holder(found: Document | None) -> str:
-    try:
-        lease: Any = {} if found is None else json.loads(found.data)
-        return f"run {lease['run']} on {lease['host']} since {lease['time']}"
-    except (ValueError, KeyError, TypeError):
+    lease = {} if found is None else _lease(found)
+    if not {"run", "host", "time"} <= lease.keys():
         return "an unknown run"
+    return visible_line(f"run {lease['run']} on {lease['host']} since {lease['time']}")
+
+
+def _lease(found: Document) -> dict[str, Any]:
+    """Empty for what is no lease."""
+    try:
+        lease = json.loads(found.data)
+    except ValueError:
+        return {}
+    return lease if isinstance(lease, dict) else {}

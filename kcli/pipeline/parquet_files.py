@@ -88,12 +88,18 @@ def _stored_batches(sources: Iterable[tuple[Store, str]]) -> Iterator[pa.RecordB
             with store.open(path) as found, pq.ParquetFile(found) as stored:
                 if stored.schema_arrow.names != SCHEMA.names:
                     raise ConfigError(
-                        f"{store.name(path)} has other columns", why=", ".join(stored.schema_arrow.names)
+                        f"{store.name(path)} has other columns",
+                        why=f"they are {', '.join(stored.schema_arrow.names)}",
+                        do="leave --compact out, or export to another folder",
                     )
                 for group in range(stored.num_row_groups):
                     yield from stored.iter_batches(_MERGED_ROWS, row_groups=[group])
         except (pa.ArrowException, OSError) as error:
-            raise ConfigError(f"{store.name(path)} cannot be read", why=str(error)) from error
+            raise ConfigError(
+                f"{store.name(path)} cannot be read",
+                why=str(error),
+                do="remove the file and run the export again, or restore it from a copy",
+            ) from error
 
 
 def _write_batches(

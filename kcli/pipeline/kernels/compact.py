@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcli.core.errors import ConfigError
+from kcli.output.progress import counted
 from kcli.pipeline.compaction import Merge
 from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.kernels.check_files import CHANGED, check_digest, check_sizes
@@ -50,7 +51,7 @@ def run(settings: CompactSettings, task: Merge, context: TaskContext) -> dict[st
         context.progress(records, 0)
     if made.records != records:
         raise ConfigError(
-            f"{store.name(path)} has {made.records} records",
+            f"{store.name(path)} has {counted(made.records, 'record')}",
             why=f"the files it is made of have {records}, as the manifest says",
             do=CHANGED,
         )

@@ -27,6 +27,7 @@ from kcli.pipeline.store.store import ABSENT, ChangedError, Document, Store
 
 LEASE = "_kcli_lease.json"
 EXPIRES_AFTER = 30.0
+_KIND = "ExportLease"
 _RENEWALS = 3
 """Within that time."""
 _LOOK = 1.0
@@ -90,7 +91,7 @@ class Lease:
         return ABSENT
 
     def _put(self, version: str) -> str:
-        lease = {"api": "kcli/v1", "kind": "ExportLease", "run": self._run, "host": socket.gethostname()}
+        lease = {"api": "kcli/v1", "kind": _KIND, "run": self._run, "host": socket.gethostname()}
         text = json.dumps({**lease, "time": rfc3339(wall_ms())}, indent=1)
         while True:
             try:

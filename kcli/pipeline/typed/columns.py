@@ -122,7 +122,9 @@ class Decoder:
 def check_undecodable(given: str) -> None:
     """ConfigError for another word."""
     if given not in ("fail", "null"):
-        raise ConfigError(f"undecodable={given!r}", why='it is "fail" or "null"')
+        raise ConfigError(
+            f"undecodable={given!r}", why="there is no such choice", do='it is "fail" or "null"'
+        )
 
 
 def _parts(serdes: Serdes) -> Iterable[tuple[str, Serde]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import jsonschema
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,6 +19,7 @@ import pytest
 import kcli
 from kcli.core.admin.topics import id_text
 from kcli.core.errors import ConfigError
+from kcli.docgen.kinds import schema_of
 from kcli.pipeline import compaction
 from kcli.pipeline.drivers import export as driver
 from kcli.pipeline.manifest import Documents, Manifest
@@ -290,6 +292,27 @@ def test_frames_never_mix_two_topics_of_one_name(cluster: FakeCluster, tmp_path:
     assert [(row["topic"], row["offset"]) for row in both] == [
         *(("t", n) for n in range(7)), *((f"t@{old}", n) for n in range(5)),
     ]  # fmt: skip
+
+
+def test_manifests_are_as_their_schemas_say(cluster: FakeCluster, tmp_path: Path) -> None:
+    x = tmp_path / "x"
+    created_again(cluster, x)
+    cluster.delete_records("t", 0, 2)
+    for flags in ((*ANEW, "--on-gap", "record"), ("--compact",)):
+        export(cluster, x, "^[tu]$", *flags)
+        found = [json.loads(path.read_text()) for path in x.glob("_kcli_manifest*.json")]
+        assert {one["kind"] for one in found} == {
+            "ExportManifest",
+            *(["ExportChain"] if len(found) > 1 else []),
+        }
+        for one in found:
+            schema = schema_of(one["kind"])
+            jsonschema.validate(one, schema)
+            assert one.keys() <= schema["properties"].keys()
+            for topic in one.get("topics", ()):
+                assert topic.keys() <= schema["properties"]["topics"]["items"]["properties"].keys()
+    assert {"earlier", "changes", "number"} <= found[0].keys()
+    assert found[0]["topics"][0]["partitions"][0]["gaps"] == [{"start": 0, "end": 2}]
 
 
 def test_two_ids_without_an_entry_are_no_export(cluster: FakeCluster, tmp_path: Path) -> None:

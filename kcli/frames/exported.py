@@ -128,7 +128,7 @@ def _topics(manifest: Manifest, store: Store, wanted: Sequence[str] | None) -> l
         if name not in there:
             raise NotFoundError(
                 f"topic {name} is not in {store.url}",
-                why=f"it has {', '.join(there)}",
+                why=f"it has {', '.join([*there, *(topic.full_name for topic in manifest.earlier)])}",
                 do="topics=None reads them all",
             )
     return [name for name in there if name in wanted]

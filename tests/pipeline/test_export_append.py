@@ -372,7 +372,13 @@ def test_a_file_of_a_topic_that_is_gone_cannot_be_written_again(cluster: FakeClu
     x = tmp_path / "x"
     created_again(cluster, x)
     export(cluster, x, "^[tu]$", *ANEW)
-    path = chain(x).earlier[0].partitions[0].files[0].path
+    before, data = chain(x), files(x)
+    (x / before.topics[0].partitions[0].files[0].path).unlink()  # of the new one
+    for flags in ((), ("--append",)):
+        assert export(cluster, x, "^[tu]$", *flags)[0].code == 0
+        assert (chain(x).topics, chain(x).earlier) == (before.topics, before.earlier)
+        assert {name for name in files(x) if "=" in name} == {name for name in data if "=" in name}
+    path = before.earlier[0].partitions[0].files[0].path
     (x / path).unlink()
     done, _ = export(cluster, x, "^[tu]$", "--append")
     assert (done.code, f"{path} is not there" in done.err) == (7, True)
@@ -622,6 +628,42 @@ def test_a_run_that_is_killed_anywhere_is_completed(
         assert done.code == 0, done.err
         assert _state(folder) == whole
         if process.exitcode == 0:
+            break
+        kills += 1
+    assert kills > 10
+
+
+@pytest.mark.long
+def test_a_run_that_is_killed_anywhere_does_not_mix_two_topics_of_one_name(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    flags = ("^[tu]$", *ANEW, "--format", "ndjson")
+    cluster.create_topic("u", 1)
+    export(cluster, tmp_path / "start", "^[tu]$", "--append", "--format", "ndjson")
+    cluster.recreate_topic("t")
+    fill(cluster, NEW)
+    fill(cluster, ROWS[:1], 0, "u")
+
+    def copied(name: str) -> Path:
+        for path, data in files(tmp_path / "start").items():
+            (tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / path).write_bytes(data)
+        return tmp_path / name
+
+    assert export(cluster, copied("whole"), *flags)[0].code == 6
+    whole = _state(tmp_path / "whole"), chain(tmp_path / "whole").earlier
+    kills = 0
+    while True:
+        folder = copied(str(kills))
+        process = _FORK.Process(target=_run, args=(cluster, folder, kills, flags))
+        process.start()
+        process.join(60)
+        assert process.exitcode in (6, -signal.SIGKILL)
+        before = [str(change) for change in chain(folder).changes]
+        done, _ = export(cluster, folder, *flags)
+        assert done.code == (0 if before else 6), done.err
+        assert (_state(folder), chain(folder).earlier) == whole
+        if process.exitcode == 6:
             break
         kills += 1
     assert kills > 10

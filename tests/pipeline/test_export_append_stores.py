@@ -115,6 +115,18 @@ def test_the_lease_of_a_dead_run_is_taken_over_when_it_is_not_renewed(
     assert LEASE not in server.files(tmp_path.name)
 
 
+def test_each_renewal_is_another_version_where_the_clock_stands_still(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "wall_ms", lambda: 0)
+    store = open_store(url)
+    lease = Lease(store, lambda _text: None)
+    versions = [lease._put(ABSENT)]
+    for _ in range(3):
+        versions.append(lease._put(versions[-1]))
+    assert len(set(versions)) == 4
+
+
 def test_a_run_that_has_lost_its_lease_commits_nothing(
     cluster: FakeCluster, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

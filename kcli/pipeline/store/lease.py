@@ -49,6 +49,7 @@ class Lease:
         self._note = note
         self._run = os.urandom(8).hex()
         self._version = ABSENT
+        self._writes = 0
         self._lost: KcliError | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="lease", daemon=True)
@@ -92,7 +93,8 @@ class Lease:
 
     def _put(self, version: str) -> str:
         lease = {"api": "kcli/v1", "kind": _KIND, "run": self._run, "host": socket.gethostname()}
-        text = json.dumps({**lease, "time": rfc3339(wall_ms())}, indent=1)
+        self._writes += 1  # each is another version, also where a clock stands still
+        text = json.dumps({**lease, "time": rfc3339(wall_ms()), "writes": self._writes}, indent=1)
         while True:
             try:
                 return self._store.put(LEASE, text.encode() + b"\n", version)

@@ -22,6 +22,7 @@ from kcli.pipeline.manifest import Documents, Manifest
 from kcli.pipeline.store import lease as leases
 from kcli.pipeline.store.arrow_fs import ArrowStore
 from kcli.pipeline.store.lease import LEASE, Lease, LeaseHeldError
+from kcli.pipeline.store.s3 import S3Store
 from kcli.pipeline.store.store import ABSENT, ChangedError, Store
 from kcli.pipeline.store.urls import open_store
 from tests.fake.cluster import FakeCluster
@@ -125,6 +126,15 @@ def test_each_renewal_is_another_version_where_the_clock_stands_still(
     for _ in range(3):
         versions.append(lease._put(versions[-1]))
     assert len(set(versions)) == 4
+
+
+def test_a_renewal_that_is_just_written_is_nothing_else_in_the_folder(
+    cluster: FakeCluster, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As GCS lists it, where files have temporary names."""
+    monkeypatch.setattr(S3Store, "names", lambda _store: [f".{LEASE}.0ef2abf2891da01e.tmp", LEASE])
+    done, _ = export(cluster, url, "--append")
+    assert done.code == 0, done.err
 
 
 def test_a_run_that_has_lost_its_lease_commits_nothing(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.arrow.fields import RECORD_COLUMNS, chosen_columns
@@ -88,9 +88,10 @@ def read_export(
     for topic in manifest.earlier:
         if topic.topic in names and topic.full_name not in names:
             warn(f'{left_out(topic)}; topics="{topic.full_name}" reads them')
-    files = _files(manifest, store, names, numbers_given(partitions))
+    numbers = numbers_given(partitions)
+    files = _files(manifest, store, names, numbers)
     limits = _limits(wanted)
-    gaps = _gaps(manifest, {tp for tp, _file in files}, limits)
+    gaps = _gaps(manifest, names, numbers, limits)
     for tp, some in gaps.items():
         warn(str(removed(tp, some)))
     typed = None
@@ -154,7 +155,7 @@ def _files(
 
 
 def _gaps(
-    manifest: Manifest, partitions: Collection[TopicPartition], limits: Limits
+    manifest: Manifest, names: Sequence[str], partitions: Sequence[int] | None, limits: Limits
 ) -> Mapping[TopicPartition, Sequence[Gap]]:
     """Offsets that are missing in what is read, by partition."""
     found = {}
@@ -165,7 +166,7 @@ def _gaps(
             if (limits.start is None or gap.end > limits.start)
             and (limits.stop is None or gap.start < limits.stop)
         ]
-        if tp in partitions and some:
+        if some and tp.topic in names and (partitions is None or tp.partition in partitions):
             found[tp] = some
     return found
 

@@ -87,6 +87,7 @@ class ExportFrame(ShowsHead):
         self.error: BaseException | None = None
         self.undecoded: ByRange = {}
         self._store, self._form, self._limits = store, manifest.format, limits
+        self._created = manifest.created
         self._wanted = tuple(Piece(tp, file, limits) for tp, file in files if _overlaps(file, limits))
         self.most_rows = sum(piece.file.records for piece in self._wanted)
         self._typed, self._undecodable = typed, undecodable
@@ -153,7 +154,7 @@ class ExportFrame(ShowsHead):
                 if merged:
                     pieces[at:] = merged
                     continue
-                check_sizes(self._store, [file])
+                check_sizes(self._store, [file], self._created)
             yield pieces[at]
             at += 1
         self._wanted = tuple(pieces)
@@ -164,7 +165,9 @@ class ExportFrame(ShowsHead):
         """
         manifest = Documents(self._store).manifest()
         now: dict[str, list[ExportedFile]] = {}
-        for file in manifest.files if manifest is not None else ():
+        if manifest is None or manifest.created != self._created:
+            return []
+        for file in manifest.files:
             now.setdefault(os.path.dirname(file.path), []).append(file)
         if pieces[0].file in now.get(os.path.dirname(pieces[0].file.path), ()):
             return []
@@ -196,7 +199,8 @@ class ExportFrame(ShowsHead):
                 return
             except ConfigError:
                 path = source.file.path
-                merged = merged_since(self._store, source.file) if self._store.size(path) is None else None
+                gone = self._store.size(path) is None
+                merged = merged_since(self._store, source.file, self._created) if gone else None
                 if merged is None:
                     raise
                 source = Piece(piece.tp, merged, _joined([piece]))

@@ -489,12 +489,14 @@ class Documents:
         return None if document is None else _decoded(self._store.name(name), document.data, *types)
 
 
-def merged_since(store: Store, file: ExportedFile) -> ExportedFile | None:
+def merged_since(store: Store, file: ExportedFile, created: str = "") -> ExportedFile | None:
     """The file that has the records of one that is gone, among others: ``--compact`` has merged it since its manifest was
-    read. None if the manifest of now has no such file.
+    read. None if the manifest of now has no such file, or is of an export that was not begun at ``created``, if given.
     """
     found, folder = Documents(store).manifest(), os.path.dirname(file.path)
-    for one in found.files if found is not None else ():
+    if found is None or created not in ("", found.created):
+        return None
+    for one in found.files:
         if os.path.dirname(one.path) == folder and one.start <= file.start and file.end <= one.end:
             return None if one.path == file.path else one
     return None

@@ -139,7 +139,11 @@ class Import:
             conflicts[:] = [one for one in conflicts if TIMESTAMPS not in one.what]
         self.positions = {tp: one for tp, one in positions.items() if self._continues(tp, one)}
         self.tasks = self._tasks()
-        check_sizes(open_store(self.folder), [file for task in self.tasks for file in task.files])
+        check_sizes(
+            open_store(self.folder),
+            [file for task in self.tasks for file in task.files],
+            self.manifest.created,
+        )
 
     def count_times(self, runner: Runner, stop: Stop) -> None:
         """Finds out what the targets would not keep of the records, by the metadata of Parquet where that says it."""

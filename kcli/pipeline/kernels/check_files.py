@@ -48,11 +48,13 @@ def check_digest(store: Store, file: ExportedFile) -> None:
         )
 
 
-def check_sizes(store: Store, files: Sequence[ExportedFile]) -> None:
-    """ConfigError for the first file that is missing, or has another size; not for one that was merged meanwhile."""
+def check_sizes(store: Store, files: Sequence[ExportedFile], created: str = "") -> None:
+    """ConfigError for the first file that is missing, or has another size; not for one that was merged meanwhile.
+    ``created``: see ``merged_since``.
+    """
     for file, size in zip(files, sizes(store, [file.path for file in files]), strict=True):
         if size is None:
-            if merged_since(store, file) is not None:
+            if merged_since(store, file, created) is not None:
                 continue
             raise ConfigError(f"{store.name(file.path)} cannot be read", why="it is not there", do=MISSING)
         if size != file.bytes:

@@ -5,6 +5,7 @@ Imports pyarrow: the module is imported where an export is opened.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -28,9 +29,8 @@ from kcli.frames.topic import dropped_warnings
 from kcli.output.progress import counted
 from kcli.pipeline.decoding import ByRange, undecoded_warnings
 from kcli.pipeline.exported_records import read_records
-from kcli.pipeline.kernels.check_files import CHANGED, check_sizes
-from kcli.pipeline.manifest import Documents, ExportedFile, Gap, Manifest
-from kcli.pipeline.store.new_file import digest_of
+from kcli.pipeline.kernels.check_files import CHANGED, check_digest, check_sizes
+from kcli.pipeline.manifest import Documents, ExportedFile, Gap, Manifest, merged_since
 from kcli.pipeline.store.store import Store
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class ExportFrame(ShowsHead):
         self.error: BaseException | None = None
         self.undecoded: ByRange = {}
         self._store, self._form, self._limits = store, manifest.format, limits
-        self._ids = _ids(manifest)
+        self._created = manifest.created
         self._wanted = tuple(Piece(tp, file, limits) for tp, file in files if _overlaps(file, limits))
         self.most_rows = sum(piece.file.records for piece in self._wanted)
         self._typed, self._undecodable = typed, undecodable
@@ -144,18 +144,17 @@ class ExportFrame(ShowsHead):
             raise
 
     def _pieces(self) -> Iterator[Piece]:
-        """What is read, in its order; each file is there, and has its size."""
+        """What is read, in its order; each file is there, and has its size, unless it is merged in that instant."""
         pieces = list(self._wanted)
         at = 0
         while at < len(pieces):
-            try:
-                check_sizes(self._store, [pieces[at].file])
-            except ConfigError:
+            file = pieces[at].file
+            if self._store.size(file.path) != file.bytes:
                 merged = self._merged(pieces[at:])
-                if not merged:
-                    raise
-                pieces[at:] = merged
-                continue
+                if merged:
+                    pieces[at:] = merged
+                    continue
+                check_sizes(self._store, [file], self._created)
             yield pieces[at]
             at += 1
         self._wanted = tuple(pieces)
@@ -165,30 +164,54 @@ class ExportFrame(ShowsHead):
         names what they became, and then removes them. Empty if the first file should be there, or something is missing.
         """
         manifest = Documents(self._store).manifest()
-        if manifest is None or not self._ids.items() <= _ids(manifest).items():
+        now: dict[str, list[ExportedFile]] = {}
+        if manifest is None or manifest.created != self._created:
             return []
-        now = {tp: one.files for tp, one in manifest.partitions()}
-        if pieces[0].file in now.get(pieces[0].tp, ()):
+        for file in manifest.files:
+            now.setdefault(os.path.dirname(file.path), []).append(file)
+        if pieces[0].file in now.get(os.path.dirname(pieces[0].file.path), ()):
             return []
         found: list[Piece] = []
         count = 0
-        for tp, several in groupby(pieces, key=lambda piece: piece.tp):
+        for folder, several in groupby(pieces, key=lambda piece: os.path.dirname(piece.file.path)):
             group = list(several)
-            for file in now.get(tp, ()):
+            for file in now.get(folder, ()):
                 inside = [one for one in group if file.start <= one.file.start and one.file.end <= file.end]
                 if inside:
-                    found.append(Piece(tp, file, _joined(inside)))
+                    found.append(Piece(inside[0].tp, file, _joined(inside)))
                     count += len(inside)
         return found if count == len(pieces) else []
 
     def _rows(self, piece: Piece, batch_rows: int) -> Iterator[Any]:
-        """The columns that are needed, of the records that are wanted."""
+        """The columns that are needed, of the records that are wanted. A file that is merged and removed while it is read
+        is read on in the merged one, after the rows that were there already.
+        """
+        source, passed = piece, 0
+        while True:
+            skipped = 0
+            try:
+                for batch in self._stored(source, batch_rows):
+                    rest = batch.slice(min(batch.num_rows, passed - skipped))
+                    skipped += batch.num_rows
+                    if rest.num_rows:
+                        passed += rest.num_rows
+                        yield rest
+                return
+            except ConfigError:
+                path = source.file.path
+                gone = self._store.size(path) is None
+                merged = merged_since(self._store, source.file, self._created) if gone else None
+                if merged is None:
+                    raise
+                source = Piece(piece.tp, merged, _joined([piece]))
+
+    def _stored(self, piece: Piece, batch_rows: int) -> Iterator[Any]:
         file, limits = piece.file, piece.limits
         name = self._store.name(file.path)
-        if self._verify:
-            self._check_digest(file, name)
         records = 0
         try:
+            if self._verify:
+                check_digest(self._store, file)
             for batch in (
                 self._parquet(piece, name, batch_rows) if self._form == "parquet" else self._text(file)
             ):
@@ -270,14 +293,6 @@ class ExportFrame(ShowsHead):
         for text in (*undecoded_warnings(self.undecoded, typed.names), *dropped_warnings(typed)):
             warn(text)
 
-    def _check_digest(self, file: ExportedFile, name: str) -> None:
-        with self._store.open(file.path) as found:
-            digest = digest_of(found).sha256
-        if digest != file.sha256:
-            raise ConfigError(
-                f"{name} was changed", why=f"its SHA-256 is {digest}, not {file.sha256}", do=CHANGED
-            )
-
     def _first(self, rows: int) -> tuple[Any, str]:
         found: list[Any] = []
         count = 0
@@ -302,10 +317,6 @@ class _Schema:
 
     def __arrow_c_schema__(self) -> object:
         return schema_capsule(table_schema(chosen_columns(self._columns).fields))
-
-
-def _ids(manifest: Manifest) -> dict[str, str]:
-    return {topic.topic: topic.topic_id for topic in manifest.topics}
 
 
 def _joined(pieces: Sequence[Piece]) -> Limits:

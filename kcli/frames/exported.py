@@ -16,7 +16,7 @@ from kcli.frames.settings import settings_of, warn
 from kcli.frames.topic import typed_parts
 from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.export_plan import removed
-from kcli.pipeline.manifest import MANIFEST, Documents, ExportedFile, Gap, Manifest
+from kcli.pipeline.manifest import MANIFEST, Documents, ExportedFile, Gap, Manifest, left_out
 from kcli.pipeline.store.store import Store
 from kcli.pipeline.store.urls import canonical, open_store
 
@@ -82,7 +82,12 @@ def read_export(
             why="its format is raw, which has values only",
             do="export as parquet, ndjson or csv",
         )
-    names = _topics(manifest, store, topics)
+    wanted_topics = None if topics is None else [topics] if isinstance(topics, str) else list(topics)
+    manifest = manifest.with_earlier(wanted_topics or ())
+    names = _topics(manifest, store, wanted_topics)
+    for topic in manifest.earlier:
+        if topic.topic in names and topic.full_name not in names:
+            warn(f'{left_out(topic)}; topics="{topic.full_name}" reads them')
     numbers = numbers_given(partitions)
     files = _files(manifest, store, names, numbers)
     limits = _limits(wanted)
@@ -116,16 +121,15 @@ def read_export(
     )
 
 
-def _topics(manifest: Manifest, store: Store, topics: str | Iterable[str] | None) -> list[str]:
+def _topics(manifest: Manifest, store: Store, wanted: Sequence[str] | None) -> list[str]:
     there = [topic.topic for topic in manifest.topics]
-    if topics is None:
+    if wanted is None:
         return there
-    wanted = [topics] if isinstance(topics, str) else list(topics)
     for name in wanted:
         if name not in there:
             raise NotFoundError(
                 f"topic {name} is not in {store.url}",
-                why=f"it has {', '.join(there)}",
+                why=f"it has {', '.join([*there, *(topic.full_name for topic in manifest.earlier)])}",
                 do="topics=None reads them all",
             )
     return [name for name in there if name in wanted]

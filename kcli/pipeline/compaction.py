@@ -5,14 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kcli.pipeline.manifest import (
-    ExportedFile,
-    ExportedPartition,
-    Manifest,
-    PlannedSlice,
-    file_path,
-    place_of,
-)
+from kcli.pipeline.manifest import ExportedFile, ExportedPartition, Manifest, PlannedSlice, place_of
 
 MERGED_BYTES = 128 << 20
 """At most of a file that is made of others: what runs of the next days merge again is bounded by it."""
@@ -31,14 +24,16 @@ class Merge(NamedTuple):
         one, places = self.whole, [place for file in self.files if (place := place_of(file.path)) is not None]
         same = [place.number for place in places if (place.start, place.end) == (one.start, one.end)]
         number = max(same, default=0) + 1
-        return file_path(one.topic, one.partition, one.start, one.end, form, places[0].folder, number)
+        return one.path(form, places[0].folder, number)
 
 
 def merges_of(manifest: Manifest) -> list[Merge]:
-    """The files to be merged, the largest first. A gap is not merged over."""
+    """The files to be merged, the largest first. A gap is not merged over; files of ``earlier`` stay as they are."""
     found = [
         Merge(
-            PlannedSlice(topic.topic, topic.topic_id, one.partition, files[0].start, files[-1].end),
+            PlannedSlice(
+                topic.topic, topic.topic_id, one.partition, files[0].start, files[-1].end, topic.folder
+            ),
             tuple(files),
         )
         for topic in manifest.topics

@@ -21,7 +21,7 @@ from kcli.flows.inputs.input_format import HeaderBlocks, InputFormat
 from kcli.flows.inputs.item import BadInput, InputError, InputRow, Parser
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.parsers import parser_of
-from kcli.pipeline.manifest import ExportedFile
+from kcli.pipeline.manifest import ExportedFile, merged_since
 from kcli.pipeline.store.store import Store
 from kcli.pipeline.text_files import offset_in
 
@@ -63,7 +63,7 @@ def read_in_order(store: Store, files: Sequence[ExportedFile], form: str, start:
     are in. A file is open while the records before its last one are read; the more there are, the smaller are batches.
     """
     if len(files) == 1:
-        yield from read_records(store, files[0].path, form, start)
+        yield from read_file(store, files[0], form, start)
         return
     rows = max(_FEWEST_ROWS, _BATCH_ROWS // _most_at_once(files))
     waiting = deque(sorted((file for file in files if file.last >= start), key=lambda file: file.first))
@@ -115,6 +115,35 @@ def _in_order(parts: Sequence[Records]) -> Records:
     order = sorted(range(len(offsets)), key=offsets.__getitem__)
     table = pa.concat_tables([part.table for part in parts]).take(pa.array(order))
     return Records(table.combine_chunks(), sorted(offsets), sum(part.bytes for part in parts))
+
+
+def read_file(store: Store, file: ExportedFile, form: str, start: int) -> Iterator[Records]:
+    """The records of a file at offsets from ``start`` on, also if ``--compact`` merges it with others meanwhile: an
+    object store has it no more then, and what is left is read from the merged one. ConfigError as ``read_records``.
+    """
+    source, at = file, max(start, file.start)
+    while True:
+        try:
+            for found in read_records(store, source.path, form, at):
+                records = _up_to(found, file.end)
+                if not records.offsets:
+                    return
+                at = records.next_offset
+                yield records
+            return
+        except ConfigError:
+            merged = merged_since(store, source) if store.size(source.path) is None else None
+            if merged is None:
+                raise
+            source = merged
+
+
+def _up_to(records: Records, end: int) -> Records:
+    count = bisect_left(records.offsets, end)
+    if count == len(records.offsets):
+        return records
+    table = records.table.slice(0, count)
+    return Records(table, records.offsets[:count], table.nbytes)
 
 
 def read_records(

@@ -9,8 +9,9 @@ the same ranges again. All are JSON in the store of the export, replaced as a wh
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,12 +20,14 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import is_topic_name
 from kcli.core.types import TopicPartition
+from kcli.output.progress import counted
 from kcli.pipeline.partition_by import NO_TIME, parse_partition_by
 from kcli.pipeline.store.store import ABSENT, ChangedError, Store, documents
 
 API = "kcli/v1"
 MANIFEST, PLAN, COMPACTION = "_kcli_manifest.json", "_kcli_plan.json", "_kcli_compaction.json"
-TOPIC_ADDED, TOPIC_DELETED, COLUMNS_ADDED = "topic added", "topic deleted", "columns added"
+TOPIC_ADDED, TOPIC_DELETED, TOPIC_RECREATED = "topic added", "topic deleted", "topic recreated"
+COLUMNS_ADDED = "columns added"
 _PART = re.compile(r"_kcli_manifest-([1-9][0-9]{0,8})\.json")
 FORMATS = ("parquet", "ndjson", "csv", "raw")
 _LAST = (1 << 63) - 1
@@ -109,8 +112,9 @@ class TypedSchema(msgspec.Struct, frozen=True):
 
 class ExportedTopic(msgspec.Struct, frozen=True, omit_defaults=True):
     """``topic_id`` in Kafka's text form, empty for brokers before 2.8. ``config``: what was set on the topic, and
-    ``cleanup.policy`` and ``max.message.bytes`` as they were in effect. ``typed``: as of its latest files; earlier ones
-    may lack columns.
+    ``cleanup.policy`` and ``max.message.bytes`` as they were in effect. ``folder``: what follows ``topic=`` in the paths
+    of its files, if that is not the name: of a topic that was created again, ``full_name``. ``typed``: as of its latest
+    files; earlier ones may lack columns.
     """
 
     topic: str
@@ -118,6 +122,12 @@ class ExportedTopic(msgspec.Struct, frozen=True, omit_defaults=True):
     config: dict[str, str]
     partitions: list[ExportedPartition]
     typed: TypedSchema | None = None
+    folder: str = ""
+
+    @property
+    def full_name(self) -> str:
+        """The name that no other topic of this name has, before or after it. No topic has ``@`` in its name."""
+        return f"{self.topic}@{self.topic_id}"
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -145,7 +155,7 @@ class ExactTimes(msgspec.Struct, frozen=True):
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     """What was found to be different from what was exported before. ``change``: ``topic added``, ``topic deleted``,
-    ``partition added``, ``configuration changed`` or ``columns added``; ``at``: when it was found.
+    ``topic recreated``, ``partition added``, ``configuration changed`` or ``columns added``; ``at``: when it was found.
     """
 
     change: str
@@ -161,7 +171,9 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
 class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is exported, or in a part of a chain, what a run has added. ``created`` stays the same in later versions of
     the same export. ``times``: of ``--exact-times``, as they were when it began. ``appended``: of a part, when its run
-    found out the ends. ``number``: the highest one of a part that was ever used.
+    found out the ends. ``number``: the highest one of a part that was ever used. ``earlier``: topics that were deleted
+    and created again, as they were exported before, the oldest first. ``topics`` and ``partitions`` are without them:
+    the offsets of two topics of one name are never mixed.
     """
 
     api: str
@@ -176,15 +188,25 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     changes: list[Change] = []
     appended: str = ""
     number: int = 0
+    earlier: list[ExportedTopic] = []
 
     @property
     def files(self) -> list[ExportedFile]:
-        """All files."""
-        return [file for _tp, one in self.partitions() for file in one.files]
+        """All files, also of ``earlier``."""
+        return [file for _tp, one in _partitions([*self.topics, *self.earlier]) for file in one.files]
 
     def partitions(self) -> Iterator[tuple[TopicPartition, ExportedPartition]]:
         """All partitions with their names."""
         return _partitions(self.topics)
+
+    def with_earlier(self, full_names: Collection[str]) -> "Manifest":
+        """With those topics of ``earlier``, by their full names."""
+        chosen = [
+            msgspec.structs.replace(topic, topic=topic.full_name, folder=topic.folder or topic.topic)
+            for topic in self.earlier
+            if topic.full_name in full_names
+        ]
+        return msgspec.structs.replace(self, topics=[*self.topics, *chosen])
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -221,19 +243,25 @@ class Compaction(msgspec.Struct, frozen=True):
     old: list[str]
 
 
-class PlannedSlice(msgspec.Struct, frozen=True):
-    """The range of a file."""
+class PlannedSlice(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The range of a file. ``folder``: see ``ExportedTopic``."""
 
     topic: str
     topic_id: str
     partition: int
     start: int
     end: int
+    folder: str = ""
 
     @property
     def tp(self) -> TopicPartition:
         """The partition."""
         return TopicPartition(self.topic, self.partition)
+
+    def path(self, form: str, folder: str = "", number: int = 1) -> str:
+        """The file; ``folder`` and ``number``: see ``FilePlace``."""
+        topic = self.folder or self.topic
+        return file_path(topic, self.partition, self.start, self.end, form, folder, number)
 
 
 class ExportPlan(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -321,8 +349,8 @@ def new_compaction(new: Sequence[str], old: Sequence[str]) -> Compaction:
 
 
 class FilePlace(NamedTuple):
-    """What the path of a file says. ``folder``: of a partitioned export, with its ``/``; ``number``: where the records of
-    a range have several files in it.
+    """What the path of a file says. ``topic``: its name, or what stands for it in paths. ``folder``: of a partitioned
+    export, with its ``/``; ``number``: where the records of a range have several files in it.
     """
 
     topic: str
@@ -375,21 +403,42 @@ def merged(parts: Sequence[Manifest]) -> Manifest:
     """The manifest of all that the parts have; ValueError where one does not follow those before it."""
     topics: dict[str, ExportedTopic] = {}
     partitions: dict[str, dict[int, ExportedPartition]] = {}
+    earlier: list[ExportedTopic] = []
+
+    def whole(name: str) -> ExportedTopic:
+        found = [own for _number, own in sorted(partitions[name].items())]
+        return msgspec.structs.replace(topics[name], partitions=found)
+
     for part in parts:
+        earlier += part.earlier
+        recreated = {change.topic for change in part.changes if change.change == TOPIC_RECREATED}
         for topic in part.topics:
             known = topics.setdefault(topic.topic, topic)
             if known.topic_id != topic.topic_id:
-                raise ValueError(f"topic {topic.topic} has two ids: {known.topic_id} and {topic.topic_id}")
+                if topic.topic not in recreated:
+                    raise ValueError(
+                        f"topic {topic.topic} has two ids: {known.topic_id} and {topic.topic_id}"
+                    )
+                earlier.append(whole(topic.topic))
+                del partitions[topic.topic]
             topics[topic.topic] = topic
             own = partitions.setdefault(topic.topic, {})
             for one in topic.partitions:
                 own[one.partition] = _followed(topic.topic, own.get(one.partition), one)
-    whole = [
-        msgspec.structs.replace(topics[name], partitions=[own for _number, own in sorted(found.items())])
-        for name, found in sorted(partitions.items())
-    ]
     changes = [change for part in parts for change in part.changes]
-    return msgspec.structs.replace(parts[0], topics=whole, changes=changes, appended="")
+    return msgspec.structs.replace(
+        parts[0],
+        topics=[whole(name) for name in sorted(topics)],
+        changes=changes,
+        appended="",
+        earlier=earlier,
+    )
+
+
+def left_out(topic: ExportedTopic) -> str:
+    """Says that an earlier topic is not read."""
+    records = counted(sum(one.records for one in topic.partitions), "record")
+    return f"topic {topic.topic} was deleted and created again: {records} of the deleted one are left out"
 
 
 def _followed(topic: str, known: ExportedPartition | None, one: ExportedPartition) -> ExportedPartition:
@@ -528,6 +577,19 @@ class Documents:
         return None if document is None else _decoded(self._store.name(name), document.data, *types)
 
 
+def merged_since(store: Store, file: ExportedFile, created: str = "") -> ExportedFile | None:
+    """The file that has the records of one that is gone, among others: ``--compact`` has merged it since its manifest was
+    read. None if the manifest of now has no such file, or is of an export that was not begun at ``created``, if given.
+    """
+    found, folder = Documents(store).manifest(), os.path.dirname(file.path)
+    if found is None or created not in ("", found.created):
+        return None
+    for one in found.files:
+        if os.path.dirname(one.path) == folder and one.start <= file.start and file.end <= one.end:
+            return None if one.path == file.path else one
+    return None
+
+
 _KINDS: dict[type[AnyDocument], str] = {
     Manifest: "ExportManifest",
     Chain: "ExportChain",
@@ -566,39 +628,59 @@ def _check(found: Manifest, path: str) -> None:
             columns = parse_partition_by(found.request.partition_by).columns
         except ConfigError as error:
             raise _invalid(path, error.what) from None
+    names = [topic.topic for topic in found.topics]
+    if len(set(names)) < len(names):
+        raise _invalid(path, "it has a topic twice")
     seen: set[TopicPartition] = set()
-    for tp, one in found.partitions():
-        if not is_topic_name(tp.topic) or not 0 <= tp.partition < 1 << 31 or tp in seen:
-            raise _invalid(path, f"it has a partition {tp.topic!r} {tp.partition}, or has it twice")
-        seen.add(tp)
-        at = one.start
-        ranges = [
-            *((file.start, file.end) for file in one.files),
-            *((gap.start, gap.end) for gap in one.gaps),
-            *((empty.start, empty.end) for empty in one.empty),
-        ]
-        for start, end in sorted(ranges):
-            if (start > at if columns else start != at) or not 0 <= start < end <= _LAST:
-                raise _invalid(path, f"the files of {tp} do not follow each other: at offset {start}")
-            at = max(at, end)
-        if columns and (twice := _overlap(one.files)):
-            raise _invalid(path, f"the files of {tp} overlap: {twice}")
-        for file in one.files:
-            place = place_of(file.path)
-            if place is None or (*place.tp, place.start, place.end, place.form, _columns(place)) != (
-                *tp,
-                file.start,
-                file.end,
+    for topic in (*found.topics, *found.earlier):
+        if not is_topic_name(topic.topic) or topic.folder not in ("", topic.full_name) or "/" in topic.folder:
+            raise _invalid(path, f"it has a topic {topic.topic!r} in a folder {topic.folder!r}")
+        for one in topic.partitions:
+            _check_partition(
+                TopicPartition(topic.folder or topic.topic, one.partition),
+                one,
                 found.format,
                 columns,
-            ):
-                raise _invalid(path, f"it names {file.path!r}, which is not the name of such a file")
-            if columns and not file.start <= file.first <= file.last < file.end:
-                raise _invalid(path, f"{file.path} has records from {file.first} to {file.last}")
-            if min(file.records, file.bytes) < 0 or not re.fullmatch("[0-9a-f]{64}", file.sha256):
-                raise _invalid(path, f"the size or the digest of {file.path} is not valid")
-        if at != one.end or one.records != sum(file.records for file in one.files):
-            raise _invalid(path, f"the files of {tp} are not what the range says")
+                seen,
+                path,
+            )
+
+
+def _check_partition(
+    tp: TopicPartition,
+    one: ExportedPartition,
+    form: str,
+    columns: tuple[str, ...],
+    seen: set[TopicPartition],
+    path: str,
+) -> None:
+    """``tp``: the folders of its files, which no other partition has. ``columns``: those of the folders between."""
+    if not 0 <= tp.partition < 1 << 31 or tp in seen:
+        raise _invalid(path, f"it has a partition {tp.topic!r} {tp.partition}, or has it twice")
+    seen.add(tp)
+    at = one.start
+    ranges = [
+        *((file.start, file.end) for file in one.files),
+        *((gap.start, gap.end) for gap in one.gaps),
+        *((empty.start, empty.end) for empty in one.empty),
+    ]
+    for start, end in sorted(ranges):
+        if (start > at if columns else start != at) or not 0 <= start < end <= _LAST:
+            raise _invalid(path, f"the files of {tp} do not follow each other: at offset {start}")
+        at = max(at, end)
+    if columns and (twice := _overlap(one.files)):
+        raise _invalid(path, f"the files of {tp} overlap: {twice}")
+    for file in one.files:
+        place = place_of(file.path)
+        named = None if place is None else (*place.tp, place.start, place.end, place.form, _columns(place))
+        if named != (*tp, file.start, file.end, form, columns):
+            raise _invalid(path, f"it names {file.path!r}, which is not the name of such a file")
+        if columns and not file.start <= file.first <= file.last < file.end:
+            raise _invalid(path, f"{file.path} has records from {file.first} to {file.last}")
+        if min(file.records, file.bytes) < 0 or not re.fullmatch("[0-9a-f]{64}", file.sha256):
+            raise _invalid(path, f"the size or the digest of {file.path} is not valid")
+    if at != one.end or one.records != sum(file.records for file in one.files):
+        raise _invalid(path, f"the files of {tp} are not what the range says")
 
 
 def _columns(place: FilePlace) -> tuple[str, ...]:

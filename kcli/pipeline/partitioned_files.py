@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from kcli.core.errors import ConfigError
 from kcli.pipeline.job import StoppedTaskError, TaskContext
-from kcli.pipeline.manifest import ExportedFile, ForeignFileError, PlannedSlice, file_path
+from kcli.pipeline.manifest import ExportedFile, ForeignFileError, PlannedSlice
 from kcli.pipeline.parquet_files import RecordsFile, read_facts
 from kcli.pipeline.partition_by import PartitionBy
 from kcli.pipeline.store.new_file import NewFile, digest_of
@@ -154,7 +154,7 @@ class _Files:
             )
         number = self._numbers[key] = self._numbers.get(key, 0) + 1
         folder = f"{self._by.folder(key)}/"
-        path = file_path(task.topic, task.partition, task.start, task.end, "parquet", folder, number)
+        path = task.path("parquet", folder, number)
         file = self._store.new(path)
         return _Open(file, path, RecordsFile(file, task, self._context, self._schema, GROUP_BYTES))
 

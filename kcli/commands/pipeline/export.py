@@ -90,6 +90,7 @@ class ExportOptions:
     append: bool
     compact: bool
     on_gap: str | None
+    on_recreate: str | None
     tasks: TaskOptions
 
     def words(self) -> dict[str, Any]:
@@ -158,6 +159,12 @@ class ExportOptions:
                 "kcli pipeline export: --on-gap without --append",
                 why="a gap is what was removed between two runs that append",
                 do="add --append, or leave --on-gap out",
+            )
+        if self.on_recreate is not None and not self.append:
+            raise usage(
+                "kcli pipeline export: --on-recreate without --append",
+                why="it is of topics that were deleted and created again between two runs that append",
+                do="add --append, or leave --on-recreate out",
             )
 
 
@@ -234,6 +241,12 @@ class ExportOptions:
         help="with --append, when records were removed since the last run: end, or record the gap and continue "
         "(default: fail)",
     ),
+    click.option(
+        "--on-recreate",
+        type=click.Choice(["fail", "record"]),
+        help="with --append, when a topic was deleted and created again: end, or record it and export the new one beside "
+        "the old (default: fail)",
+    ),
     click.option("--compact", is_flag=True, help="merge the small files of each partition, after all else"),
     click.option("--continuous", is_flag=True, help="go on with what arrives, until Ctrl-C"),
     click.option(
@@ -258,7 +271,7 @@ def export(inv: Invocation, /, **given: Any) -> int:
 
     With --append each run adds what has arrived since the one before; the first one begins the export. New topics of a
     pattern and new partitions are added, and recorded in the manifest. A topic that was deleted and created again is
-    refused.
+    refused, or with --on-recreate record gets a folder of its own: `topic=T@ID`, with its topic id.
 
     With --partition-by DIR has topic=T/date=D/hour=H/partition=P/START-END.parquet: a range of offsets is in several
     files, and the day and the hour are columns for readers. Records without a time are in folders named
@@ -308,6 +321,7 @@ def export(inv: Invocation, /, **given: Any) -> int:
         append=asked.append,
         compact=asked.compact,
         record_gaps=asked.on_gap == "record",
+        record_recreated=asked.on_recreate == "record",
     ) as driver:
         driver.contact()
         inv.cluster_id = driver.cluster

@@ -10,6 +10,7 @@ import msgspec
 
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.topics import id_text
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.ranges import offsets_in
@@ -32,16 +33,20 @@ from kcli.pipeline.export_plan import (
     check_same,
     finished,
     gaps_of,
+    gone_for_good,
+    lost_with,
     missing_files,
     next_slices,
     part_topics,
-    path_of,
     planned_again,
     planned_slices,
     planned_topics,
+    recreated_topics,
     removed,
     slice_of,
+    with_folders,
     without_removed,
+    without_topics,
     written,
 )
 from kcli.pipeline.job import Job, TaskResult, may_pass
@@ -52,6 +57,7 @@ from kcli.pipeline.manifest import (
     COMPACTION,
     MANIFEST,
     PLAN,
+    TOPIC_RECREATED,
     Change,
     Compaction,
     Documents,
@@ -79,6 +85,7 @@ from kcli.serde.names import parse_serdes
 
 _INTERVAL = 30.0
 _EARLIEST = -2
+_ANEW = "--on-recreate record exports the new topic beside the old one; or name another folder"
 ALWAYS_KEPT = ("cleanup.policy", "max.message.bytes")
 """Settings that the manifest has even where they are defaults: with others, a copy may lose records."""
 
@@ -120,7 +127,8 @@ class Export:
     """One run; ``with`` closes its clients and ends its lock. ``existing``: the topics that exist now, of those that were
     asked for: called with the consumer, the timeout, and what is told of the others. ``topics`` and ``words`` are the
     request as it was typed; ``interval``: seconds between two rounds of a ``continuous`` export. ``append``: goes on to
-    the ends of now; ``record_gaps``: over what was removed meanwhile. ``compact``: merges small files afterwards.
+    the ends of now; ``record_gaps``: over what was removed meanwhile; ``record_recreated``: with topics that were deleted
+    and created again. ``compact``: merges small files afterwards.
     """
 
     def __init__(
@@ -140,6 +148,7 @@ class Export:
         append: bool,
         compact: bool,
         record_gaps: bool,
+        record_recreated: bool,
     ) -> None:
         self.observer = observer
         self.folder = folder
@@ -155,11 +164,13 @@ class Export:
         self.append = append
         self.compact = compact
         self.record_gaps = record_gaps
+        self.record_recreated = record_recreated
         self.lease: Lease | None = None
         self.source = cluster.ref
         self.by = None if self.request.partition_by is None else parse_partition_by(self.request.partition_by)
         self.settings = ExportSettings(self.source, self.folder, form, by=self.by)
         self.cluster = ""
+        self.ids: dict[str, str] = {}
         self.manifest: Manifest | None = None
         self.plan: ExportPlan | None = None
         self.planned_before = False
@@ -201,7 +212,7 @@ class Export:
             if _is_empty(self.plan, self.manifest) and not self.continuous:
                 self.plan = None
         if self.plan is not None:
-            self._report_new(self.plan)
+            self._report_new(self.plan, self.manifest)
 
     @property
     def is_idle(self) -> bool:
@@ -228,10 +239,12 @@ class Export:
             merging = self.documents.compaction()
         except ConfigError as error:
             raise OtherExportError(error.what, why=error.why, do="name another folder") from None
-        ids = {topic.name: topic.topic_id for topic in self.admin.list_topics()}
+        self.ids = {topic.name: topic.topic_id for topic in self.admin.list_topics()}
+        ids = {} if self.record_recreated else self.ids
         for one in (manifest, plan):
             if one is not None:
-                check_same(one, self.folder, self.cluster, self.form, self.request, ids)
+                do = _ANEW if self.append else ""
+                check_same(one, self.folder, self.cluster, self.form, self.request, ids, do)
         if plan is not None and written(plan, manifest):
             if not self.observer.dry_run:
                 self._forget(plan)
@@ -243,23 +256,32 @@ class Export:
         if manifest is not None and plan is None and (missing := missing_files(manifest, self.store)):
             if self.by is not None:
                 raise _is_missing(self.store, missing)
+            gone_for_good(manifest, missing, self.ids, self.store)
             self.observer.note(f"{counted(len(missing), 'file')} of {self.folder} removed: written again")
             plan = planned_again(manifest, missing)
         self.planned_before = plan is not None
-        if plan is not None and plan.appended and self.record_gaps:
+        if plan is not None and plan.appended and (self.record_gaps or self.record_recreated):
             plan = self._without_removed(plan)
         return manifest, plan
 
     def _without_removed(self, plan: ExportPlan) -> ExportPlan:
-        """The plan without what retention has removed since it was made."""
-        tps = dict.fromkeys([one.tp for one in plan.slices], _EARLIEST)
-        starts = offsets_in(self.consumer.list_offsets(tps, self.observer.timeout)) if tps else {}
+        """The plan without what retention has removed since it was made, or was deleted with its topic."""
+        there = [one.tp for one in plan.slices if self.ids.get(one.topic) == one.topic_id]
+        asked = dict.fromkeys(there, _EARLIEST) if self.record_gaps else {}
+        kept = (
+            there
+            if self.record_gaps
+            else [*there, *(one.tp for one in plan.slices if one.topic not in self.ids)]
+        )
+        starts = dict.fromkeys(kept, 0)
+        if asked:
+            starts |= offsets_in(self.consumer.list_offsets(asked, self.observer.timeout))
         return without_removed(plan, starts, self._is_written)
 
     def _is_written(self, one: PlannedSlice) -> bool:
         if self.by is not None:
             return files_written(self.store, one) is not None
-        return self.store.size(path_of(one, self.form)) is not None
+        return self.store.size(one.path(self.form)) is not None
 
     def _typed(self, plan: ExportPlan, manifest: Manifest | None) -> ExportPlan:
         """The plan with the typed columns as the schemas are now, of topics that have anything new."""
@@ -306,32 +328,44 @@ class Export:
         )
         slices = [each._replace(end=max(each.start, each.end)) for each in slices]
         configs, now = self._configs(names), str(rfc3339(wall_ms()))
-        gaps = gaps_of(slices, manifest) if self.append else {}
+        recreated: list[str] = []
+        base = manifest
+        if manifest is not None and self.record_recreated:
+            self.ids = self.ids | {each.topic: id_text(each.topic_id) for each in slices}
+            recreated = [topic.topic for topic in recreated_topics(manifest, self.ids)]
+            base = without_topics(manifest, recreated)
+        gaps = gaps_of(slices, base) if self.append else {}
         if not self.record_gaps:
             for tp, gap in gaps.items():
                 raise removed(tp, [gap])
-        following = next_slices(slices, manifest, gaps)
-        if self.append:
-            topics = part_topics(following, configs, manifest, gaps)
-        else:
-            topics = planned_topics(slices, configs, manifest)
+        following = next_slices(slices, base, gaps)
+        topics = with_folders(
+            part_topics(following, configs, base, gaps)
+            if self.append
+            else planned_topics(slices, configs, base),
+            manifest,
+            recreated,
+        )
         plan = new_plan(
             self.cluster,
             self.form,
             now if manifest is None else manifest.created,
             self.request,
             topics,
-            planned_slices(following),
+            planned_slices(following, topics),
             manifest.times if manifest is not None else ExactTimes(*spec.times) if exact else None,
-            changes_of(topics, names, manifest, now),
+            changes_of(topics, names, manifest, now, recreated),
             now if self.append else "",
         )
         return self._typed(plan, manifest)
 
-    def _report_new(self, plan: ExportPlan) -> None:
+    def _report_new(self, plan: ExportPlan, manifest: Manifest | None) -> None:
         """Changes and gaps, which the manifest is to have."""
+        before = {topic.topic: topic for topic in manifest.topics} if manifest is not None else {}
         for change in plan.changes:
             self.observer.warn(str(change))
+            if change.change == TOPIC_RECREATED:
+                self.observer.lacks(Missing.of(lost_with(before[change.topic]), change.topic))
         for tp, one in plan.partitions():
             if plan.appended and one.gaps:
                 self.observer.lacks(Missing.of(removed(tp, one.gaps), str(tp)))
@@ -379,14 +413,15 @@ class Export:
                 if stop or following is None:
                     break
                 if after:
-                    self._report_new(following)
+                    self._report_new(following, manifest)
                 plan = _divided(following, runner.slots) if after else plan
                 is_last = not self.continuous
         report = report_of(self.results, self.places, 0.0)
+        if after is not None:  # perhaps of changes and gaps only, without a task
+            report = report._replace(done=True)
         self.manifest = after or manifest
         if self.append and self.manifest is not None:
-            ends = {} if begin is None else {tp: one.end for tp, one in begin.partitions()}
-            return _appended(report, ends, self.manifest)
+            return _appended(report, _ends(begin, self.manifest), self.manifest)
         if after is not None and not self.continuous:
             return of_manifest(report, after)
         return with_empty(report, plan)
@@ -563,7 +598,7 @@ def _is_missing(store: Store, missing: Sequence[ExportedFile]) -> OtherExportErr
 
 def _check_empty(store: Store) -> None:
     """OtherExportError for a folder with files of something else: also of an export whose plan is lost."""
-    found = [name for name in store.names() if name != LEASE]
+    found = [name for name in store.names() if LEASE not in name]  # also what a renewal is just writing
     if found:
         raise OtherExportError(
             f"{store.url} is not empty",
@@ -575,7 +610,7 @@ def _check_empty(store: Store) -> None:
 def _divided(plan: ExportPlan, slots: int) -> ExportPlan:
     """The plan with a file for each slice that a task writes."""
     return msgspec.structs.replace(
-        plan, slices=planned_slices(ranges.split(list(map(slice_of, plan.slices)), slots))
+        plan, slices=planned_slices(ranges.split(list(map(slice_of, plan.slices)), slots), plan.topics)
     )
 
 
@@ -619,6 +654,15 @@ def _appended(report: Report, ends: Mapping[TopicPartition, int] | None, manifes
     items = sorted([*items, *failed.values()], key=lambda item: (item["topic"], item["partition"]))
     sums = {name: sum(item[name] for item in items) for name in ("records", "bytes")}
     return report._replace(items=items, totals={**report.totals, **sums})
+
+
+def _ends(begin: Manifest | None, after: Manifest) -> dict[TopicPartition, int]:
+    """Where partitions ended when the run began; not of topics that were created again meanwhile."""
+    if begin is None:
+        return {}
+    ids = {topic.topic: topic.topic_id for topic in after.topics}
+    anew = [topic.topic for topic in recreated_topics(begin, ids)]
+    return {tp: one.end for tp, one in without_topics(begin, anew).partitions()}
 
 
 def _since(one: ExportedPartition, start: int) -> ExportedPartition:

@@ -41,6 +41,7 @@ from kcli.pipeline.manifest import (
     ExportedPartition,
     ExportedTopic,
     Manifest,
+    left_out,
 )
 from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.runner import Runner
@@ -85,9 +86,11 @@ class Import:
         self.kept = kept
         self.folder = folder
         self.by_key = by_key
-        self.manifest = restorable(folder)
-        topics = [topic.topic for topic in self.manifest.topics]
-        self.routes = plan_routes(topics, parse_renames(renames, topics), same_cluster=False)
+        whole = restorable(folder)
+        known = [topic.topic for topic in whole.topics]
+        rules = parse_renames(renames, [*known, *(topic.full_name for topic in whole.earlier)])
+        self.manifest = whole.with_earlier({str(rule.pattern) for rule in rules})
+        self.routes = plan_routes([topic.topic for topic in self.manifest.topics], rules, same_cluster=False)
         self.targets = dict(self.routes)
         self.target = cluster.ref
         self.admin = Admin(cluster.options(ClientOptions), observer.hooks, timeout=observer.timeout)
@@ -96,7 +99,7 @@ class Import:
             folder,
             self.manifest.format,
             self.manifest.cluster,
-            job_name(self.manifest, by_key=self.by_key),
+            job_name(whole, by_key=self.by_key),
             secrets.token_hex(8),
             self.by_key,
             kept.keep_times,
@@ -120,6 +123,9 @@ class Import:
         with self.observer.contact(self.target.servers):
             self.cluster = self.admin.cluster_id()
         positions = self._positions()
+        for topic in self.manifest.earlier:
+            if topic.full_name not in self.targets:
+                self.observer.warn(f"{left_out(topic)}; --map-topic {topic.full_name}=NAME restores them")
         self.found = survey_target(
             self.manifest.cluster,
             self.admin,
@@ -133,7 +139,11 @@ class Import:
             conflicts[:] = [one for one in conflicts if TIMESTAMPS not in one.what]
         self.positions = {tp: one for tp, one in positions.items() if self._continues(tp, one)}
         self.tasks = self._tasks()
-        check_sizes(open_store(self.folder), [file for task in self.tasks for file in task.files])
+        check_sizes(
+            open_store(self.folder),
+            [file for task in self.tasks for file in task.files],
+            self.manifest.created,
+        )
 
     def count_times(self, runner: Runner, stop: Stop) -> None:
         """Finds out what the targets would not keep of the records, by the metadata of Parquet where that says it."""
@@ -214,13 +224,12 @@ class Import:
                 position = self.positions.get(tp)
                 at = one.start if position is None else position.offset
                 files = tuple(file for file in one.files if file.end > at)
+                task = ImportTask(
+                    tp, topic.topic_id, self._target_of(tp), files, one.start, one.end, len(topic.partitions)
+                )
+                if position is not None:
+                    check_belongs(position, task)
                 if files:
-                    count = len(topic.partitions)
-                    task = ImportTask(
-                        tp, topic.topic_id, self._target_of(tp), files, one.start, one.end, count
-                    )
-                    if position is not None:
-                        check_belongs(position, task)
                     tasks.append(task)
         return sorted(tasks, key=lambda task: -sum(file.bytes for file in task.files))
 
@@ -367,11 +376,14 @@ def restorable(folder: str) -> Manifest:
 
 
 def job_name(manifest: Manifest, *, by_key: bool) -> str:
-    """The name of the import: the same as long as the export is continued, also with topics that were added, and for each
-    way to choose partitions.
+    """The name of the import: the same as long as the export is continued, also with topics that were added or created
+    again, and for each way to choose partitions.
     """
     added = {change.topic for change in manifest.changes if change.change == TOPIC_ADDED}
-    ids = sorted(topic.topic_id or topic.topic for topic in manifest.topics if topic.topic not in added)
+    first: dict[str, ExportedTopic] = {}
+    for topic in (*manifest.earlier, *manifest.topics):
+        first.setdefault(topic.topic, topic)
+    ids = sorted(topic.topic_id or name for name, topic in first.items() if name not in added)
     words = "\n".join([manifest.cluster, manifest.created, *ids, "by-key" if by_key else "keep"])
     return hashlib.sha256(words.encode()).hexdigest()[:12]
 

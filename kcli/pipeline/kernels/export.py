@@ -16,7 +16,7 @@ from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 from kcli.flows.filters.selection import Selection, TimeFilter
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import StoppedTaskError, TaskContext
-from kcli.pipeline.manifest import ExactTimes, ExportedFile, ForeignFileError, PlannedSlice, file_path
+from kcli.pipeline.manifest import ExactTimes, ExportedFile, ForeignFileError, PlannedSlice
 from kcli.pipeline.partition_by import PartitionBy
 from kcli.pipeline.store.new_file import NewFile, digest_of
 from kcli.pipeline.store.store import Store, sizes
@@ -112,7 +112,7 @@ def _schema(settings: ExportSettings, task: PlannedSlice) -> Any:
 
 def _file(settings: ExportSettings, task: PlannedSlice, context: TaskContext) -> ExportedFile:
     """The file of the range."""
-    path = file_path(task.topic, task.partition, task.start, task.end, settings.format)
+    path = task.path(settings.format)
     store = open_store(settings.folder)
     found = None if store.size(path) is not None else _write(settings, task, store, path, context)
     if found is None:  # by an earlier attempt, or another one at the same time

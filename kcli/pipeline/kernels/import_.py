@@ -288,11 +288,17 @@ class _Import:
 
 
 def check_belongs(position: Position, task: ImportTask) -> None:
-    """ConflictError where the position is that of another partition of the export."""
+    """ConflictError where the position is that of another partition of the export, or of another topic of its name."""
     if position.bookmark.source != task.source:
         raise ConflictError(
             f"{task.target} holds {position.bookmark.source} of the export, not {task.source}",
             why="an earlier run of this import wrote it",
+            do="import to another topic: --map-topic",
+        )
+    if task.topic_id and position.bookmark.topic_id not in ("", task.topic_id):
+        raise ConflictError(
+            f"{task.target} holds records of the topic {task.source.topic} that was deleted",
+            why=f"its id was {position.bookmark.topic_id}; the one that the export goes on with has id {task.topic_id}",
             do="import to another topic: --map-topic",
         )
 

@@ -280,6 +280,8 @@ def written(plan: ExportPlan, manifest: Manifest | None) -> bool:
     ends = {tp: one.end for tp, one in manifest.partitions()} if manifest is not None else {}
     return (
         manifest is not None
+        and plan.settings in (None, manifest.settings)
+        and plan.groups in (None, manifest.groups)
         and all(path_of(one, plan.format) in files for one in plan.slices)
         and all(
             TopicPartition(topic.topic, one.partition) in ends
@@ -312,7 +314,7 @@ def finished(plan: ExportPlan, manifest: Manifest | None, files: Iterable[Export
         for topic in plan.topics
     ]
     changes = [*manifest.changes, *plan.changes] if manifest is not None else plan.changes
-    return new_manifest(
+    after = new_manifest(
         plan.cluster,
         plan.format,
         plan.created,
@@ -322,6 +324,10 @@ def finished(plan: ExportPlan, manifest: Manifest | None, files: Iterable[Export
         changes,
         plan.appended,
     )
+    settings, groups = plan.settings, plan.groups
+    if manifest is not None:
+        settings, groups = settings or manifest.settings, groups or manifest.groups
+    return msgspec.structs.replace(after, settings=settings, groups=groups)
 
 
 def _with_files(one: ExportedPartition, files: list[ExportedFile]) -> ExportedPartition:

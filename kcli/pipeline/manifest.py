@@ -18,6 +18,7 @@ import msgspec
 from kcli.core.errors import ConfigError
 from kcli.core.names import is_topic_name
 from kcli.core.types import TopicPartition
+from kcli.pipeline.saved_state import SavedGroups, SavedSettings
 from kcli.pipeline.store.store import ABSENT, ChangedError, Store, documents
 
 API = "kcli/v1"
@@ -111,7 +112,8 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
 class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is exported, or in a part of a chain, what a run has added. ``created`` stays the same in later versions of
     the same export. ``times``: of ``--exact-times``, as they were when it began. ``appended``: of a part, when its run
-    found out the ends. ``number``: the highest one of a part that was ever used.
+    found out the ends. ``number``: the highest one of a part that was ever used. ``settings`` and ``groups``: of a run
+    with ``--with-config`` and ``--with-groups``.
     """
 
     api: str
@@ -126,6 +128,8 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     changes: list[Change] = []
     appended: str = ""
     number: int = 0
+    settings: SavedSettings | None = None
+    groups: SavedGroups | None = None
 
     @property
     def files(self) -> list[ExportedFile]:
@@ -200,6 +204,8 @@ class ExportPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     times: ExactTimes | None = None
     changes: list[Change] = []
     appended: str = ""
+    settings: SavedSettings | None = None
+    groups: SavedGroups | None = None
 
     def partitions(self) -> Iterator[tuple[TopicPartition, ExportedPartition]]:
         """All partitions with their names."""
@@ -287,7 +293,9 @@ def number_of(name: str) -> int:
 
 
 def merged(parts: Sequence[Manifest]) -> Manifest:
-    """The manifest of all that the parts have; ValueError where one does not follow those before it."""
+    """The manifest of all that the parts have; ValueError where one does not follow those before it. Of settings and
+    groups the last ones count.
+    """
     topics: dict[str, ExportedTopic] = {}
     partitions: dict[str, dict[int, ExportedPartition]] = {}
     for part in parts:
@@ -304,7 +312,11 @@ def merged(parts: Sequence[Manifest]) -> Manifest:
         for name, found in sorted(partitions.items())
     ]
     changes = [change for part in parts for change in part.changes]
-    return msgspec.structs.replace(parts[0], topics=whole, changes=changes, appended="")
+    settings = next((part.settings for part in reversed(parts) if part.settings is not None), None)
+    groups = next((part.groups for part in reversed(parts) if part.groups is not None), None)
+    return msgspec.structs.replace(
+        parts[0], topics=whole, changes=changes, appended="", settings=settings, groups=groups
+    )
 
 
 def _followed(topic: str, known: ExportedPartition | None, one: ExportedPartition) -> ExportedPartition:
@@ -495,6 +507,16 @@ def _check(found: Manifest, path: str) -> None:
                 raise _invalid(path, f"the size or the digest of {file.path} is not valid")
         if at != one.end or one.records != sum(file.records for file in one.files):
             raise _invalid(path, f"the files of {tp} are not what the range says")
+    committed = set()
+    for group, tp, commit in found.groups.commits() if found.groups is not None else ():
+        if (group, tp) in committed or not 0 <= commit.offset <= _LAST or not 0 <= tp.partition < 1 << 31:
+            raise _invalid(
+                path, f"it has a position {commit.offset} of group {group!r} in {tp}, or has it twice"
+            )
+        committed.add((group, tp))
+    for one_topic in found.settings.topics if found.settings is not None else ():
+        if min(one_topic.partitions, one_topic.replication_factor) < 1:
+            raise _invalid(path, f"topic {one_topic.topic!r} has no partitions or replicas")
 
 
 def _invalid(path: str, why: str) -> ConfigError:

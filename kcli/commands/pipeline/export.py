@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -84,6 +84,8 @@ class ExportOptions:
     append: bool
     compact: bool
     on_gap: str | None
+    with_groups: bool
+    with_config: bool
     tasks: TaskOptions
 
     def words(self) -> dict[str, Any]:
@@ -109,7 +111,12 @@ class ExportOptions:
                 why="each run goes on to the ends of now",
                 do="leave --until, or the end in --offset, or --append out",
             )
-        for flag, given in (("--append", self.append), ("--compact", self.compact)):
+        for flag, given in (
+            ("--append", self.append),
+            ("--compact", self.compact),
+            ("--with-groups", self.with_groups),
+            ("--with-config", self.with_config),
+        ):
             if self.continuous and given:
                 raise usage(
                     f"kcli pipeline export: {flag} with --continuous",
@@ -145,6 +152,10 @@ class ExportOptions:
         ),
         ("kcli pipeline export orders s3://bucket/orders --runner processes", "into an object store"),
         (
+            "kcli pipeline export '.*' s3://bucket/backup --append --with-groups --with-config",
+            "a backup: also the positions of groups, and the configuration of topics",
+        ),
+        (
             "kcli pipeline export '^orders-.*' /mnt/exports/all --master spark://host:7077",
             "on a cluster; its machines share /mnt",
         ),
@@ -162,6 +173,14 @@ class ExportOptions:
     since_option("start at this time: 3h (ago), 2026-11-21T10:00Z", _INSTANT),
     until_option("stop at this time (default: the end now)", _INSTANT),
     exact_times_option(),
+    click.option(
+        "--with-groups", is_flag=True, help="also keep the positions of all groups that read the topics"
+    ),
+    click.option(
+        "--with-config",
+        is_flag=True,
+        help="also keep what is configured on the topics, their partitions and replication factor",
+    ),
 )
 @options(
     "How to export",
@@ -207,6 +226,10 @@ def export(inv: Invocation, /, **given: Any) -> int:
     pattern and new partitions are added, and recorded in the manifest. A topic that was deleted and created again is
     refused.
 
+    With --with-groups and --with-config the manifest also has what groups have committed, and how the topics are
+    configured, as of the last run that has kept them. What cannot be read is named (6); so is a share group, whose
+    position cannot be restored.
+
     DIR is a path, which all machines of a cluster of Spark share, or s3://BUCKET/PATH, gs://BUCKET/PATH,
     abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, hdfs://HOST:PORT/PATH or file:///PATH. Credentials are those that
     the store's own tools find in the environment, of each process that writes.
@@ -245,6 +268,8 @@ def export(inv: Invocation, /, **given: Any) -> int:
         append=asked.append,
         compact=asked.compact,
         record_gaps=asked.on_gap == "record",
+        with_groups=asked.with_groups,
+        with_config=asked.with_config,
     ) as driver:
         driver.contact()
         inv.cluster_id = driver.cluster
@@ -259,12 +284,20 @@ def export(inv: Invocation, /, **given: Any) -> int:
             show_plan(inv, driver.text())
             return inv.finish(done=True)
         if driver.is_idle:
-            return _print(inv, driver.complete(), COLUMNS, Stop(), tasks)
+            return _print(inv, driver.complete(), COLUMNS, Stop(), tasks, driver.head())
         with runner_of(inv, tasks) as runner, Stop() as stop:
-            return _print(inv, driver.run(runner, stop), COLUMNS, stop, tasks)
+            report = driver.run(runner, stop)
+            return _print(inv, report, COLUMNS, stop, tasks, driver.head())
 
 
-def _print(inv: Invocation, report: Report, columns: Sequence[Column], stop: Stop, tasks: TaskOptions) -> int:
+def _print(
+    inv: Invocation,
+    report: Report,
+    columns: Sequence[Column],
+    stop: Stop,
+    tasks: TaskOptions,
+    head: Mapping[str, Any],
+) -> int:
     return print_report(
         inv,
         report,
@@ -274,4 +307,5 @@ def _print(inv: Invocation, report: Report, columns: Sequence[Column], stop: Sto
         runner=tasks.runner,
         cluster=inv.cluster_id,
         title="exported",
+        head=head,
     )

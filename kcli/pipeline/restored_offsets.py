@@ -24,9 +24,9 @@ _NAME = ".offsets"
 
 
 class RestoredOffsets:
-    """Finds the pairs of one partition while its records are sent. ``known``: those of earlier transactions; ``at``: where
-    the export is read next; ``is_first``: no record is before it. ``delivered`` is called by the producer's thread, the
-    others while it has nothing to deliver.
+    """Finds the pairs of one partition while its records are sent. ``known``: those of earlier transactions; ``at``:
+    where the export is read next; ``is_first``: no record is before it. ``delivered`` is called by the producer's thread,
+    the others while it has nothing to deliver.
     """
 
     def __init__(self, known: Mapping[int, int], wanted: Iterable[int], at: int, *, is_first: bool) -> None:

@@ -26,6 +26,7 @@ from kcli.output.template import rfc3339
 from kcli.pipeline import plan as ranges
 from kcli.pipeline.cluster_ref import JobCluster
 from kcli.pipeline.compaction import Merge, compacted, merges_of
+from kcli.pipeline.drivers.saving_state import read_groups, read_settings
 from kcli.pipeline.export_plan import (
     OtherExportError,
     changes_of,
@@ -44,7 +45,6 @@ from kcli.pipeline.export_plan import (
     without_removed,
     written,
 )
-from kcli.pipeline.drivers.saving_state import read_groups, read_settings
 from kcli.pipeline.job import Job, TaskResult, may_pass
 from kcli.pipeline.kernels.compact import CompactSettings
 from kcli.pipeline.kernels.export import ExportSettings

@@ -74,8 +74,8 @@ _BROKERS_DEFAULT = -1
 
 
 class Import:
-    """One run; ``with`` closes its clients. ``by_key``: partitions are chosen by key. ``with_groups``, ``with_config``: sets
-    positions of groups and settings of topics afterwards (``groups``, ``set``). ConfigError for a folder that is no
+    """One run; ``with`` closes its clients. ``by_key``: partitions are chosen by key. ``with_groups``, ``with_config``:
+    sets positions of groups and settings of topics afterwards (``groups``, ``set``). ConfigError for a folder that is no
     complete export, or has not what is asked for, and for routes that cannot be.
     """
 

@@ -166,16 +166,19 @@ class GroupRestore:
                 row.verdict = failed(now, row.verdict.offset)
             elif now is not None and now.offset == row.verdict.offset and now.metadata == row.commit.metadata:
                 row.verdict = Verdict(Outcome.UNCHANGED, now.offset, "it is committed already")
-            elif now is not None and now.offset != row.verdict.offset:
-                if memory.get(row.target, {}).get(_key(row.group)) != now.offset:
-                    why = f"the group has committed offset {now.offset} on the target"
-                    row.verdict = Verdict(Outcome.REFUSED, row.verdict.offset, why, _TAKE_BACK)
+            elif now is not None and now.offset not in (
+                row.verdict.offset,
+                memory.get(row.target, {}).get(_key(row.group)),
+            ):
+                why = f"the group has committed offset {now.offset} on the target"
+                row.verdict = Verdict(Outcome.REFUSED, row.verdict.offset, why, _TAKE_BACK)
 
     def _commit(self, planned: Sequence["_Row"]) -> None:
         """Commits what is planned, and reads it back."""
         wanted: dict[str, dict[TopicPartition, OffsetAndMetadata]] = {}
         for row in planned:
-            assert row.one is not None and row.verdict.offset is not None
+            assert row.one is not None
+            assert row.verdict.offset is not None
             wanted.setdefault(row.group, {})[row.target] = OffsetAndMetadata(
                 row.verdict.offset, row.commit.metadata, topic_id=id_bytes(row.one.topic_id)
             )  # without a leader epoch: that of the export means nothing here

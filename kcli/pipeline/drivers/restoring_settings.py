@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigResource
+from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
@@ -129,9 +129,10 @@ def _config(
         if isinstance(in_force, KcliError):
             rows.append(found._replace(why=str(in_force)))
             continue
-        now = in_force.get(key)
+        entry = in_force.get(key)
+        now = None if entry is None else entry.value
         found = found._replace(target_value=now)
-        if now == value:
+        if entry is not None and now == value and not entry.is_default:
             unchanged = old is not None and old.get(key) == value
             rows.append(found._replace(status=Outcome.UNCHANGED if unchanged else Outcome.DONE))
         elif is_extended and key == "retention.ms":
@@ -165,18 +166,19 @@ def _set(admin: Admin, wanted: RestoredSetting) -> RestoredSetting:
     in_force = _in_force(admin, wanted.target)
     if isinstance(in_force, KcliError):
         return wanted._replace(status=Outcome.UNKNOWN, target_value=None, why=str(error or in_force))
-    now = in_force.get(wanted.setting)
-    if now == wanted.value:
+    entry = in_force.get(wanted.setting)
+    now = None if entry is None else entry.value
+    if now == wanted.value and entry is not None and not entry.is_default:
         return wanted._replace(status=Outcome.DONE, target_value=now)
     why = str(error) if error is not None else "another value was read back"
     return wanted._replace(status=Outcome.FAILED, target_value=now, why=why)
 
 
-def _in_force(admin: Admin, topic: str) -> dict[str, str] | KcliError:
+def _in_force(admin: Admin, topic: str) -> dict[str, ConfigEntry] | KcliError:
     try:
         entries = admin.describe_topic_configs([topic])[topic]
     except KcliError as error:
         return error
     if isinstance(entries, KcliError):
         return entries
-    return {entry.name: entry.value for entry in entries if entry.value is not None}
+    return {entry.name: entry for entry in entries if entry.value is not None}

@@ -1,5 +1,5 @@
-"""Reads what an export keeps of a cluster besides records. What cannot be read is in ``missing`` of the result; nothing is
-raised for it.
+"""Reads what an export keeps of a cluster besides records. What cannot be read is in ``missing`` of the result, and
+nothing is raised for it.
 """
 
 from collections.abc import Callable, Collection, Sequence

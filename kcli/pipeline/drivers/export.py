@@ -370,6 +370,8 @@ class Export:
                 plan = _divided(following, runner.slots) if after else plan
                 is_last = not self.continuous
         report = report_of(self.results, self.places, 0.0)
+        if not self.results and not stop:  # only positions or settings were to be kept
+            report = report._replace(done=True)
         self.manifest = after or manifest
         if self.append and self.manifest is not None:
             ends = {} if begin is None else {tp: one.end for tp, one in begin.partitions()}

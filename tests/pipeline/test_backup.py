@@ -99,7 +99,8 @@ def test_groups_go_on_at_the_record_that_they_were_at(
     done, report = export(source, tmp_path, "--with-groups", "--format", form)
     assert done.code == 0, done.err
     assert len(report["groups"]) == 2 * len(places)
-    done, report = import_(target, tmp_path, "--with-groups")
+    runner = "inline" if form == "parquet" else "processes"
+    done, report = import_(target, tmp_path, "--with-groups", "--runner", runner)
     assert done.code == 0, done.err
     assert {at: next_value(target, f"g{at}") for at in places} == values
     assert {row["status"] for row in report["groups"]} == {"done"}

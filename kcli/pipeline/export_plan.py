@@ -344,6 +344,8 @@ def written(plan: ExportPlan, manifest: Manifest | None) -> bool:
     by_end = plan.request.partition_by is not None
     return (
         manifest is not None
+        and plan.settings in (None, manifest.settings)
+        and plan.groups in (None, manifest.groups)
         and all(
             one.end <= ends.get(one.tp, -1) if by_end else one.path(plan.format) in files
             for one in plan.slices
@@ -387,7 +389,7 @@ def finished(
         for topic in plan.topics
     ]
     changes = [*manifest.changes, *plan.changes] if manifest is not None else plan.changes
-    made = new_manifest(
+    after = new_manifest(
         plan.cluster,
         plan.format,
         plan.created,
@@ -397,7 +399,11 @@ def finished(
         changes,
         plan.appended,
     )
-    return made if manifest is None else msgspec.structs.replace(made, earlier=manifest.earlier)
+    settings, groups = plan.settings, plan.groups
+    if manifest is not None:
+        settings, groups = settings or manifest.settings, groups or manifest.groups
+    earlier = manifest.earlier if manifest is not None else []
+    return msgspec.structs.replace(after, settings=settings, groups=groups, earlier=earlier)
 
 
 def _with_files(

@@ -22,6 +22,7 @@ from kcli.core.names import is_topic_name
 from kcli.core.types import TopicPartition
 from kcli.output.progress import counted
 from kcli.pipeline.partition_by import NO_TIME, parse_partition_by
+from kcli.pipeline.saved_state import SavedGroups, SavedSettings
 from kcli.pipeline.store.store import ABSENT, ChangedError, Store, documents
 
 API = "kcli/v1"
@@ -173,7 +174,8 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     the same export. ``times``: of ``--exact-times``, as they were when it began. ``appended``: of a part, when its run
     found out the ends. ``number``: the highest one of a part that was ever used. ``earlier``: topics that were deleted
     and created again, as they were exported before, the oldest first. ``topics`` and ``partitions`` are without them:
-    the offsets of two topics of one name are never mixed.
+    the offsets of two topics of one name are never mixed. ``settings`` and ``groups``: of a run with ``--with-config``
+    and ``--with-groups``.
     """
 
     api: str
@@ -189,6 +191,8 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
     appended: str = ""
     number: int = 0
     earlier: list[ExportedTopic] = []
+    settings: SavedSettings | None = None
+    groups: SavedGroups | None = None
 
     @property
     def files(self) -> list[ExportedFile]:
@@ -278,6 +282,8 @@ class ExportPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     times: ExactTimes | None = None
     changes: list[Change] = []
     appended: str = ""
+    settings: SavedSettings | None = None
+    groups: SavedGroups | None = None
 
     def partitions(self) -> Iterator[tuple[TopicPartition, ExportedPartition]]:
         """All partitions with their names."""
@@ -400,7 +406,9 @@ def number_of(name: str) -> int:
 
 
 def merged(parts: Sequence[Manifest]) -> Manifest:
-    """The manifest of all that the parts have; ValueError where one does not follow those before it."""
+    """The manifest of all that the parts have; ValueError where one does not follow those before it. Of settings and
+    groups the last ones count.
+    """
     topics: dict[str, ExportedTopic] = {}
     partitions: dict[str, dict[int, ExportedPartition]] = {}
     earlier: list[ExportedTopic] = []
@@ -426,12 +434,16 @@ def merged(parts: Sequence[Manifest]) -> Manifest:
             for one in topic.partitions:
                 own[one.partition] = _followed(topic.topic, own.get(one.partition), one)
     changes = [change for part in parts for change in part.changes]
+    settings = next((part.settings for part in reversed(parts) if part.settings is not None), None)
+    groups = next((part.groups for part in reversed(parts) if part.groups is not None), None)
     return msgspec.structs.replace(
         parts[0],
         topics=[whole(name) for name in sorted(topics)],
         changes=changes,
         appended="",
         earlier=earlier,
+        settings=settings,
+        groups=groups,
     )
 
 
@@ -644,6 +656,20 @@ def _check(found: Manifest, path: str) -> None:
                 seen,
                 path,
             )
+    _check_saved(found, path)
+
+
+def _check_saved(found: Manifest, path: str) -> None:
+    committed = set()
+    for group, tp, commit in found.groups.commits() if found.groups is not None else ():
+        if (group, tp) in committed or not 0 <= commit.offset <= _LAST or not 0 <= tp.partition < 1 << 31:
+            raise _invalid(
+                path, f"it has a position {commit.offset} of group {group!r} in {tp}, or has it twice"
+            )
+        committed.add((group, tp))
+    for one_topic in found.settings.topics if found.settings is not None else ():
+        if min(one_topic.partitions, one_topic.replication_factor) < 1:
+            raise _invalid(path, f"topic {one_topic.topic!r} has no partitions or replicas")
 
 
 def _check_partition(

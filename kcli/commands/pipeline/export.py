@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -91,6 +91,8 @@ class ExportOptions:
     compact: bool
     on_gap: str | None
     on_recreate: str | None
+    with_groups: bool
+    with_config: bool
     tasks: TaskOptions
 
     def words(self) -> dict[str, Any]:
@@ -147,7 +149,12 @@ class ExportOptions:
                 why="each run goes on to the ends of now",
                 do="leave --until, or the end in --offset, or --append out",
             )
-        for flag, given in (("--append", self.append), ("--compact", self.compact)):
+        for flag, given in (
+            ("--append", self.append),
+            ("--compact", self.compact),
+            ("--with-groups", self.with_groups),
+            ("--with-config", self.with_config),
+        ):
             if self.continuous and given:
                 raise usage(
                     f"kcli pipeline export: {flag} with --continuous",
@@ -193,6 +200,10 @@ class ExportOptions:
         ),
         ("kcli pipeline export orders s3://bucket/orders --runner processes", "into an object store"),
         (
+            "kcli pipeline export '.*' s3://bucket/backup --append --with-groups --with-config",
+            "a backup: also the positions of groups, and the configuration of topics",
+        ),
+        (
             "kcli pipeline export '^orders-.*' /mnt/exports/all --master spark://host:7077",
             "on a cluster; its machines share /mnt",
         ),
@@ -210,6 +221,14 @@ class ExportOptions:
     since_option("start at this time: 3h (ago), 2026-11-21T10:00Z", _INSTANT),
     until_option("stop at this time (default: the end now)", _INSTANT),
     exact_times_option(),
+    click.option(
+        "--with-groups", is_flag=True, help="also keep the positions of all groups that read the topics"
+    ),
+    click.option(
+        "--with-config",
+        is_flag=True,
+        help="also keep what is configured on the topics, their partitions and replication factor",
+    ),
 )
 @options(
     "How to export",
@@ -281,6 +300,10 @@ def export(inv: Invocation, /, **given: Any) -> int:
     key_decoded, where there are no members). The types are those of all versions of the schema. A record that cannot be
     decoded ends the export with its offset.
 
+    With --with-groups and --with-config the manifest also has what groups have committed, and how the topics are
+    configured, as of the last run that has kept them. What cannot be read is named (6); so is a share group, whose
+    position cannot be restored.
+
     DIR is a path, which all machines of a cluster of Spark share, or s3://BUCKET/PATH, gs://BUCKET/PATH,
     abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, hdfs://HOST:PORT/PATH or file:///PATH. Credentials are those that
     the store's own tools find in the environment, of each process that writes.
@@ -322,6 +345,8 @@ def export(inv: Invocation, /, **given: Any) -> int:
         compact=asked.compact,
         record_gaps=asked.on_gap == "record",
         record_recreated=asked.on_recreate == "record",
+        with_groups=asked.with_groups,
+        with_config=asked.with_config,
     ) as driver:
         driver.contact()
         inv.cluster_id = driver.cluster
@@ -336,12 +361,20 @@ def export(inv: Invocation, /, **given: Any) -> int:
             show_plan(inv, driver.text())
             return inv.finish(done=True)
         if driver.is_idle:
-            return _print(inv, driver.complete(), COLUMNS, Stop(), tasks)
+            return _print(inv, driver.complete(), COLUMNS, Stop(), tasks, driver.head())
         with runner_of(inv, tasks) as runner, Stop() as stop:
-            return _print(inv, driver.run(runner, stop), COLUMNS, stop, tasks)
+            report = driver.run(runner, stop)
+            return _print(inv, report, COLUMNS, stop, tasks, driver.head())
 
 
-def _print(inv: Invocation, report: Report, columns: Sequence[Column], stop: Stop, tasks: TaskOptions) -> int:
+def _print(
+    inv: Invocation,
+    report: Report,
+    columns: Sequence[Column],
+    stop: Stop,
+    tasks: TaskOptions,
+    head: Mapping[str, Any],
+) -> int:
     return print_report(
         inv,
         report,
@@ -351,4 +384,5 @@ def _print(inv: Invocation, report: Report, columns: Sequence[Column], stop: Sto
         runner=tasks.runner,
         cluster=inv.cluster_id,
         title="exported",
+        head=head,
     )

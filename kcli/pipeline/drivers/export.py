@@ -27,6 +27,7 @@ from kcli.output.template import rfc3339
 from kcli.pipeline import plan as ranges
 from kcli.pipeline.cluster_ref import JobCluster
 from kcli.pipeline.compaction import Merge, compacted, merges_of
+from kcli.pipeline.drivers.saving_state import read_groups, read_settings
 from kcli.pipeline.export_plan import (
     OtherExportError,
     changes_of,
@@ -77,6 +78,7 @@ from kcli.pipeline.partition_by import parse_partition_by
 from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.runner import Runner
 from kcli.pipeline.running import Observer, run_tasks
+from kcli.pipeline.saved_state import Saved, is_whole
 from kcli.pipeline.store.lease import LEASE, Lease
 from kcli.pipeline.store.store import Store
 from kcli.pipeline.store.urls import open_store
@@ -128,7 +130,8 @@ class Export:
     asked for: called with the consumer, the timeout, and what is told of the others. ``topics`` and ``words`` are the
     request as it was typed; ``interval``: seconds between two rounds of a ``continuous`` export. ``append``: goes on to
     the ends of now; ``record_gaps``: over what was removed meanwhile; ``record_recreated``: with topics that were deleted
-    and created again. ``compact``: merges small files afterwards.
+    and created again. ``compact``: merges small files afterwards. ``with_groups``, ``with_config``: keeps positions of
+    groups, and settings of topics.
     """
 
     def __init__(
@@ -149,6 +152,8 @@ class Export:
         compact: bool,
         record_gaps: bool,
         record_recreated: bool,
+        with_groups: bool = False,
+        with_config: bool = False,
     ) -> None:
         self.observer = observer
         self.folder = folder
@@ -165,6 +170,8 @@ class Export:
         self.compact = compact
         self.record_gaps = record_gaps
         self.record_recreated = record_recreated
+        self.with_groups = with_groups
+        self.with_config = with_config
         self.lease: Lease | None = None
         self.source = cluster.ref
         self.by = None if self.request.partition_by is None else parse_partition_by(self.request.partition_by)
@@ -211,6 +218,8 @@ class Export:
             self.plan = self._planned(self.manifest)
             if _is_empty(self.plan, self.manifest) and not self.continuous:
                 self.plan = None
+        elif not (self.append or self.continuous):
+            self.plan = self._completed_state(self.plan)
         if self.plan is not None:
             self._report_new(self.plan, self.manifest)
 
@@ -315,6 +324,7 @@ class Export:
         """The plan up to the current ends."""
         timeout = self.observer.timeout
         names = self.existing(self.consumer, timeout, self.observer.failed)
+        state = self._state(names, groups=self.with_groups, settings=self.with_config)  # before the ends
         spec = self.spec if manifest is None else RangeSpec(OffsetSpec("earliest"))
         exact = self.request.exact_times
         slices = ranges.pin(
@@ -357,7 +367,29 @@ class Export:
             changes_of(topics, names, manifest, now, recreated),
             now if self.append else "",
         )
-        return self._typed(plan, manifest)
+        return msgspec.structs.replace(self._typed(plan, manifest), **state)
+
+    def _completed_state(self, plan: ExportPlan | None) -> ExportPlan | None:
+        """The plan with what an earlier run did not read of groups and settings, or not all of it."""
+        known = [one for one in (plan, self.manifest) if one is not None]
+        groups = self.with_groups and not any(is_whole(one.groups) for one in known)
+        settings = self.with_config and not any(is_whole(one.settings) for one in known)
+        if not known or not (groups or settings):
+            return plan
+        names = [topic.topic for topic in known[0].topics]
+        state = self._state(names, groups=groups, settings=settings)
+        if plan is None and self.manifest is not None:
+            plan = planned_again(self.manifest, [])
+        return None if plan is None else msgspec.structs.replace(plan, **state)
+
+    def _state(self, names: Sequence[str], *, groups: bool, settings: bool) -> dict[str, Saved]:
+        """What is kept of groups and settings now; what cannot be read is reported."""
+        found: dict[str, Saved] = {}
+        if groups:
+            found["groups"] = read_groups(self.admin, self.cluster, names, self.observer.lacks)
+        if settings:
+            found["settings"] = read_settings(self.admin, names, self.observer.lacks)
+        return found
 
     def _report_new(self, plan: ExportPlan, manifest: Manifest | None) -> None:
         """Changes and gaps, which the manifest is to have."""
@@ -417,7 +449,9 @@ class Export:
                 plan = _divided(following, runner.slots) if after else plan
                 is_last = not self.continuous
         report = report_of(self.results, self.places, 0.0)
-        if after is not None:  # perhaps of changes and gaps only, without a task
+        if after is not None or (
+            not self.results and not stop
+        ):  # of changes, gaps, positions or settings only
             report = report._replace(done=True)
         self.manifest = after or manifest
         if self.append and self.manifest is not None:
@@ -549,6 +583,33 @@ class Export:
             self.documents.remove(COMPACTION)
         self.documents.remove_old_parts()
 
+    def head(self) -> dict[str, Any]:
+        """Of the report: what is kept of groups and settings."""
+        found: dict[str, Any] = {}
+        if self.manifest is None:
+            return found
+        if self.with_groups and self.manifest.groups is not None:
+            found["groups"] = [
+                {
+                    "group": group,
+                    "topic": tp.topic,
+                    "partition": tp.partition,
+                    "source_offset": commit.offset,
+                }
+                for group, tp, commit in self.manifest.groups.commits()
+            ]
+            self.observer.note(
+                f"{counted(len(found['groups']), 'position')} of "
+                f"{counted(len(self.manifest.groups.groups), 'group')} kept, as of {self.manifest.groups.at}"
+            )
+        if self.with_config and self.manifest.settings is not None:
+            found["settings"] = [
+                {"topic": one.topic, "setting": name, "value": value}
+                for one in self.manifest.settings.topics
+                for name, value in one.rows()
+            ]
+        return found
+
     def text(self) -> str:
         """The plan for people."""
         plan, merges = self.plan, self._merges(self.manifest)
@@ -616,7 +677,7 @@ def _divided(plan: ExportPlan, slots: int) -> ExportPlan:
 
 def _is_empty(plan: ExportPlan, manifest: Manifest | None) -> bool:
     """Whether the manifest has all of the plan."""
-    if manifest is None or plan.slices or plan.changes:
+    if manifest is None or plan.slices or plan.changes or plan.groups or plan.settings:
         return False
     if plan.appended:
         return not plan.topics

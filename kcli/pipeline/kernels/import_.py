@@ -37,6 +37,7 @@ from kcli.flows.transactions.ends import commit_transaction
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.manifest import ExportedFile
+from kcli.pipeline.restored_offsets import RestoredOffsets, commits_of, read_offsets
 from kcli.pipeline.store.urls import open_store
 
 _TIMEOUT = 60.0  # seconds for one call: a transaction of an attempt that was killed may have to end first
@@ -51,7 +52,10 @@ _LARGEST = 1 << 30
 
 
 class ImportTask(NamedTuple):
-    """``files`` hold what is left of ``source`` up to ``end``. ``target``: with ``by_key`` only its topic counts."""
+    """``files`` hold what is left of ``source`` up to ``end``. ``target``: with ``by_key`` only its topic counts.
+    ``wanted``: the offsets that groups are at, of which the task finds out where they are on the target; None: of none.
+    ``is_first``: no record of the partition is before ``files``.
+    """
 
     source: TopicPartition
     topic_id: str
@@ -60,6 +64,8 @@ class ImportTask(NamedTuple):
     start: int
     end: int
     partitions: int
+    wanted: tuple[int, ...] | None = None
+    is_first: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,7 @@ class _Import:
             settings.job, settings.source_cluster, task.source, task.target, by_key=settings.by_key
         )
         self._failure: KcliError | None = None
+        self._offsets: RestoredOffsets | None = None
 
     def run(self) -> dict[str, Any]:
         admin = self._stack.enter_context(
@@ -137,6 +144,7 @@ class _Import:
             check_belongs(position, self._task)
             if position.bookmark.target_topic_id not in ("", target_id):
                 position = None  # of a topic that was deleted: this one has no records of the import
+        self._offsets = self._restored_offsets(admin, position)
         bookmark = self._bookmark(position, target_id)
         self._context.progress(bookmark.records, 0)
         at = self._task.start if position is None else position.offset
@@ -153,6 +161,16 @@ class _Import:
                 at = end
                 self._context.progress(0, sum(file.bytes for file in files))
         return self._item(bookmark)
+
+    def _restored_offsets(self, admin: Admin, position: Position | None) -> RestoredOffsets | None:
+        task = self._task
+        if task.wanted is None:
+            return None
+        if position is None:
+            return RestoredOffsets({}, task.wanted, task.start, is_first=True)
+        known = read_offsets(admin, self._group, [self._anchor], stable=True).get(self._anchor, {})
+        sent = any(file.records for file in task.files if file.start < position.offset)
+        return RestoredOffsets(known, task.wanted, position.offset, is_first=task.is_first and not sent)
 
     def _producer(self) -> Producer:
         """A producer on the target that has fenced each earlier attempt."""
@@ -196,6 +214,14 @@ class _Import:
                 why="its message.timestamp.type is LogAppendTime now",
                 do=f"set message.timestamp.type=CreateTime on topic {self._task.target.topic}",
             )
+        elif self._offsets is not None and report.base_offset < 0:
+            self._failure = InterruptedImportError(
+                f"{self._task.source}: the broker did not return the offset of a batch",
+                why="its first response was lost",
+                do="the same command continues",
+            )
+        elif self._offsets is not None:
+            self._offsets.delivered(report.origins, report.base_offset)
 
     def _bookmark(self, position: Position | None, target_id: str) -> Bookmark:
         """What this run has restored so far, in an earlier attempt as well."""
@@ -256,6 +282,10 @@ class _Import:
             producer.send_offsets_to_transaction(
                 {self._anchor: committed(offset, -1, now)}, self._group, _TIMEOUT
             )
+            if self._offsets is not None:
+                self._offsets.reached(offset, at_end=offset >= self._task.files[-1].end)
+                for group, commit in commits_of(self._group, self._offsets.pairs).items():
+                    producer.send_offsets_to_transaction({self._anchor: commit}, group, _TIMEOUT)
             commit_transaction(producer, Stop(), patience=_COMMIT_PATIENCE, grace=_LOOK)
         except TransactionAbortableError:
             self._check_failure()

@@ -152,5 +152,39 @@ HEAD = (
         meaning="export and import --with-config: what topics are configured with.",
     ),
 )
-QUERY = (Column("columns", values="strings", meaning="The columns of the query."),)
+QUERY = (
+    Column("columns", values="strings", meaning="The columns of the query."),
+    Column(
+        "partitions",
+        values="objects",
+        meaning="With --follow: what was read.",
+        inner=(
+            Column("topic", meaning="Name of the topic."),
+            Column("partition", values="count", meaning="Number of the partition."),
+            Column("start", values="count", meaning="The first offset."),
+            Column("end", values="count", meaning="The offset after the last one."),
+            Column("records", values="count", meaning="Records that were read."),
+            Column(
+                "late_records",
+                values="count",
+                meaning="Those that came after their windows had closed, and are in no result.",
+            ),
+        ),
+        sometimes=True,
+    ),
+    Column(
+        "closed_windows", values="count", meaning="With --follow: windows that were printed.", sometimes=True
+    ),
+    Column(
+        "open_windows",
+        values="objects",
+        meaning="With --follow: windows that were not printed, or not wholly.",
+        inner=(
+            Column("window_start", values="time", meaning="Where it begins."),
+            Column("window_end", values="time", meaning="Where the next one begins."),
+            Column("records", values="count", meaning="Records in it."),
+        ),
+        sometimes=True,
+    ),
+)
 QUERY_ROW: tuple[Column, ...] = ()  # those of the query

@@ -187,7 +187,9 @@ class PlannedSlice(msgspec.Struct, frozen=True):
 
 
 class ExportPlan(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is being written. ``topics`` have the ranges, and no files yet; ``slices`` are the files to come."""
+    """What is being written. ``topics`` have the ranges, and no files yet; ``slices`` are the files to come. A plan
+    for a table has an ``id``, which the table's commit names, and goes on from that of the plan ``after``.
+    """
 
     api: str
     kind: str
@@ -200,6 +202,8 @@ class ExportPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     times: ExactTimes | None = None
     changes: list[Change] = []
     appended: str = ""
+    id: int = 0
+    after: int = 0
 
     def partitions(self) -> Iterator[tuple[TopicPartition, ExportedPartition]]:
         """All partitions with their names."""

@@ -24,7 +24,6 @@ ROW_GROUP_BYTES = 64 << 20
 """Keys, values and headers in a row group; a record that is larger has one of its own."""
 _FIXED_BYTES = 24
 """Of a record's other columns: a group of empty records ends too."""
-_COLUMNS = ("offset", "timestamp", "timestamp_type", "key", "value", "headers", "leader_epoch")
 SCHEMA = pa.schema(
     [
         ("offset", pa.int64()),
@@ -36,8 +35,19 @@ SCHEMA = pa.schema(
         ("leader_epoch", pa.int32()),
     ]
 )
+TABLE_SCHEMA = pa.schema([("topic", pa.string()), ("partition", pa.int32()), *SCHEMA])
+"""Of a table: it has no folders that say so."""
+_SPREAD = {"topic", "partition", "offset", "timestamp", "timestamp_type", "leader_epoch"}
 _MERGED_ROWS = 20_000
 _IN_ORDER = "DELTA_BINARY_PACKED"
+
+
+class Spread(NamedTuple):
+    """The least and the greatest value of a column in a file, and the number of its nulls."""
+
+    least: Any
+    greatest: Any
+    nulls: int
 
 
 class Facts(NamedTuple):
@@ -55,8 +65,11 @@ def write_parquet(
     task: PlannedSlice,
     context: TaskContext,
     times: ExactTimes | None = None,
+    schema: pa.Schema = SCHEMA,
 ) -> int:
-    """Writes the range that the consumer is assigned, of it the records within ``times``; returns their number."""
+    """Writes the range that the consumer is assigned, of it the records within ``times``; returns their number.
+    ``schema``: this one or ``TABLE_SCHEMA``.
+    """
 
     def check() -> None:
         if context.stopped():
@@ -65,12 +78,12 @@ def write_parquet(
     with ArrowReader(
         consumer,
         {task.tp: Span(task.start, task.end)},
-        columns=_COLUMNS,
+        columns=schema.names,
         where=None if times is None else RecordFilter(times.since, times.until),
         utc_timestamps=False,
         on_poll=check,
     ) as reader:
-        return _write_batches(file, _batches(reader, task), task, context)
+        return _write_batches(file, _batches(reader, task), task, context, schema)
 
 
 def merge_parquet(
@@ -97,17 +110,34 @@ def _stored_batches(sources: Iterable[tuple[Store, str]]) -> Iterator[pa.RecordB
 
 
 def _write_batches(
-    file: NewFile, batches: Iterable[pa.RecordBatch], task: PlannedSlice, context: TaskContext
+    file: NewFile,
+    batches: Iterable[pa.RecordBatch],
+    task: PlannedSlice,
+    context: TaskContext,
+    schema: pa.Schema = SCHEMA,
 ) -> int:
     with pq.ParquetWriter(
         file,
-        SCHEMA,
+        schema,
         compression="zstd",
-        use_dictionary=["timestamp_type", "leader_epoch", "key", "headers.list.element.key"],
+        use_dictionary=[
+            *schema.names[: -len(SCHEMA)],
+            "timestamp_type",
+            "leader_epoch",
+            "key",
+            "headers.list.element.key",
+        ],
         column_encoding={"offset": _IN_ORDER, "timestamp": _IN_ORDER},
-        write_statistics=["offset", "timestamp", "timestamp_type", "key", "leader_epoch"],
+        write_statistics=[
+            *schema.names[: -len(SCHEMA)],
+            "offset",
+            "timestamp",
+            "timestamp_type",
+            "key",
+            "leader_epoch",
+        ],
     ) as writer:
-        groups = _RowGroups(writer, file, context)
+        groups = _RowGroups(writer, file, context, schema)
         for batch in batches:
             if context.stopped():
                 raise StoppedTaskError("the job was stopped before this task was done")
@@ -143,6 +173,22 @@ def read_facts(file: BinaryIO) -> Facts | None:
     return facts if facts.records == metadata.num_rows else None
 
 
+def spreads_in(file: BinaryIO) -> dict[str, Spread]:
+    """What the row groups of a file say of its columns with numbers and texts."""
+    metadata = pq.read_metadata(file)
+    found: dict[str, Spread] = {}
+    for number in range(metadata.num_columns):
+        name = metadata.schema.column(number).path
+        chunks = [metadata.row_group(group).column(number) for group in range(metadata.num_row_groups)]
+        if name not in _SPREAD or not all(chunk.is_stats_set for chunk in chunks):
+            continue
+        known = [chunk.statistics for chunk in chunks]
+        limits = [limit for one in known if one.has_min_max for limit in (one.min, one.max)]
+        nulls = sum(one.null_count for one in known)
+        found[name] = Spread(min(limits, default=None), max(limits, default=None), nulls)
+    return found
+
+
 def _batches(reader: ArrowReader, task: PlannedSlice) -> Any:
     try:
         for batch in reader:
@@ -160,8 +206,11 @@ def _batches(reader: ArrowReader, task: PlannedSlice) -> Any:
 class _RowGroups:
     """Collects batches, and writes them in groups."""
 
-    def __init__(self, writer: pq.ParquetWriter, file: NewFile, context: TaskContext) -> None:
+    def __init__(
+        self, writer: pq.ParquetWriter, file: NewFile, context: TaskContext, schema: pa.Schema
+    ) -> None:
         self._writer = writer
+        self._schema = schema
         self._file = file
         self._context = context
         self._waiting: list[pa.RecordBatch] = []
@@ -191,7 +240,7 @@ class _RowGroups:
         """Writes what is waiting as one group."""
         if not self._waiting:
             return
-        group = pa.Table.from_batches(self._waiting).cast(SCHEMA).combine_chunks()
+        group = pa.Table.from_batches(self._waiting).cast(self._schema).combine_chunks()
         self._waiting, self._size = [], 0
         self._writer.write_table(group, row_group_size=max(1, group.num_rows))
         self._context.progress(0, self._file.tell() - self.reported)

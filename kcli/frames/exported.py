@@ -14,7 +14,7 @@ from kcli.core.types import TopicPartition
 from kcli.frames.settings import settings_of
 from kcli.frames.topic import typed_parts
 from kcli.pipeline.arrow_library import check_pyarrow
-from kcli.pipeline.manifest import MANIFEST, Documents, ExportedFile, Manifest
+from kcli.pipeline.manifest import Documents, ExportedFile, Manifest, why_no_export
 from kcli.pipeline.store.store import Store
 from kcli.pipeline.store.urls import canonical, open_store
 
@@ -67,7 +67,7 @@ def read_export(
     if manifest is None:
         raise ConfigError(
             f"{store.url} is no complete export",
-            why=f"it has no {MANIFEST}, which an export writes at last",
+            why=why_no_export(store),
             do="name the folder DIR of a `kcli pipeline export TOPIC DIR`, or run that again to its end",
         )
     if manifest.format == "raw":

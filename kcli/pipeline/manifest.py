@@ -329,6 +329,18 @@ def _followed(topic: str, known: ExportedPartition | None, one: ExportedPartitio
 # --- in a store -----------------------------------------------------------------------------------------
 
 
+_TABLES = {"_delta_log": "Delta Lake", "catalog.db": "Apache Iceberg"}
+"""What such a folder has, by the format of its tables."""
+
+
+def why_no_export(store: Store) -> str:
+    """Why a store without a manifest is no complete export."""
+    formats = [form for name, form in _TABLES.items() if name in set(store.names())]
+    if formats:
+        return f"it has a table of {formats[0]}, which tools for such tables read"
+    return f"it has no {MANIFEST}, which an export writes at last"
+
+
 AnyDocument = Manifest | Chain | ExportPlan | Compaction
 _NAMES = {Manifest: MANIFEST, Chain: MANIFEST, ExportPlan: PLAN, Compaction: COMPACTION}
 

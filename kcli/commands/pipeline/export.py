@@ -246,8 +246,8 @@ def export(inv: Invocation, /, **given: Any) -> int:
     refused.
 
     With --format delta DIR is a table of Delta Lake, or with several topics or a pattern DIR/TOPIC is one of each; with
-    iceberg DIR is the warehouse of the tables kafka.TOPIC, where _ replaces dots and dashes. Each run appends; the position
-    is part of the table's own commit. Tables are written to paths and s3://.
+    iceberg DIR is the warehouse of the tables kafka.TOPIC, where _ replaces dots and dashes. Each run appends; the
+    position is part of the table's own commit. Tables are written to paths and s3://.
 
     DIR is a path, which all machines of a cluster of Spark share, or s3://BUCKET/PATH, gs://BUCKET/PATH,
     abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, hdfs://HOST:PORT/PATH or file:///PATH. Credentials are those that

@@ -163,12 +163,16 @@ class TableExport:
             self._forget(target)
         elif not target.goes_on(plan, self.cluster):
             self.observer.note(f"{target.table.name}: a plan that was not carried out is removed")
-            if not self.observer.dry_run:
-                for one in plan.slices:
-                    target.store.delete(path_of(plan, one.partition, one.start, one.end))
-            self._forget(target)
+            self._drop(target, plan)
         else:
             target.plan, target.planned_before = self._without_removed(target, plan), True
+
+    def _drop(self, target: "_Target", plan: ExportPlan) -> None:
+        """Removes a plan that can never be committed, with its files."""
+        if not self.observer.dry_run:
+            for one in plan.slices:
+                target.store.delete(_path(plan, one))
+        self._forget(target)
 
     def _forget(self, target: "_Target") -> None:
         if not self.observer.dry_run:
@@ -340,8 +344,11 @@ class TableExport:
                 target.load()
                 if target.state is not None and target.state.plan == plan.id:
                     break
-                again = isinstance(error, OvertakenError) and target.goes_on(plan, self.cluster)
-                if not again or attempt + 1 == _COMMITS:
+                if not target.goes_on(plan, self.cluster):
+                    self._drop(target, plan)
+                    target.plan, target.planned_before = None, False
+                    raise
+                if not isinstance(error, OvertakenError) or attempt + 1 == _COMMITS:
                     raise
             else:
                 break

@@ -286,7 +286,7 @@ class _NewS3File(NewFile):
 
 
 class Access(NamedTuple):
-    """What other libraries need to reach the store; the secrets stay in this process. ``endpoint``: empty for AWS's own."""
+    """What other libraries need to reach the store, in this process only. ``endpoint``: empty for AWS's own."""
 
     endpoint: str
     region: str

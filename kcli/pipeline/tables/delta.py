@@ -74,7 +74,7 @@ class OneDeltaTable:
         self.name = self.url = url
 
     def state(self) -> TableState | None:
-        """See ``Table``; OtherTableError for a table that was restored to an earlier version: its position is a later one."""
+        """See ``Table``; OtherTableError for one that was restored to an earlier version: its position is a later one."""
         table = self._loaded()
         if table is None:
             return None

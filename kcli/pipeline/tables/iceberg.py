@@ -52,6 +52,11 @@ NAMESPACE = "kafka"
 CATALOG = "kcli"
 """The name of a catalog that was given by a URI."""
 DATABASE = "catalog.db"
+_METRICS = {
+    f"{TableProperties.METRICS_MODE_COLUMN_CONF_PREFIX}.{column}": "none"
+    for column in ("value", "headers.element.key", "headers.element.value")
+}
+"""Columns without limits, which the files do not have either."""
 _REST = ("http", "https")
 _SQL = ("sqlite", "postgresql", "postgresql+psycopg", "postgresql+psycopg2", "mysql", "mysql+pymysql")
 
@@ -135,7 +140,7 @@ class OneIcebergTable:
                     self._identifier,
                     TABLE_SCHEMA,
                     location=location_of(self.url),
-                    properties=identity.properties(),
+                    properties={**identity.properties(), **_METRICS},
                 )
             except TableAlreadyExistsError:
                 return

@@ -1,5 +1,5 @@
-"""``python -m tests.pipeline.dying_table STEP ARGUMENTS``: kcli, whose process is killed at a step of an export to a table,
-or so many milliseconds after it has begun to look at tables. Not a test.
+"""``python -m tests.pipeline.dying_table STEP ARGUMENTS``: kcli, whose process is killed at a step of an export to a
+table, or so many milliseconds after it has begun to look at tables. Not a test.
 """
 
 import os

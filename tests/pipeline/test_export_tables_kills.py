@@ -19,7 +19,7 @@ pytest.importorskip("pyiceberg", reason="pyiceberg is not installed")
 from tests.fake.cluster import FakeCluster
 from tests.pipeline.dying_table import STEPS
 from tests.pipeline.exporting import ROWS, export, fill
-from tests.pipeline.object_stores import BUCKET, Asked, environment, faulty, s3_server
+from tests.pipeline.object_stores import BUCKET, Asked, environment, faulty, s3_process
 from tests.pipeline.tables import FORMATS, content, nothing_left, records, rows, table_settings
 
 _RANDOM = 20
@@ -113,7 +113,7 @@ def test_a_run_that_is_killed_at_a_request_to_s3_is_completed(
     url = f"s3://{BUCKET}/x"
     more = () if form == "delta" else ("--catalog", f"sqlite:///{tmp_path}/catalog.db")
     kills = 0
-    with s3_server() as server:
+    with s3_process() as server:
         variables = environment(server.port)
         for name, text in variables.items():
             monkeypatch.setenv(name, text)

@@ -13,13 +13,13 @@ from kcli.pipeline.drivers import table_export as driver
 from kcli.pipeline.store import lease as leases
 from tests.fake.cluster import FakeCluster
 from tests.pipeline.exporting import ROWS, export, fill
-from tests.pipeline.object_stores import BUCKET, S3, SECRET, environment, s3_server
+from tests.pipeline.object_stores import BUCKET, S3, SECRET, environment, s3_process
 from tests.pipeline.tables import FORMATS, records, rows, table_settings
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[S3]:
-    with s3_server() as found:
+    with s3_process() as found:
         yield found
 
 

@@ -311,6 +311,7 @@ def export(inv: Invocation, /, **given: Any) -> int:
 def _to_tables(
     inv: Invocation, asked: ExportOptions, lake: Lake, topics: Topics, spec: RangeSpec, tasks: TaskOptions
 ) -> int:
+    # Clients are loaded when the command runs.
     from kcli.pipeline.drivers.export import COLUMNS, FIXED
     from kcli.pipeline.drivers.table_export import TableExport
 

@@ -110,7 +110,14 @@ class IcebergLake:
                 settings |= {"type": "sql", "uri": f"sqlite:///{path}"}
             settings |= {"warehouse": location_of(self.folder), **_access(self.folder)}
             with errors(f"catalog {self._given or self.folder}"):
-                self._opened = load_catalog(self._name, **settings)
+                try:
+                    self._opened = load_catalog(self._name, **settings)
+                except ValueError as error:
+                    raise ConfigError(
+                        f"catalog {self._given or self.folder} cannot be opened",
+                        why=text_of(error),
+                        do="give its URI, or describe it in .pyiceberg.yaml",
+                    ) from error
         return self._opened
 
 
@@ -277,5 +284,7 @@ def _typed(error: Exception, name: str) -> KcliError:
     ):
         return ConnectError(f"{name}: the catalog does not answer", why=why, do="run the command again")
     if "sqlalchemy.NoSuchModuleError" in kinds or isinstance(error, ImportError):
-        return ConfigError(f"{name} needs a library that is not installed", why=why)
+        return ConfigError(
+            f"{name} needs a library that is not installed", why=why, do="install the driver of the database"
+        )
     return StoreError(f"{name}: the table failed", why=why)

@@ -207,7 +207,7 @@ class ExportOptions:
     ),
     click.option(
         "--catalog",
-        metavar="URI",
+        metavar="URL",
         help="of Iceberg: a REST or SQL catalog, or a name in .pyiceberg.yaml (default: a file of SQLite in DIR)",
     ),
     click.option(

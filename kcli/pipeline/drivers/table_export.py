@@ -136,6 +136,7 @@ class TableExport:
         numbers = self.consumer.partitions([name], self.observer.timeout)[name]
         target = _Target(self.lake.table(name, numbers), Request([name], **self.words), topic_id)
         self.targets[name] = target
+        any(target.store.names())  # what is wrong with a store, kcli says better than other libraries
         target.load()  # where its folder is
         if not self.observer.dry_run:
             self.stack.enter_context(target.store.writing())

@@ -23,6 +23,7 @@ from kcli.pipeline.manifest import ExportPlan
 from kcli.pipeline.parquet_files import TABLE_SCHEMA
 from kcli.pipeline.store.errors import StoreError, away, text_of
 from kcli.pipeline.store.s3 import access
+from kcli.pipeline.store.urls import open_store
 from kcli.pipeline.tables.table import (
     ADDED,
     POSITION,
@@ -52,7 +53,7 @@ class DeltaLake:
         refuse_characters(self.form, folder, "%")
         self.folder = folder
         self._several = several
-        if several and _exists(folder):
+        if several and LOG in set(open_store(folder).names()):
             raise OtherTableError(
                 f"{folder} is a table",
                 why="of several topics, each has a table in a folder of its own below it",
@@ -170,11 +171,6 @@ def _statistics(file: TableFile) -> str:
     )
 
 
-def _exists(url: str) -> bool:
-    with _errors(url):
-        return DeltaTable.is_deltatable(url, _options(url))
-
-
 def _options(url: str) -> dict[str, str] | None:
     """How the library reaches the store; found anew for each use, since credentials end."""
     if "://" not in url:
@@ -194,17 +190,22 @@ def _options(url: str) -> dict[str, str] | None:
     return options
 
 
+def _text(error: Exception) -> str:
+    """Without the colours that the library prints."""
+    return re.sub(r"\s*\x1b\[[0-9;]*m\s*|\s*↳\s*", " ", text_of(error)).replace("  ", " ")
+
+
 @contextmanager
 def _errors(name: str) -> Iterator[None]:
     """Errors of the library as kcli's."""
     try:
         yield
     except CommitFailedError as error:
-        raise overtaken(name, text_of(error)) from error
+        raise overtaken(name, _text(error)) from error
     except KcliError:
         raise
     except (DeltaError, OSError, ValueError) as error:
-        text = text_of(error)
+        text = _text(error)
         if "://" in name and _AWAY.search(text):
             raise away(name, text, "AWS_ENDPOINT_URL, if it is set") from error
         raise StoreError(f"{name}: the table failed", why=text) from error

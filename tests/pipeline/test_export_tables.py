@@ -414,6 +414,31 @@ def test_a_version_that_is_restored(cluster: FakeCluster, tmp_path: Path, form: 
     assert rows(form, x) == records(cluster)
 
 
+def test_snapshots_with_a_position_may_expire(cluster: FakeCluster, tmp_path: Path, form: str) -> None:
+    """A row of somebody else, and then only its snapshot is left; of Delta, only a checkpoint and what follows it."""
+    x = tmp_path / "x"
+    append(cluster, x, form)
+    theirs = content(form, x).slice(0, 1).to_pylist()[0] | {"partition": 99}
+    row = pa.Table.from_pylist([theirs], schema=content(form, x).schema)
+    if form == "delta":
+        write_deltalake(x, row, mode="append")
+        DeltaTable(x).create_checkpoint()
+        for number in range(2):
+            (x / "_delta_log" / f"{number:020}.json").unlink()
+    else:
+        table = catalog(x).load_table("kafka.t")
+        old = table.current_snapshot().snapshot_id
+        table.append(row)
+        table.maintenance.expire_snapshots().by_id(old).commit()
+        assert [one.snapshot_id for one in catalog(x).load_table("kafka.t").snapshots()] != [old]
+    fill(cluster, ROWS[:2])
+    done, report = append(cluster, x, form)
+    assert (done.code, report["totals"]["records"]) == (0, 2), done.err
+    found = rows(form, x)
+    assert len(found.pop(99)) == 1
+    assert found == records(cluster)
+
+
 def test_continuous_runs_commit_each_round(
     cluster: FakeCluster, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ from pyiceberg.exceptions import (
 )
 from pyiceberg.table import Table as Loaded
 from pyiceberg.table import TableProperties
+from pyiceberg.table.snapshots import Snapshot
 
 from kcli.core.errors import AuthError, ConfigError, ConnectError, KcliError
 from kcli.pipeline.manifest import ExportPlan
@@ -204,16 +205,23 @@ class OneIcebergTable:
 
 
 def _position_of(table: Loaded) -> str | None:
-    """See the top of the module."""
+    """See the top of the module. A snapshot whose parent has expired may look like the first one (pyiceberg), or name a
+    parent that is not there (Spark). The copy in the properties does not count if its snapshot is still there: then the
+    table was rolled back to before it.
+    """
     snapshot = table.current_snapshot()
     while snapshot is not None:
-        found: str | None = snapshot.summary.get(POSITION) if snapshot.summary is not None else None
-        if found is not None or snapshot.parent_snapshot_id is None:
+        if (found := _position_in(snapshot)) is not None:
             return found
-        snapshot = table.snapshot_by_id(snapshot.parent_snapshot_id)
-        if snapshot is None:
-            return table.properties.get(POSITION)
-    return None
+        parent = snapshot.parent_snapshot_id
+        snapshot = None if parent is None else table.snapshot_by_id(parent)
+    copy = table.properties.get(POSITION)
+    return None if copy in map(_position_in, table.snapshots()) else copy
+
+
+def _position_in(snapshot: Snapshot) -> str | None:
+    found: str | None = snapshot.summary.get(POSITION) if snapshot.summary is not None else None
+    return found
 
 
 def location_of(folder: str) -> str:

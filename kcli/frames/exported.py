@@ -16,7 +16,7 @@ from kcli.frames.settings import settings_of, warn
 from kcli.frames.topic import typed_parts
 from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.export_plan import removed
-from kcli.pipeline.manifest import MANIFEST, Documents, ExportedFile, Gap, Manifest, left_out
+from kcli.pipeline.manifest import Documents, ExportedFile, Gap, Manifest, left_out, why_no_export
 from kcli.pipeline.store.store import Store
 from kcli.pipeline.store.urls import canonical, open_store
 
@@ -73,7 +73,7 @@ def read_export(
     if manifest is None:
         raise ConfigError(
             f"{store.url} is no complete export",
-            why=f"it has no {MANIFEST}, which an export writes at last",
+            why=why_no_export(store),
             do="name the folder DIR of a `kcli pipeline export TOPIC DIR`, or run that again to its end",
         )
     if manifest.format == "raw":

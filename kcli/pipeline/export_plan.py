@@ -45,7 +45,7 @@ def check_same(
     form: str,
     request: Request,
     ids: Mapping[str, str],
-    do: str,
+    do: str = "",
 ) -> None:
     """OtherExportError if the folder holds another export. ``ids``: of the topics that exist now, which are compared;
     ``do``: what else may be done where one of them is another one.
@@ -292,7 +292,7 @@ def _without_files(topic: ExportedTopic) -> ExportedTopic:
     )
 
 
-def planned_slices(slices: Iterable[Slice], topics: Iterable[ExportedTopic]) -> list[PlannedSlice]:
+def planned_slices(slices: Iterable[Slice], topics: Iterable[ExportedTopic] = ()) -> list[PlannedSlice]:
     """The files to come, of planned topics; an empty range has none."""
     folders = {topic.topic: topic.folder for topic in topics}
     return [

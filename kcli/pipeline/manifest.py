@@ -269,7 +269,9 @@ class PlannedSlice(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ExportPlan(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is being written. ``topics`` have the ranges, and no files yet; ``slices`` are the files to come."""
+    """What is being written. ``topics`` have the ranges, and no files yet; ``slices`` are the files to come. A plan
+    for a table has an ``id``, which the table's commit names, and goes on from that of the plan ``after``.
+    """
 
     api: str
     kind: str
@@ -284,6 +286,8 @@ class ExportPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     appended: str = ""
     settings: SavedSettings | None = None
     groups: SavedGroups | None = None
+    id: int = 0
+    after: int = 0
 
     def partitions(self) -> Iterator[tuple[TopicPartition, ExportedPartition]]:
         """All partitions with their names."""
@@ -470,6 +474,18 @@ def _followed(topic: str, known: ExportedPartition | None, one: ExportedPartitio
 
 
 # --- in a store -----------------------------------------------------------------------------------------
+
+
+_TABLES = {"_delta_log": "Delta Lake", "catalog.db": "Apache Iceberg"}
+"""What such a folder has, by the format of its tables."""
+
+
+def why_no_export(store: Store) -> str:
+    """Why a store without a manifest is no complete export."""
+    formats = [form for name, form in _TABLES.items() if name in set(store.names())]
+    if formats:
+        return f"it has a table of {formats[0]}, which tools for such tables read"
+    return f"it has no {MANIFEST}, which an export writes at last"
 
 
 AnyDocument = Manifest | Chain | ExportPlan | Compaction

@@ -27,7 +27,6 @@ ROW_GROUP_BYTES = 64 << 20
 """Keys, values and headers in a row group; a record that is larger has one of its own."""
 _FIXED_BYTES = 24
 """Of a record's other columns: a group of empty records ends too."""
-_COLUMNS = ("offset", "timestamp", "timestamp_type", "key", "value", "headers", "leader_epoch")
 SCHEMA = pa.schema(
     [
         ("offset", pa.int64()),
@@ -39,8 +38,19 @@ SCHEMA = pa.schema(
         ("leader_epoch", pa.int32()),
     ]
 )
+TABLE_SCHEMA = pa.schema([("topic", pa.string()), ("partition", pa.int32()), *SCHEMA])
+"""Of a table: it has no folders that say so."""
+_SPREAD = {"topic", "partition", "offset", "timestamp", "timestamp_type", "leader_epoch"}
 _MERGED_ROWS = 20_000
 _IN_ORDER = "DELTA_BINARY_PACKED"
+
+
+class Spread(NamedTuple):
+    """The least and the greatest value of a column in a file, and the number of its nulls."""
+
+    least: Any
+    greatest: Any
+    nulls: int
 
 
 class Facts(NamedTuple):
@@ -55,9 +65,15 @@ class Facts(NamedTuple):
 
 
 def record_batches(
-    consumer: Consumer, task: PlannedSlice, context: TaskContext, times: ExactTimes | None = None
+    consumer: Consumer,
+    task: PlannedSlice,
+    context: TaskContext,
+    times: ExactTimes | None = None,
+    schema: pa.Schema = SCHEMA,
 ) -> Generator[pa.RecordBatch]:
-    """The records of the range that the consumer is assigned, of it those within ``times``."""
+    """The records of the range that the consumer is assigned, of it those within ``times``. ``schema``: this one or
+    ``TABLE_SCHEMA``.
+    """
 
     def check() -> None:
         if context.stopped():
@@ -66,7 +82,7 @@ def record_batches(
     with ArrowReader(
         consumer,
         {task.tp: Span(task.start, task.end)},
-        columns=_COLUMNS,
+        columns=schema.names,
         where=None if times is None else RecordFilter(times.since, times.until),
         utc_timestamps=False,
         on_poll=check,
@@ -219,6 +235,22 @@ def read_facts(file: BinaryIO) -> Facts | None:
     return facts if facts.records == metadata.num_rows else None
 
 
+def spreads_in(file: BinaryIO) -> dict[str, Spread]:
+    """What the row groups of a file say of its columns with numbers and texts."""
+    metadata = pq.read_metadata(file)
+    found: dict[str, Spread] = {}
+    for number in range(metadata.num_columns):
+        name = metadata.schema.column(number).path
+        chunks = [metadata.row_group(group).column(number) for group in range(metadata.num_row_groups)]
+        if name not in _SPREAD or not all(chunk.is_stats_set for chunk in chunks):
+            continue
+        known = [chunk.statistics for chunk in chunks]
+        limits = [limit for one in known if one.has_min_max for limit in (one.min, one.max)]
+        nulls = sum(one.null_count for one in known)
+        found[name] = Spread(min(limits, default=None), max(limits, default=None), nulls)
+    return found
+
+
 def _batches(reader: ArrowReader, task: PlannedSlice) -> Any:
     try:
         for batch in reader:
@@ -246,6 +278,7 @@ class _RowGroups:
     ) -> None:
         self._schema, self._group_bytes = schema, group_bytes
         self._writer = writer
+        self._schema = schema
         self._file = file
         self._context = context
         self._waiting: list[pa.RecordBatch] = []

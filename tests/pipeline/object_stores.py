@@ -57,7 +57,6 @@ def environment(port: int) -> dict[str, str]:
 def s3_server() -> Iterator[S3]:
     """A server in threads of this process, with an empty bucket; parts of uploads may be small."""
     pytest.importorskip("moto", reason="moto is not installed")
-    import botocore.session
     from moto.s3 import models
     from moto.server import ThreadedMotoServer
 
@@ -67,19 +66,40 @@ def s3_server() -> Iterator[S3]:
         server = ThreadedMotoServer(ip_address=_HOST, port=0, verbose=False)
         server.start()
         _, port = server.get_host_and_port()
-        client = botocore.session.get_session().create_client(
-            "s3",
-            region_name="us-east-1",
-            endpoint_url=f"http://{_HOST}:{port}",
-            aws_access_key_id="key",
-            aws_secret_access_key=SECRET,
-        )
-        client.create_bucket(Bucket=BUCKET)
         try:
-            yield S3(port, client)
+            with _bucket(port) as found:
+                yield found
         finally:
-            client.close()
             server.stop()
+
+
+@contextmanager
+def s3_process() -> Iterator[S3]:
+    """The same in a process of its own: deltalake holds the GIL while it waits for an answer."""
+    pytest.importorskip("moto", reason="moto is not installed")
+    with (
+        _process(lambda port: [sys.executable, "-m", "moto.server", "-H", _HOST, "-p", str(port)]) as port,
+        _bucket(port) as found,
+    ):
+        yield found
+
+
+@contextmanager
+def _bucket(port: int) -> Iterator[S3]:
+    import botocore.session
+
+    client = botocore.session.get_session().create_client(
+        "s3",
+        region_name="us-east-1",
+        endpoint_url=f"http://{_HOST}:{port}",
+        aws_access_key_id="key",
+        aws_secret_access_key=SECRET,
+    )
+    client.create_bucket(Bucket=BUCKET)
+    try:
+        yield S3(port, client)
+    finally:
+        client.close()
 
 
 @contextmanager

@@ -107,6 +107,19 @@ HEAD = (
         ),
         meaning="Sums of the job; rates and latencies of perf.",
     ),
+    Column(
+        "tables",
+        values="objects",
+        inner=(
+            Column("topic", values="string", meaning="Name of the topic."),
+            Column("table", values="string", meaning="Name of the table."),
+            Column("format", values="string", meaning="delta or iceberg."),
+            Column("location", values="string", meaning="Where its files are."),
+            Column("version", values="string", meaning="Delta's version, or the id of Iceberg's snapshot."),
+        ),
+        sometimes=True,
+        meaning="export: the tables, where they are now.",
+    ),
     Column("topics", values="objects", sometimes=True, meaning="profile: what was found, by topic."),
     Column(
         "groups",

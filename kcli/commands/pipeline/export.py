@@ -43,14 +43,18 @@ from kcli.commands.shared.usage import usage
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.flows.stop import Stop
+from kcli.output.listing import NO_FIELDS
 from kcli.output.tables import Column
 from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.partition_by import PartitionBy, parse_partition_by
 
 if TYPE_CHECKING:
     from kcli.pipeline.report import Report
+    from kcli.pipeline.tables.table import Lake
 
-FORMATS = ("parquet", "ndjson", "csv", "raw")
+TABLES = ("delta", "iceberg")
+_OF_FILES = "it is for exports whose files a manifest names"
+FORMATS = ("parquet", "ndjson", "csv", "raw", *TABLES)
 
 
 class Given(NamedTuple):
@@ -93,6 +97,7 @@ class ExportOptions:
     on_recreate: str | None
     with_groups: bool
     with_config: bool
+    catalog: str | None
     tasks: TaskOptions
 
     def words(self) -> dict[str, Any]:
@@ -142,12 +147,42 @@ class ExportOptions:
         self._check_append(spec)
         return spec
 
-    def _check_append(self, spec: RangeSpec) -> None:
-        if self.append and spec.stop is not None:
+    def _check_table(self) -> None:
+        """Usage errors for options of files, of a table, and the other way round."""
+        if self.catalog is not None and self.form != "iceberg":
             raise usage(
-                "kcli pipeline export: --append with an end",
+                f"kcli pipeline export: --catalog with --format {self.form}",
+                why="only tables of Iceberg are in a catalog",
+                do="add --format iceberg, or leave --catalog out",
+            )
+        if self.form not in TABLES:
+            return
+        refused = {
+            "--compact": (
+                self.compact,
+                "OPTIMIZE and rewrite_data_files of other tools merge the files of a table",
+            ),
+            "--exact-times": (self.exact_times, "a query of the table filters rows by their timestamps"),
+            "--until": (self.until is not None, "each run goes on to the ends of now"),
+            "--partition-by": (self.partition_by is not None, _OF_FILES),
+            "--typed": (self.typed, _OF_FILES),
+            "--on-recreate": (self.on_recreate is not None, _OF_FILES),
+            "--with-groups": (self.with_groups, _OF_FILES),
+            "--with-config": (self.with_config, _OF_FILES),
+        }
+        for flag, (given, why) in refused.items():
+            if given:
+                raise usage(
+                    f"kcli pipeline export: {flag} with --format {self.form}", why=why, do=f"leave {flag} out"
+                )
+
+    def _check_append(self, spec: RangeSpec) -> None:
+        self._check_table()
+        if (self.append or self.form in TABLES) and spec.stop is not None:
+            raise usage(
+                f"kcli pipeline export: {'--append' if self.append else f'--format {self.form}'} with an end",
                 why="each run goes on to the ends of now",
-                do="leave --until, or the end in --offset, or --append out",
+                do="leave --until, or the end in --offset, out" + (", or --append" if self.append else ""),
             )
         for flag, given in (
             ("--append", self.append),
@@ -161,7 +196,7 @@ class ExportOptions:
                     why=f"{flag} is of a run that ends",
                     do="leave one of them out",
                 )
-        if self.on_gap is not None and not self.append:
+        if self.on_gap is not None and not self.append and self.form not in TABLES:
             raise usage(
                 "kcli pipeline export: --on-gap without --append",
                 why="a gap is what was removed between two runs that append",
@@ -204,6 +239,10 @@ class ExportOptions:
             "a backup: also the positions of groups, and the configuration of topics",
         ),
         (
+            "kcli pipeline export orders lake/orders --format delta",
+            "into a table of Delta Lake; run again, it adds what has arrived",
+        ),
+        (
             "kcli pipeline export '^orders-.*' /mnt/exports/all --master spark://host:7077",
             "on a cluster; its machines share /mnt",
         ),
@@ -237,7 +276,12 @@ class ExportOptions:
         "form",
         type=click.Choice(FORMATS),
         default="parquet",
-        help="parquet, or what `kcli consume -o` prints: ndjson, csv, raw (default: parquet)",
+        help="parquet; what `kcli consume -o` prints: ndjson, csv, raw; or a table: delta, iceberg (default: parquet)",
+    ),
+    click.option(
+        "--catalog",
+        metavar="URL",
+        help="of Iceberg: a REST or SQL catalog, or a name in .pyiceberg.yaml (default: a file of SQLite in DIR)",
     ),
     click.option(
         "--partition-by",
@@ -304,6 +348,10 @@ def export(inv: Invocation, /, **given: Any) -> int:
     configured, as of the last run that has kept them. What cannot be read is named (6); so is a share group, whose
     position cannot be restored.
 
+    With --format delta DIR is a table of Delta Lake, or with several topics or a pattern DIR/TOPIC is one of each; with
+    iceberg DIR is the warehouse of the tables kafka.TOPIC, where _ replaces dots and dashes. Each run appends; the
+    position is part of the table's own commit. Tables are written to paths and s3://.
+
     DIR is a path, which all machines of a cluster of Spark share, or s3://BUCKET/PATH, gs://BUCKET/PATH,
     abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, hdfs://HOST:PORT/PATH or file:///PATH. Credentials are those that
     the store's own tools find in the environment, of each process that writes.
@@ -321,14 +369,21 @@ def export(inv: Invocation, /, **given: Any) -> int:
     from kcli.pipeline.drivers.export import COLUMNS, FIXED, Export
     from kcli.pipeline.store.urls import canonical
 
-    if asked.form == "parquet":
+    if asked.form not in ("ndjson", "csv", "raw"):
         check_pyarrow("writes Parquet", otherwise="--format ndjson")
-    tasks = chosen_runner(inv, asked.tasks, "export")
     folder = canonical(asked.folder)
     topics = Topics(asked.topics, "pipeline export")
+    lake = None
+    if asked.form in TABLES:
+        from kcli.pipeline.tables.opening import open_lake  # an extra
+
+        lake = open_lake(asked.form, folder, asked.catalog, several=topics.several)
+    tasks = chosen_runner(inv, asked.tasks, "export")
     inv.client_options(ConsumerOptions, unused=FIXED)
     if not asked.typed:
         inv.configuration.check_no_registry()
+    if lake is not None:
+        return _to_tables(inv, asked, lake, topics, spec, tasks)
     with Export(
         own_cluster(inv, FIXED),
         Shown(inv),
@@ -350,12 +405,7 @@ def export(inv: Invocation, /, **given: Any) -> int:
     ) as driver:
         driver.contact()
         inv.cluster_id = driver.cluster
-        if os.path.isabs(folder) and os.path.lexists(folder) and not os.path.isdir(folder):
-            raise usage(
-                f"kcli pipeline export: {folder} is not a folder",
-                why="an export is a folder of files",
-                do="name a folder; it need not exist",
-            )
+        _check_folder(folder)
         driver.prepare()
         if inv.dry_run:
             show_plan(inv, driver.text())
@@ -367,13 +417,58 @@ def export(inv: Invocation, /, **given: Any) -> int:
             return _print(inv, report, COLUMNS, stop, tasks, driver.head())
 
 
+def _to_tables(
+    inv: Invocation, asked: ExportOptions, lake: Lake, topics: Topics, spec: RangeSpec, tasks: TaskOptions
+) -> int:
+    # Clients are loaded when the command runs.
+    from kcli.pipeline.drivers.export import COLUMNS, FIXED
+    from kcli.pipeline.drivers.table_export import TableExport
+
+    words = asked.words()
+    for name in ("until", "exact_times", "partition_by", "typed", "serdes"):
+        del words[name]
+    with TableExport(
+        own_cluster(inv, FIXED),
+        Shown(inv),
+        lake,
+        topics.existing,
+        words=words,
+        spec=spec,
+        partitions=None if asked.partitions is None else asked.partitions.value,
+        continuous=asked.continuous,
+        interval=asked.interval,
+        record_gaps=asked.on_gap == "record",
+    ) as driver:
+        driver.contact()
+        inv.cluster_id = driver.cluster
+        _check_folder(lake.folder)
+        driver.prepare()
+        if inv.dry_run:
+            show_plan(inv, driver.text())
+            return inv.finish(done=True)
+        if driver.is_idle:
+            return _print(inv, driver.report(), COLUMNS, Stop(), tasks, {"tables": driver.tables()})
+        with runner_of(inv, tasks) as runner, Stop() as stop:
+            report = driver.run(runner, stop)
+            return _print(inv, report, COLUMNS, stop, tasks, {"tables": driver.tables()})
+
+
+def _check_folder(folder: str) -> None:
+    if os.path.isabs(folder) and os.path.lexists(folder) and not os.path.isdir(folder):
+        raise usage(
+            f"kcli pipeline export: {folder} is not a folder",
+            why="an export is a folder of files",
+            do="name a folder; it need not exist",
+        )
+
+
 def _print(
     inv: Invocation,
     report: Report,
     columns: Sequence[Column],
     stop: Stop,
     tasks: TaskOptions,
-    head: Mapping[str, Any],
+    head: Mapping[str, Any] = NO_FIELDS,
 ) -> int:
     return print_report(
         inv,

@@ -40,13 +40,13 @@ from kcli.pipeline.kernels.import_ import (
 )
 from kcli.pipeline.kernels.record_times import TimesSettings, TimesTask
 from kcli.pipeline.manifest import (
-    MANIFEST,
     TOPIC_ADDED,
     Documents,
     ExportedPartition,
     ExportedTopic,
     Manifest,
     left_out,
+    why_no_export,
 )
 from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.restored_offsets import Pairs, read_offsets
@@ -505,11 +505,12 @@ class Import:
 
 def restorable(folder: str) -> Manifest:
     """The manifest of an export whose records can be restored; else a ConfigError."""
-    found = Documents(open_store(folder)).manifest()
+    store = open_store(folder)
+    found = Documents(store).manifest()
     if found is None:
         raise ConfigError(
             f"{folder} is no complete export",
-            why=f"it has no {MANIFEST}, which an export writes at last",
+            why=why_no_export(store),
             do="name the folder DIR of a `kcli pipeline export TOPIC DIR`, or run that again to its end",
         )
     if found.format == "raw":

@@ -76,7 +76,7 @@ def _files(
     found = files_written(store, task)
     if found is None or sizes(store, [file.path for file in found]) != [file.bytes for file in found]:
         with (
-            _reading(settings.source, task) as consumer,
+            reading(settings.source, task) as consumer,
             closing(_batches(settings, task, consumer, context)) as batches,
         ):
             found = write_partitioned(store, batches, task, by, context, _schema(settings, task))
@@ -127,7 +127,7 @@ def _write(
     settings: ExportSettings, task: PlannedSlice, store: Store, path: str, context: TaskContext
 ) -> ExportedFile | None:
     """Writes the file; None if another attempt has written it meanwhile."""
-    with _reading(settings.source, task) as consumer, store.new(path) as file:
+    with reading(settings.source, task) as consumer, store.new(path) as file:
         if settings.format == "parquet":
             from kcli.pipeline.parquet_files import write_parquet  # pyarrow: an extra
 
@@ -143,7 +143,8 @@ def _write(
 
 
 @contextmanager
-def _reading(source: ClusterRef, task: PlannedSlice) -> Iterator[Consumer]:
+def reading(source: ClusterRef, task: PlannedSlice) -> Iterator[Consumer]:
+    """A consumer of the range; DataLossError if the topic is another one now."""
     options = source.options(
         ConsumerOptions,
         isolation_level="read_committed",

@@ -23,7 +23,7 @@ _HOST = "127.0.0.1"
 
 
 class S3(NamedTuple):
-    """A server of moto; ``client`` goes to it, and not through a proxy."""
+    """A server; ``client`` goes to it, and not through a proxy."""
 
     port: int
     client: Any
@@ -39,7 +39,11 @@ class S3(NamedTuple):
 
     def uploads(self) -> list[str]:
         """The keys of uploads that are neither completed nor aborted."""
-        found = self.client.list_multipart_uploads(Bucket=BUCKET)
+        try:
+            found = self.client.list_multipart_uploads(Bucket=BUCKET)
+        except self.client.exceptions.ClientError as error:  # gofakes3 has it for a bucket without any
+            assert error.response["Error"]["Code"] == "NoSuchUpload"
+            return []
         return [one["Key"] for one in found.get("Uploads", ())]
 
 
@@ -57,7 +61,6 @@ def environment(port: int) -> dict[str, str]:
 def s3_server() -> Iterator[S3]:
     """A server in threads of this process, with an empty bucket; parts of uploads may be small."""
     pytest.importorskip("moto", reason="moto is not installed")
-    import botocore.session
     from moto.s3 import models
     from moto.server import ThreadedMotoServer
 
@@ -67,19 +70,43 @@ def s3_server() -> Iterator[S3]:
         server = ThreadedMotoServer(ip_address=_HOST, port=0, verbose=False)
         server.start()
         _, port = server.get_host_and_port()
-        client = botocore.session.get_session().create_client(
-            "s3",
-            region_name="us-east-1",
-            endpoint_url=f"http://{_HOST}:{port}",
-            aws_access_key_id="key",
-            aws_secret_access_key=SECRET,
-        )
+        client = _client(port)
         client.create_bucket(Bucket=BUCKET)
         try:
             yield S3(port, client)
         finally:
             client.close()
             server.stop()
+
+
+def _client(port: int) -> Any:
+    import botocore.session
+
+    return botocore.session.get_session().create_client(
+        "s3",
+        region_name="us-east-1",
+        endpoint_url=f"http://{_HOST}:{port}",
+        aws_access_key_id="key",
+        aws_secret_access_key=SECRET,
+    )
+
+
+@contextmanager
+def quick_s3_server() -> Iterator[S3]:
+    """gofakes3, a process that costs little, where it is installed; else that of ``s3_server``."""
+    program = shutil.which("gofakes3")
+    if program is None:
+        with s3_server() as found:
+            yield found
+        return
+    with _process(
+        lambda port: [program, "-backend", "memory", "-host", f"{_HOST}:{port}", "-initialbucket", BUCKET]
+    ) as port:
+        client = _client(port)
+        try:
+            yield S3(port, client)
+        finally:
+            client.close()
 
 
 @contextmanager

@@ -189,7 +189,13 @@ class S3Store:
         """The uploads of files of an export that are not completed."""
         markers: dict[str, str] = {}
         while True:
-            found = self.call("list_multipart_uploads", None, Prefix=f"{self.prefix}topic=", **markers) or {}
+            prefix = f"{self.prefix}topic="
+            # Some servers have this error for a bucket that never had an upload.
+            found = self.call(
+                "list_multipart_uploads", None, unless={"NoSuchUpload"}, Prefix=prefix, **markers
+            )
+            if found is None:
+                return
             yield from found.get("Uploads", ())
             if not found.get("IsTruncated"):
                 return

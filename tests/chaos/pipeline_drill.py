@@ -129,14 +129,14 @@ class Trials:
                     )
                 compact = ("--compact",) if self._chance.random() < 0.5 else ()
                 self._case(prefix, "--append", *compact)
-            self._forget(prefix)
+            self._world.store.remove(prefix)
             return
         for partition in range(PARTITIONS):
             self._fill(partition, EXPORTED)
         while (self._kills or not self.cases) and not self.wrong:
             prefix = f"export-{self.cases}-{self.written.topic}"
             self._case(prefix)
-            self._forget(prefix)
+            self._world.store.remove(prefix)
 
     def _fill(self, partition: int, count: int) -> None:
         self.written.write(partition, [self._chance.randbytes(WIDTH) for _ in range(count)])
@@ -242,10 +242,6 @@ class Trials:
             f"{prefix}: an upload of {key} is left over" for key in store.uploads() if prefix in key
         ]
 
-    def _forget(self, prefix: str) -> None:
-        for path in self._world.store.files(prefix):
-            self._world.store.client.delete_object(Bucket=BUCKET, Key=f"{prefix}/{path}")
-
 
 def differences(expected: Contents, found: Contents) -> Iterator[str]:
     """What is missing, twice, or another record."""
@@ -255,7 +251,8 @@ def differences(expected: Contents, found: Contents) -> Iterator[str]:
             yield f"partition {partition} has {there}, not {wanted}"
         elif wanted != there:
             missing, twice = wanted.distinct - there.distinct, there.count - there.distinct
-            yield f"partition {partition}: {missing} missing, {twice} twice (digest {there.digest:x}, not {wanted.digest:x})"
+            digests = f"digest {there.digest:x}, not {wanted.digest:x}"
+            yield f"partition {partition}: {missing} missing, {twice} twice ({digests})"
 
 
 @dataclass

@@ -30,19 +30,26 @@ class S3(NamedTuple):
 
     def files(self, prefix: str) -> dict[str, bytes]:
         """All objects below a prefix, as ``tests.pipeline.exporting.files`` has those of a folder."""
-        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{prefix}/")
-        keys = [one["Key"] for page in pages for one in page.get("Contents", ())]
         return {
             key[len(prefix) + 1 :]: self.client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
-            for key in keys
+            for key in self.names(prefix)
         }
+
+    def names(self, prefix: str) -> list[str]:
+        """The keys of all objects below a prefix."""
+        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{prefix}/")
+        return [one["Key"] for page in pages for one in page.get("Contents", ())]
+
+    def remove(self, prefix: str) -> None:
+        """All objects below a prefix."""
+        for key in self.names(prefix):
+            self.client.delete_object(Bucket=BUCKET, Key=key)
 
     def uploads(self) -> list[str]:
         """The keys of uploads that are neither completed nor aborted."""
         try:
             found = self.client.list_multipart_uploads(Bucket=BUCKET)
-        except self.client.exceptions.ClientError as error:  # gofakes3 has it for a bucket without any
-            assert error.response["Error"]["Code"] == "NoSuchUpload"
+        except self.client.exceptions.NoSuchUpload:  # gofakes3 has it for a bucket without any
             return []
         return [one["Key"] for one in found.get("Uploads", ())]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -38,8 +40,8 @@ Maker = Callable[[str, float, str, int], Contest]
 
 
 class Bench:
-    """Two sessions of Spark and the topics of one cluster. ``absent``: why the connector is not measured. The environment
-    leads to ``store``.
+    """Two sessions of Spark, which begin when they are needed, and the topics of one cluster. ``absent``: why there is no
+    connector. The environment leads to ``store``.
     """
 
     def __init__(self, bootstrap: str, folder: Path, store: S3) -> None:
@@ -55,12 +57,16 @@ class Bench:
         except DownloadError as error:
             self.absent = f"{error}"
             print(f"Spark's Kafka connector: not measured: {error}", flush=True)
-        self._kernels = Host(LIGHT, {})
-        try:
-            self._frames = Host(SQL, conf)
-        except BaseException:
-            self._kernels.close()
-            raise
+        self._conf = conf
+        self._stack = ExitStack()
+
+    @cached_property
+    def _kernels(self) -> Host:
+        return self._stack.enter_context(closing(Host(LIGHT, {})))
+
+    @cached_property
+    def _frames(self) -> Host:
+        return self._stack.enter_context(closing(Host(SQL, self._conf)))
 
     def __enter__(self) -> Self:
         return self
@@ -68,8 +74,7 @@ class Bench:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._kernels.close()
-        self._frames.close()
+        self._stack.close()
 
     def contests(self, megabytes: int, records: int, only: str) -> Iterator[Contest]:
         """Those whose names contain ``only``: of ``megabytes`` with values of 1 KB, half of it with values of 100 B, and
@@ -88,10 +93,10 @@ class Bench:
             "export": self._json_to_parquet,
             "export to S3": self._to_store,
         }
-        for name, width, count in (("1 KB", 1_000, megabytes * 1_000), ("100 B", 100, megabytes * 5_000)):
+        for name, width, size in (("1 KB", 1_000, megabytes), ("100 B", 100, megabytes // 2)):
             for what, make in digits.items():
                 if only in (title := f"{what} {name}"):
-                    topic, filled = self._topics.source(width, count * width // 1_000_000)
+                    topic, filled = self._topics.source(width, size)
                     yield make(title, filled * width / 1e9, topic, filled)
         for what, make in documents.items():
             if only in (title := f"{what} JSON"):

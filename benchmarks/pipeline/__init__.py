@@ -43,8 +43,8 @@ def main() -> None:
         print(f"not measured: {', '.join(missing)} not installed", file=sys.stderr)
         return
     from benchmarks.pipeline._bench import Bench  # loads pyspark
-    from tests.pipeline.object_stores import environment as store_environment  # loads pytest
-    from tests.pipeline.object_stores import quick_s3_server
+    from tests.pipeline.object_stores import QUICK_S3_ENVIRONMENT, quick_s3_server  # loads pytest
+    from tests.pipeline.object_stores import environment as store_environment
 
     print(f"machine: {machine()}", flush=True)
     with ExitStack() as stack:
@@ -52,7 +52,9 @@ def main() -> None:
         box = Sandbox(f"bench-pipeline-{os.getpid()}")
         stack.callback(box.down, delete=True)
         store = stack.enter_context(quick_s3_server())
-        os.environ.update(store_environment(store.port))  # of all processes that begin now
+        os.environ.update(
+            store_environment(store.port) | QUICK_S3_ENVIRONMENT
+        )  # of all processes that begin now
         extra = {"file.delete.delay.ms": "1000"}  # copies are deleted between the runs
         bootstrap = box.up(Settings(port=0, ephemeral=True, die_with_parent=True, extra=extra)).bootstrap
         bench = stack.enter_context(Bench(bootstrap, folder, store))

@@ -33,7 +33,15 @@ import psutil
 
 from tests.chaos.pipeline_judges import Contents, Written, connector, named_files, of_files
 from tests.kafka import QUICK_JVM, TEST_PROPERTIES, Kafka, sandboxed
-from tests.pipeline.object_stores import BUCKET, S3, Asked, environment, faulty, quick_s3_server
+from tests.pipeline.object_stores import (
+    BUCKET,
+    QUICK_S3_ENVIRONMENT,
+    S3,
+    Asked,
+    environment,
+    faulty,
+    quick_s3_server,
+)
 from tests.pipeline.standalone import Standalone, on_spark, standalone
 from tests.run import start
 
@@ -282,7 +290,7 @@ def world(chance: random.Random) -> Iterator[World]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kcli-drill-")))
         store = stack.enter_context(quick_s3_server())
         port = stack.enter_context(faulty(store.port, gate))
-        os.environ.update(environment(port))
+        os.environ.update(environment(port) | QUICK_S3_ENVIRONMENT)
         kafka = stack.enter_context(sandboxed(extra=TEST_PROPERTIES, jvm_options=QUICK_JVM))
         yield World(kafka, store, gate, folder, stack)
 

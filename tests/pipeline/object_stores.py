@@ -19,6 +19,8 @@ import pytest
 
 BUCKET = "bucket"
 SECRET = "a-secret-that-nobody-prints"
+QUICK_S3_ENVIRONMENT = {"AWS_RESPONSE_CHECKSUM_VALIDATION": "when_required"}
+"""For ``quick_s3_server``: the answer of gofakes3 for a part of an object has the checksum of the whole object."""
 _HOST = "127.0.0.1"
 
 

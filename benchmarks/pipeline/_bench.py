@@ -24,7 +24,7 @@ from tests.pipeline.object_stores import BUCKET, S3
 _COLUMNS = "topic,partition,offset,timestamp,timestamp_type,key,value"  # those of the connector
 _CONNECTOR, _FORMAT = "connector", 'format("kcli")'
 _KEY = "00004711"
-_JSON_WIDTH = 200  # bytes of a value of JSON
+_JSON_WIDTH = 135  # bytes of a value of JSON
 _GROUP_BY = "select value:status, count(*), sum(value:amount::double) from source group by all"
 _ON_OUR_STREAM = """
 import sys, duckdb, kcli

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import psutil
 
@@ -42,8 +42,10 @@ from tests.pipeline.object_stores import (
     faulty,
     quick_s3_server,
 )
-from tests.pipeline.standalone import Standalone, on_spark, standalone
 from tests.run import start
+
+if TYPE_CHECKING:
+    from tests.pipeline.standalone import Standalone
 
 PARTITIONS = 4
 WIDTH = 2_000  # bytes of a value
@@ -173,7 +175,7 @@ class Trials:
             self.written.topic,
             f"s3://{BUCKET}/{prefix}",
         ]
-        how = on_spark(world.spark) if self.scenario.spark else ["--runner", "processes", "--local", "2"]
+        how = world.on_spark() if self.scenario.spark else ["--runner", "processes", "--local", "2"]
         log = world.folder / f"{prefix}-{self.runs}.log"
         begun = threading.Event()
         process: list[psutil.Process] = []
@@ -272,14 +274,22 @@ class World:
     gate: Gate
     folder: Path
     stack: ExitStack
-    cluster: Standalone | None = None
+    cluster: "Standalone | None" = None
 
     @property
-    def spark(self) -> Standalone:
+    def spark(self) -> "Standalone":
         """The cluster."""
+        from tests.pipeline.standalone import standalone  # loads pyspark
+
         if self.cluster is None:
             self.cluster = self.stack.enter_context(standalone(self.folder))
         return self.cluster
+
+    def on_spark(self) -> list[str]:
+        """The options of a job on it."""
+        from tests.pipeline.standalone import on_spark  # loads pyspark
+
+        return on_spark(self.spark)
 
 
 @contextmanager

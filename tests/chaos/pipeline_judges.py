@@ -9,13 +9,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from confluent_kafka import Producer
 
 from benchmarks.pipeline._connector import jars
-from kcli.pipeline.spark.session import Session
 from kcli.sandbox.errors import DownloadError
+
+if TYPE_CHECKING:
+    from kcli.pipeline.spark.session import Session
 
 _DIGITS = 15  # of a digest: a number of 60 bits
 _TURN = 1_000
@@ -109,7 +111,7 @@ def of_files(files: Mapping[str, bytes], folder: Path) -> Contents:
 class Connector:
     """Spark's own Kafka connector, in a session on this machine."""
 
-    def __init__(self, session: Session, bootstrap: str) -> None:
+    def __init__(self, session: "Session", bootstrap: str) -> None:
         self._session, self._bootstrap = session, bootstrap
 
     def contents(self, topic: str) -> Contents:
@@ -130,6 +132,8 @@ class Connector:
 @contextmanager
 def connector(bootstrap: str) -> Iterator[Connector | str]:
     """The connector, or why it is not here."""
+    from kcli.pipeline.spark.session import Session  # loads pyspark
+
     try:
         paths = ",".join(map(str, jars()))
     except DownloadError as error:

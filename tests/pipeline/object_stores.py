@@ -186,9 +186,9 @@ class Asked(NamedTuple):
 
 
 Fault = str
-"""What becomes of a request: an HTTP status; ``cut``: half of it arrives; ``lost``: it arrives, and its answer does not;
-``half``: half of the answer arrives; ``slow``: the answer waits for a second; ``empty``: the answer to a listing has
-nothing; empty for none.
+"""What becomes of a request: an HTTP status, or a code of S3 that begins with a capital; ``cut``: half of it arrives;
+``lost``: it arrives, and its answer does not; ``half``: half of the answer arrives; ``slow``: the answer waits for a
+second; ``empty``: the answer to a listing has nothing; empty for none.
 """
 
 _EMPTY = b'<?xml version="1.0"?><ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>'
@@ -211,6 +211,8 @@ def faulty(port: int, fault: Callable[[Asked], Fault]) -> Iterator[int]:
             found = fault(asked)
             if found.isdigit():
                 return self._answer(int(found), {}, b"<Error><Code>InternalError</Code></Error>")
+            if found[:1].isupper():
+                return self._answer(404, {}, f"<Error><Code>{found}</Code></Error>".encode())
             if found == "empty":
                 return self._answer(200, {"Content-Type": "application/xml"}, _EMPTY)
             if found == "cut":

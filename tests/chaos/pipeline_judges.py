@@ -42,7 +42,7 @@ class Written:
         self.topic = topic
         self._found: dict[int, Content] = {}
         self._producer = Producer(
-            {"bootstrap.servers": bootstrap, "linger.ms": 20, "batch.num.messages": 500}
+            {"bootstrap.servers": bootstrap, "linger.ms": 20, "batch.num.messages": 500, "log_level": 0}
         )
 
     def write(self, partition: int, values: Sequence[bytes]) -> None:

@@ -189,9 +189,12 @@ class S3Store:
     def _uploads(self) -> Iterator[Any]:
         """The uploads of files of an export or a table that are not completed."""
         for folder in ("topic=", "data/"):
-            markers: dict[str, str] = {}
+            prefix, markers = f"{self.prefix}{folder}", dict[str, str]()
             while True:
-                found = self.call("list_multipart_uploads", None, Prefix=f"{self.prefix}{folder}", **markers)
+                # Some servers have this error for a bucket that never had an upload.
+                found = self.call(
+                    "list_multipart_uploads", None, unless={"NoSuchUpload"}, Prefix=prefix, **markers
+                )
                 found = found or {}
                 yield from found.get("Uploads", ())
                 if not found.get("IsTruncated"):

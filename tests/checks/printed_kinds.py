@@ -59,7 +59,7 @@ ELSEWHERE = {
     "commands/pipeline/jobs.py:print_report": [
         "PipelineReport PipelinePartition (_ITEM_COLUMN,)"
     ],  # and its callers'
-    "commands/pipeline/query.py:_print": ["QueryResult QueryRow ()"],  # those of the query
+    "commands/pipeline/query_rows.py:result_rows": ["QueryResult QueryRow ()"],  # those of the query
     "commands/shared/changing.py:_ChangeRun._show_only": [],  # schemas are made from the columns
     "commands/shared/changing.py:_ChangeRun._print_report": [],
     "commands/shared/row_output.py:print_rows": [],

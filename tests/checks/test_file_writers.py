@@ -16,7 +16,7 @@ NOT_REPLACED = {
     "flows/produce/failed_file.py:check_writable": "an empty file of mode 0600, removed at once",
     "core/net/tls/context.py:readable": "a key in anonymous memory, or in a file of mode 0600 for a moment",
     "core/net/command.py:feed_command": "a document, in a file of mode 0600 without a name",
-    "pipeline/duckdb/query.py:Query.__init__": "what DuckDB spills, in a folder that ends with the query",
+    "pipeline/duckdb/database.py:Database.__init__": "what DuckDB spills, in a folder that ends with the query",
     "serde/protobuf/protoc.py:compile_texts": "schemas, in a private folder for a moment",
     "serde/protobuf/protoc.py:compile_path": "schemas, in a private folder for a moment",
     "serde/protobuf/protoc.py:_run": "what protoc makes, in a private folder for a moment",

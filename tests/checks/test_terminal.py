@@ -14,7 +14,7 @@ from tests.checks.source_calls import ROOT, calls, places
 
 SANITISED = (
     "output/talk.py:Talk.write", "output/records.py:RecordSink._write",
-    "output/style.py:TableRows.close", "output/style.py:TableRows._print", "output/tables.py:Aligned.close",
+    "output/style.py:TableRows.close", "output/style.py:TableRows._print", "output/tables.py:Aligned._print",
     "output/tables.py:Separated.add_block", "output/tables.py:Separated._line",
     "commands/shared/exit.py:print_error", "commands/shared/exit.py:print_traceback",
     "commands/shared/confirm.py:_answer", "commands/shared/confirm.py:_answered",

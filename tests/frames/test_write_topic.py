@@ -183,7 +183,7 @@ def test_what_would_be_lost_or_has_no_effect_is_refused(
         [1], object(), None, {"value": ["v"]}, pl.LazyFrame({"value": ["v"]}), pl.Series(["v"]), pd.Series(["v"]),
         pd.DataFrame({"value": ["v", 1]}), pd.DataFrame([["a", "b"]], columns=["value"] * 2),
     ],
-    ids=str,
+    ids=["list", "object", "None", "dict", "lazy", "polars series", "pandas series", "mixed", "twice"],
 )  # fmt: skip
 @pytest.mark.parametrize("given", [{}, {"value": "value"}])
 def test_what_is_no_frame_is_refused(cluster: FakeCluster, frame: Any, given: dict[str, Any]) -> None:

@@ -123,6 +123,7 @@ def test_readers_see_days_and_hours_as_columns(cluster: FakeCluster, tmp_path: P
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_spark_writes_the_same_files_and_reads_them(
     cluster: FakeCluster, spark: SparkRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -327,6 +327,7 @@ def test_a_dry_run_shows_the_columns(cluster: FakeCluster, registry: RunningRegi
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_spark_writes_typed_columns_and_reads_them(
     cluster: FakeCluster,
     registry: RunningRegistry,

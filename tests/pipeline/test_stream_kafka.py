@@ -105,6 +105,7 @@ def test_a_repeated_batch_adds_nothing_and_the_group_has_the_position(
     assert committed(kafka, f"{source}-stream", source) == [650, 650]
 
 
+@pytest.mark.long
 def test_a_repeated_batch_that_is_divided_in_another_way_is_refused(
     spark: "SparkRunner", kafka: Kafka, tmp_path: Path
 ) -> None:
@@ -121,6 +122,7 @@ def test_a_repeated_batch_that_is_divided_in_another_way_is_refused(
     assert numbers(kafka, target) == once(400)
 
 
+@pytest.mark.long
 def test_a_stream_that_is_stopped_goes_on_from_its_checkpoint(
     spark: "SparkRunner", kafka: Kafka, tmp_path: Path
 ) -> None:
@@ -144,6 +146,7 @@ def test_a_stream_that_is_stopped_goes_on_from_its_checkpoint(
     assert numbers(kafka, target) == once(1000)
 
 
+@pytest.mark.long
 def test_a_checkpoint_of_a_query_that_wrote_to_another_topic_is_refused(
     spark: "SparkRunner", kafka: Kafka, tmp_path: Path
 ) -> None:
@@ -161,6 +164,7 @@ def test_a_checkpoint_of_a_query_that_wrote_to_another_topic_is_refused(
     assert not numbers(kafka, other)
 
 
+@pytest.mark.long
 def test_a_stream_of_the_connector_is_continued(spark: "SparkRunner", kafka: Kafka, tmp_path: Path) -> None:
     """Behind its last batch that was committed; the one that was begun is read again."""
     source = kafka.topic("from", partitions=PARTITIONS)
@@ -205,6 +209,7 @@ def read_by_connector(connector: Any, kafka: Kafka, topic: str) -> "Counter[int]
     return Counter(int(row.value) for row in frame.select("value").collect())
 
 
+@pytest.mark.long
 def test_a_checkpoint_that_the_connector_wrote_is_continued(
     connector: Any, spark: "SparkRunner", kafka: Kafka, tmp_path: Path
 ) -> None:

@@ -119,7 +119,9 @@ class TableExport:
 
     def prepare(self) -> None:
         """Finds out what the tables lack. A dry run writes nothing."""
-        names = self.existing(self.consumer, self.observer.timeout, self.observer.failed)
+        names = self.existing(
+            self.consumer, self.observer.timeout, lambda error: self.observer.lacks(Missing.of(error))
+        )
         ids = {topic.name: topic.topic_id for topic in self.admin.list_topics()}
         for name in names:
             self._add(name, ids.get(name, ""))
@@ -241,7 +243,7 @@ class TableExport:
     def _report_gaps(self, plan: ExportPlan) -> None:
         for tp, one in plan.partitions():
             if one.gaps:
-                self.observer.lacks(Missing.of(removed(tp, one.gaps), str(tp)))
+                self.observer.lacks(Missing.of(removed(tp, one.gaps, recorded=True), str(tp)))
 
     # the job
 

@@ -473,6 +473,27 @@ def test_continuous_runs_commit_each_round(
     assert rows(form, tmp_path / "x") == records(cluster)
 
 
+def test_a_topic_that_is_gone_does_not_hold_up_the_others_of_a_continuous_run(
+    cluster: FakeCluster, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.create_topic("u", 1)
+    root = tmp_path / "x" / "t" if form == "delta" else tmp_path / "x"
+    rounds = []
+
+    def waiting(_seconds: float, stop: Any) -> None:
+        rounds.append(content(form, root).num_rows)
+        if len(rounds) == 1:
+            cluster.delete_topic("u")
+        if len(rounds) == 3:
+            stop.request()
+        fill(cluster, ROWS[:2])
+
+    monkeypatch.setattr(driver, "wait", waiting)
+    done, _ = append(cluster, tmp_path / "x", form, "t", "u", "--continuous", "--timeout", "200ms")
+    assert (done.code, rounds) == (130, [5, 7, 9]), done.err
+    assert "u-0" in done.err
+
+
 @pytest.mark.parametrize(
     ("more", "what"),
     [

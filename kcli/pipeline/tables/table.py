@@ -34,7 +34,6 @@ from kcli.pipeline.store.urls import open_store
 if TYPE_CHECKING:
     from kcli.pipeline.parquet_files import Spread
 
-FORMATS = ("delta", "iceberg")
 DATA = "data"
 """The folder of the files, below that of the table."""
 PROPERTIES = ("kcli.cluster", "kcli.topic", "kcli.topic_id", "kcli.request")

@@ -93,7 +93,7 @@ def read_export(
     limits = _limits(wanted)
     gaps = _gaps(manifest, names, numbers, limits)
     for tp, some in gaps.items():
-        warn(str(removed(tp, some)))
+        warn(str(removed(tp, some, recorded=True)))
     typed = None
     if key_serde is not None or value_serde is not None:
         if len(names) != 1:

@@ -128,13 +128,13 @@ def lost_with(topic: ExportedTopic) -> DataLossError:
     )
 
 
-def removed(tp: TopicPartition, gaps: Sequence[Gap]) -> DataLossError:
-    """The error for records that are not in an export any more."""
+def removed(tp: TopicPartition, gaps: Sequence[Gap], *, recorded: bool = False) -> DataLossError:
+    """The error for records that are not in an export any more. ``recorded``: the export has the gap."""
     ranges = ", ".join(f"{gap.start} to {gap.end - 1}" for gap in gaps)
     return DataLossError(
         f"{tp}: {counted(sum(gap.end - gap.start for gap in gaps), 'offset')} missing",
         why=f"offsets {ranges} were removed before they were exported",
-        do="--on-gap record exports what is left and reports the gap",
+        do="" if recorded else "--on-gap record exports what is left and reports the gap",
     )
 
 

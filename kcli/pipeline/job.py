@@ -93,6 +93,11 @@ class TaskContext:
         if self._report is not None:
             self._report(records, size)
 
+    def check(self) -> None:
+        """StoppedTaskError if the job is to stop."""
+        if self.stopped():
+            raise StoppedTaskError
+
 
 class Kernel(Protocol):
     """The function ``run`` of a kernel's module. It is idempotent: it may be ended anywhere, and be run again.
@@ -108,7 +113,7 @@ class StoppedTaskError(KcliError):
 
     exit_code: int = ExitCode.INTERRUPTED
 
-    def __init__(self, what: str, *, code: int = 0) -> None:
+    def __init__(self, what: str = "the job was stopped before this task was done", *, code: int = 0) -> None:
         super().__init__(what)
         if code:
             self.exit_code = code
@@ -162,7 +167,7 @@ def task_error(error: BaseException) -> TaskError:
 
 def stopped_result(index: int, attempts: int = 0) -> TaskResult:
     """The result of a task that had not ended when the job was stopped."""
-    error = StoppedTaskError("the job was stopped before this task was done")
+    error = StoppedTaskError()
     return TaskResult(index, None, task_error(error), attempts)
 
 

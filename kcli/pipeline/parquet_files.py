@@ -16,7 +16,7 @@ from kcli.core.consumer.arrow_reader import ArrowReader, RecordFilter
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError
-from kcli.pipeline.job import StoppedTaskError, TaskContext
+from kcli.pipeline.job import TaskContext
 from kcli.pipeline.kernels.check_files import CHANGED
 from kcli.pipeline.manifest import ExactTimes, PlannedSlice
 from kcli.pipeline.store.new_file import NewFile
@@ -75,17 +75,13 @@ def record_batches(
     ``TABLE_SCHEMA``.
     """
 
-    def check() -> None:
-        if context.stopped():
-            raise StoppedTaskError("the job was stopped before this task was done")
-
     with ArrowReader(
         consumer,
         {task.tp: Span(task.start, task.end)},
         columns=schema.names,
         where=None if times is None else RecordFilter(times.since, times.until),
         utc_timestamps=False,
-        on_poll=check,
+        on_poll=context.check,
     ) as reader:
         yield from _batches(reader, task)
 
@@ -100,8 +96,7 @@ def write_parquet(
     """Writes the records of a range; returns their number. ``schema``: that of an export, maybe with typed columns."""
     with RecordsFile(file, task, context, schema, ROW_GROUP_BYTES) as made:
         for batch in batches:
-            if context.stopped():
-                raise StoppedTaskError("the job was stopped before this task was done")
+            context.check()
             made.add(batch)
         made.end()
     return made.records
@@ -278,7 +273,6 @@ class _RowGroups:
     ) -> None:
         self._schema, self._group_bytes = schema, group_bytes
         self._writer = writer
-        self._schema = schema
         self._file = file
         self._context = context
         self._waiting: list[pa.RecordBatch] = []

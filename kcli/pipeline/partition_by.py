@@ -43,8 +43,8 @@ def parse_partition_by(text: str) -> PartitionBy:
     if unit not in UNITS or (equals and not zone):
         near = near_names(unit, UNITS)
         raise ConfigError(
-            f"{text!r} is not date or hour",
-            why="folders are days or hours, of UTC or of a zone: hour=Europe/Berlin",
+            f"--partition-by {text}: there are no such folders",
+            why="folders are of date or hour, of UTC or of a zone: hour=Europe/Berlin",
             do=f"did you mean {near[0]}?" if near else "",
         )
     zone = zone or "UTC"
@@ -53,7 +53,7 @@ def parse_partition_by(text: str) -> PartitionBy:
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         near = near_names(zone, sorted(zoneinfo.available_timezones()))
         raise ConfigError(
-            f"{text!r}: there is no time zone {zone!r}",
+            f"--partition-by {text}: there is no such time zone",
             why="it is a name of IANA's, such as Europe/Berlin",
             do=f"did you mean {unit}={near[0]}?" if near else "",
         ) from None

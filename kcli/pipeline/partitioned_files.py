@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcli.core.errors import ConfigError
-from kcli.pipeline.job import StoppedTaskError, TaskContext
+from kcli.pipeline.job import TaskContext
 from kcli.pipeline.manifest import ExportedFile, ForeignFileError, PlannedSlice
 from kcli.pipeline.parquet_files import RecordsFile, read_facts
 from kcli.pipeline.partition_by import PartitionBy
@@ -69,8 +69,7 @@ def write_partitioned(
     """Writes the files of a range. Those that are there already, of an attempt that was killed, are kept."""
     with _Files(store, task, by, context, schema) as files:
         for batch in batches:
-            if context.stopped():
-                raise StoppedTaskError("the job was stopped before this task was done")
+            context.check()
             files.add(batch)
         return files.end()
 

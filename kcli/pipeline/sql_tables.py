@@ -6,6 +6,7 @@ among the topics that are queried, or that WITH defines, is left to the engine.
 
 from collections.abc import Collection, Iterator, Sequence
 
+from kcli.core.errors import ConfigError
 from kcli.pipeline.sql_tokens import Piece, Token, text_at
 
 _BEFORE = frozenset({"from", "join"})
@@ -20,6 +21,15 @@ _NO_NAMES = frozenset({"select", "from", "with", "values", "lateral", "table"})
 """Words that are no name of a table without quotes."""
 _NOT_TABLES = frozenset({"extract", "trim", "substring", "substr", "overlay", "position"})
 """Functions with a FROM of their own."""
+
+
+def no_table(name: str, where: str) -> ConfigError:
+    """The error for a table that is no topic of the command line. ``where``: in the SQL, as in " at character 12"."""
+    return ConfigError(
+        f"there is no table {name}{where}",
+        why="each TOPIC of the command line is a table, and the records of all of them are the table source",
+        do="select … from source, or from a TOPIC of the command line; in `backticks`, if its name has a dot or a hyphen",
+    )
 
 
 def topic_tables(tokens: Sequence[Token], topics: Collection[str]) -> tuple[dict[str, str], list[Piece]]:

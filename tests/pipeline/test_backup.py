@@ -82,6 +82,14 @@ def transactional(cluster: FakeCluster, values: list[bytes], *, aborts: bool = F
             producer.abort_transaction(5) if aborts else producer.commit_transaction(5)
 
 
+def test_a_dry_run_says_what_would_be_kept(source: FakeCluster, tmp_path: Path) -> None:
+    commit(source, "g", t0=5, t1=0)
+    done, _ = export(source, tmp_path / "x", *BOTH, "--dry-run")
+    assert done.code == 0, done.err
+    assert "2 positions of 1 group\n  the settings of 1 topic" in done.err
+    assert not (tmp_path / "x").exists()
+
+
 @pytest.mark.parametrize("form", ["parquet", "ndjson"])
 def test_groups_go_on_at_the_record_that_they_were_at(
     source: FakeCluster, target: FakeCluster, tmp_path: Path, form: str

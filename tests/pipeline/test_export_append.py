@@ -18,13 +18,16 @@ import pytest
 
 import kcli
 from kcli.core.admin.topics import id_text
+from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import ConfigError
+from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.docgen.kinds import schema_of
 from kcli.pipeline import compaction
 from kcli.pipeline.drivers import export as driver
 from kcli.pipeline.manifest import Documents, Manifest
 from kcli.pipeline.store.urls import open_store
 from tests.fake.cluster import FakeCluster
+from tests.fake.script import FOREVER
 from tests.pipeline.exporting import ROWS, Row, contents, export, files, fill, import_, manifest
 from tests.pipeline.test_export_kills import STEPS
 
@@ -178,6 +181,44 @@ def test_topics_partitions_and_configurations_are_entries_of_the_manifest(
         assert done.code == 0, done.err
     assert [str(change) for change in chain(tmp_path / "x").changes] == [*found, "u: topic deleted"]
     assert "u-0" in ranges(tmp_path / "x")
+
+
+@pytest.mark.parametrize("form", ["parquet", "delta"])
+def test_a_named_topic_that_was_deleted_is_missing_and_the_others_go_on(
+    cluster: FakeCluster, tmp_path: Path, form: str
+) -> None:
+    cluster.create_topic("u", 1)
+    line = ("t", "u", "--append", "--format", form)
+    assert export(cluster, tmp_path / "x", *line)[0].code == 0
+    cluster.delete_topic("u")
+    for arriving in (2, 0):
+        fill(cluster, ROWS[:arriving])
+        done, report = export(cluster, tmp_path / "x", *line)
+        assert done.code == 6, done.err
+        assert report["totals"]["records"] == arriving
+        assert (report["complete"], [one["what"] for one in report["missing"]]) == (
+            False,
+            ["topic u does not exist"],
+        )
+
+
+def test_a_mistyped_topic_begins_no_export(cluster: FakeCluster, tmp_path: Path) -> None:
+    done, _ = export(cluster, tmp_path / "x", "t", "tt", "--append")
+    assert (done.code, "topic tt does not exist" in done.err) == (1, True)
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("words", [(), ("--append",), ("--format", "delta"), ("--dry-run",)])
+def test_a_topic_that_may_not_be_described_is_missing_in_each_run(
+    cluster: FakeCluster, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    cluster.create_topic("u", 1)
+    cluster.fail(MetadataRequest, TOPIC_AUTHORIZATION_FAILED, where="u", times=FOREVER)
+    for _ in range(2):
+        done, report = export(cluster, tmp_path / "x", "t", "u", *words)
+        assert done.code == 6, done.err
+        assert report is None or (report["complete"], len(report["missing"])) == (False, 1)
+        assert "u" in done.err
 
 
 def test_a_topic_that_was_created_again_and_another_format_are_refused(
@@ -421,6 +462,7 @@ def test_a_gap_is_an_error_or_is_recorded(cluster: FakeCluster, tmp_path: Path) 
     assert (dry.code, done.code) == (6, 6), done.err
     assert not report["complete"]
     assert "offsets 5 to 7" in report["missing"][0]["why"]
+    assert "--on-gap" not in dry.err + done.err  # it is given already
     first = report["items"][0]
     assert [first[name] for name in ("start", "end", "records", "skipped_records", "missing_records")] == [
         5, 10, 2, 0, 3,
@@ -434,9 +476,12 @@ def test_a_gap_is_an_error_or_is_recorded(cluster: FakeCluster, tmp_path: Path) 
     assert ranges(x) == {"t-0": [(0, 5), (8, 11)], "t-1": [(0, 5)]}  # not merged over the gap
     assert chain(x).topics[0].partitions[0].gaps == [gap]
     with FakeCluster(1, cluster_id="target") as target:
-        done, _ = import_(target, x)
+        done, report = import_(target, x)
         assert done.code == 0, done.err
         assert contents(target.bootstrap, "t") == [*ROWS, *ROWS[3:], ROWS[0]]
+        (warning,) = (one for one in report["warnings"] if one.startswith("t-0: 3 offsets missing"))
+        assert "offsets 5 to 7" in warning
+        assert "--on-gap" not in warning
 
 
 def test_a_gap_in_the_plan_of_a_killed_run_is_recorded(

@@ -126,7 +126,7 @@ def test_topics_have_tables_of_their_own(cluster: FakeCluster, tmp_path: Path, f
         done, _ = append(cluster, x, form)
         assert (done.code, f"{x} is not empty" in done.err) == (7, True)
         done, _ = append(cluster, x / "t", form, "t", "u.v-1")
-        assert (done.code, f"{x / 't'} is a table" in done.err) == (7, True)
+        assert (done.code, f"{x / 't'} is a table of Delta Lake" in done.err) == (7, True)
     else:
         assert content(form, x, "u_v_1").num_rows == 3
         cluster.create_topic("u_v.1", 1)
@@ -134,6 +134,21 @@ def test_topics_have_tables_of_their_own(cluster: FakeCluster, tmp_path: Path, f
         assert (done.code, "is of topic u.v-1" in done.err) == (7, True)
         done, _ = append(cluster, x, form, "u.v-1", "u_v.1")
         assert (done.code, "would have the same table, kafka.u_v_1" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("inner", ["delta", "parquet"])
+def test_tables_are_not_made_in_a_table_or_in_an_export(
+    cluster: FakeCluster, tmp_path: Path, form: str, inner: str
+) -> None:
+    cluster.create_topic("u", 1)
+    x = tmp_path / "x"
+    assert export(cluster, x, "--format", inner)[0].code == 0
+    before = files(x)
+    for topics in [("t", "u")] if form == "delta" else [("t", "u"), ("t",)]:
+        done, _ = append(cluster, x, form, *topics)
+        what = "a table of Delta Lake" if inner == "delta" else "an export of files"
+        assert (done.code, f"{x} is {what}" in done.err) == (7, True), done.err
+    assert files(x) == before
 
 
 def test_one_topic_that_fails_does_not_stop_the_others(
@@ -456,6 +471,27 @@ def test_continuous_runs_commit_each_round(
     assert (report["items"][0]["start"], report["items"][0]["end"], report["totals"]["records"]) == (0, 9, 9)
     assert append(cluster, tmp_path / "x", form)[0].code == 0
     assert rows(form, tmp_path / "x") == records(cluster)
+
+
+def test_a_topic_that_is_gone_does_not_hold_up_the_others_of_a_continuous_run(
+    cluster: FakeCluster, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.create_topic("u", 1)
+    root = tmp_path / "x" / "t" if form == "delta" else tmp_path / "x"
+    rounds = []
+
+    def waiting(_seconds: float, stop: Any) -> None:
+        rounds.append(content(form, root).num_rows)
+        if len(rounds) == 1:
+            cluster.delete_topic("u")
+        if len(rounds) == 3:
+            stop.request()
+        fill(cluster, ROWS[:2])
+
+    monkeypatch.setattr(driver, "wait", waiting)
+    done, _ = append(cluster, tmp_path / "x", form, "t", "u", "--continuous", "--timeout", "200ms")
+    assert (done.code, rounds) == (130, [5, 7, 9]), done.err
+    assert "u-0" in done.err
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def test_iceberg_on_s3_needs_a_catalog(cluster: FakeCluster) -> None:
         ("postgresql://me:secret@host/db", "iceberg", 2, "--catalog has a password"),
         ("nowhere", "iceberg", 2, "catalog nowhere"),
         ("http://127.0.0.1:9", "iceberg", 3, "the catalog does not answer"),
-        ("sqlite:////nowhere/x.db", "iceberg", 1, "the table failed"),
+        ("sqlite:////nowhere/x.db", "iceberg", 1, "its database failed"),
         ("http://127.0.0.1:9", "delta", 2, "--catalog with --format delta"),
     ],
 )
@@ -157,3 +157,4 @@ def test_a_catalog_that_cannot_be_used(
     done, _ = export(cluster, tmp_path / "x", "--format", form, "--catalog", catalog)
     assert (done.code, what in done.err) == (code, True), done.err
     assert "secret" not in done.err
+    assert "sqlalche.me" not in done.err

@@ -338,6 +338,7 @@ def test_every_part_of_a_node_counts() -> None:
         ),
         ("select nosuch from source", (), "there is no column nosuch at character 8: nosuch"),
         ("select offset from sauce", (), "there is no table sauce at character 20"),
+        ('select offset from "sau-ce"', (), "in `backticks`, if its name has a dot or a hyphen"),
         ("select value:n o from source order by 3", (), "there is no column 3"),
         ("select key, count(*) from source", ("--engine", "duckdb"), "the SQL is wrong"),
     ],

@@ -63,6 +63,8 @@ def test_what_is_meant(given: str, meant: str) -> None:
         ("s3://bucket/x?secret=hidden", "a query"),
         ("s3://bucket/x?", "a query"),
         ("gs://bucket/x#hidden", "a fragment"),
+        ("", "perhaps a variable is not set"),
+        (" ", "perhaps a variable is not set"),
     ],
 )
 def test_what_is_refused(given: str, why: str) -> None:

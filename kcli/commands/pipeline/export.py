@@ -372,7 +372,8 @@ def export(inv: Invocation, /, **given: Any) -> int:
     if asked.form not in ("ndjson", "csv", "raw"):
         check_pyarrow("writes Parquet", otherwise="--format ndjson")
     folder = canonical(asked.folder)
-    topics = Topics(asked.topics, "pipeline export")
+    appends = asked.append or asked.form in TABLES
+    topics = Topics(asked.topics, "pipeline export", leave_out=appends)
     lake = None
     if asked.form in TABLES:
         from kcli.pipeline.tables.opening import open_lake  # an extra

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.usage import usage
 from kcli.core.cluster.metadata import OR_HIDDEN, topic_refused, unknown_topic
-from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
+from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import KcliError, NotFoundError
 
 if TYPE_CHECKING:
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 class Topics:
     """Names and patterns (which begin with ``^``) as given. Patterns match internal topics only if
-    ``exclude.internal.topics`` is false.
+    ``exclude.internal.topics`` is false. ``leave_out``: names that do not exist are left out, if there are others.
     """
 
-    def __init__(self, given: Sequence[str], command: str = "consume") -> None:
+    def __init__(self, given: Sequence[str], command: str = "consume", *, leave_out: bool = False) -> None:
+        self._left_out = (TOPIC_AUTHORIZATION_FAILED, *([UNKNOWN_TOPIC_OR_PARTITION] if leave_out else ()))
         self.names = [name for name in dict.fromkeys(given) if not name.startswith("^")]
         self.patterns = [_pattern(name, command) for name in dict.fromkeys(given) if name.startswith("^")]
         for name in self.names:
@@ -37,7 +38,7 @@ class Topics:
     ) -> list[str]:
         """The topics that exist; NotFoundError for a name that does not, or patterns without a match.
 
-        Topics that this client may not see are reported to ``failed`` and left out, if there are others.
+        Topics that this client may not see are reported to ``failed`` once, and left out, if there are others.
         """
         self._check_names(consumer, timeout, failed)
         if not self.patterns:
@@ -73,7 +74,7 @@ class Topics:
         return re.compile("|".join(f"(?:{one})" for one in (*(p.pattern for p in self.patterns), *exactly)))
 
     def _check_names(self, consumer: Consumer, timeout: float, failed: Callable[[KcliError], object]) -> None:
-        errors = self._leave_out_refused(consumer, timeout)
+        errors = self._leave_out(consumer, timeout)
         nothing_left = bool(errors) and not (self.names or self.patterns)
         try:
             consumer.partitions(self.names, timeout)
@@ -94,18 +95,27 @@ class Topics:
         missing = next((name for name in self.names if name not in known), None)
         return error if missing is None else unknown_topic(missing, known)
 
-    def _leave_out_refused(self, consumer: Consumer, timeout: float) -> list[KcliError]:
-        """Removes the names that this client may not see; their errors."""
+    def _leave_out(self, consumer: Consumer, timeout: float) -> list[KcliError]:
+        """Removes the names that this client may not see, and those that do not exist, if they may be left out; their
+        errors.
+        """
         cluster = consumer.cluster
         deadline = cluster.deadline(timeout)
         view = cluster.ensure_topics(self.names, deadline)
-        refused = [name for name in self.names if view.topics[name].error == TOPIC_AUTHORIZATION_FAILED]
-        if not refused:
+        codes = {
+            name: view.topics[name].error for name in self.names if view.topics[name].error in self._left_out
+        }
+        if not codes:
             return []
-        cluster.topics.difference_update(refused)
-        self.names = [name for name in self.names if name not in refused]
+        cluster.topics.difference_update(codes)
+        self.names = [name for name in self.names if name not in codes]
         known = cluster.all_topics(deadline).topics
-        return [topic_refused(name, TOPIC_AUTHORIZATION_FAILED, known) for name in refused]
+        return [
+            topic_refused(name, code, known)
+            if code == TOPIC_AUTHORIZATION_FAILED
+            else unknown_topic(name, known)
+            for name, code in codes.items()
+        ]
 
 
 def _pattern(text: str, command: str) -> re.Pattern[str]:

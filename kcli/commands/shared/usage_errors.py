@@ -27,7 +27,8 @@ def describe_usage(error: click.ClickException) -> tuple[str, str, str]:
     if isinstance(error, click.MissingParameter):
         return f"{command}{_missing(error)}", "it is required", see
     if isinstance(error, click.BadParameter) and error.param is not None:
-        name = _shown(error.param).strip("[…]")
+        name = _shown(error.param)
+        name = name.strip("[…]") if name.startswith("[") else name.rstrip("…")
         return (
             f"{command}{name} is not valid",
             _sentence(error.message),

@@ -14,7 +14,7 @@ from kcli.core.admin.topics import id_text
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.ranges import offsets_in
-from kcli.core.errors import ConfigError, KcliError
+from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.options import ClientOptions, ConsumerOptions, own_option_names
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
@@ -205,7 +205,7 @@ class Export:
     def prepare(self) -> None:
         """Finds out what the folder lacks: ``plan``; None where it is complete. A dry run writes nothing."""
         if not any(self.store.names()):  # a mistyped topic leaves no folder
-            self.existing(self.consumer, self.observer.timeout, lambda _error: None)
+            self.existing(self.consumer, self.observer.timeout, self._refuse_unknown)
         if not self.observer.dry_run:
             self.stack.enter_context(self.store.writing())
             if (self.append or self.compact) and not self.store.locks:
@@ -223,6 +223,15 @@ class Export:
         if self.plan is not None:
             self._report_new(self.plan, self.manifest)
 
+    def _refuse_unknown(self, error: KcliError) -> None:
+        """Of the run that begins an export: a name that it does not find is mistyped."""
+        if isinstance(error, NotFoundError):
+            raise error
+        self._lacks(error)
+
+    def _lacks(self, error: KcliError) -> None:
+        self.observer.lacks(Missing.of(error))
+
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to do."""
@@ -234,6 +243,10 @@ class Export:
         if self.append:
             self.observer.note(f"{self.folder} has all up to the ends of now: nothing is appended")
             return _appended(NOTHING_DONE, None, self.manifest)
+        there = {topic.topic for topic in self.manifest.topics}
+        for name in self.request.topics:
+            if not name.startswith("^") and name not in there:
+                self._lacks(_never_seen(name, self.folder))
         self.observer.note(
             f"{self.folder} is complete, as an earlier run has reported: nothing is read again"
         )
@@ -323,7 +336,7 @@ class Export:
     def _planned(self, manifest: Manifest | None) -> ExportPlan:
         """The plan up to the current ends."""
         timeout = self.observer.timeout
-        names = self.existing(self.consumer, timeout, self.observer.failed)
+        names = self.existing(self.consumer, timeout, self._lacks)
         state = self._state(names, groups=self.with_groups, settings=self.with_config)  # before the ends
         spec = self.spec if manifest is None else RangeSpec(OffsetSpec("earliest"))
         exact = self.request.exact_times
@@ -400,7 +413,7 @@ class Export:
                 self.observer.lacks(Missing.of(lost_with(before[change.topic]), change.topic))
         for tp, one in plan.partitions():
             if plan.appended and one.gaps:
-                self.observer.lacks(Missing.of(removed(tp, one.gaps), str(tp)))
+                self.observer.lacks(Missing.of(removed(tp, one.gaps, recorded=True), str(tp)))
 
     def _configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
         found: dict[str, dict[str, str]] = {name: {} for name in names}
@@ -633,6 +646,11 @@ class Export:
             if topic.typed is not None:
                 columns = ", ".join(f"{column.name} {column.type}" for column in topic.typed.columns)
                 lines.append(f"    typed columns: {visible_line(columns)}")
+        if plan.groups is not None:
+            positions = counted(len(list(plan.groups.commits())), "position")
+            lines.append(f"  {positions} of {counted(len(plan.groups.groups), 'group')}")
+        if plan.settings is not None:
+            lines.append(f"  the settings of {counted(len(plan.settings.topics), 'topic')}")
         return "\n".join([*lines, *(remark if merges else [])])
 
 
@@ -654,6 +672,14 @@ def _is_missing(store: Store, missing: Sequence[ExportedFile]) -> OtherExportErr
         f"{counted(len(missing), 'file')} of {store.url} removed, of a partitioned export: {missing[0].path}",
         why="which files a range has is known when it is read to its end: single ones are not written again",
         do="restore them from a copy, or export to another folder",
+    )
+
+
+def _never_seen(topic: str, folder: str) -> NotFoundError:
+    return NotFoundError(
+        f"topic {topic} is not in {folder}",
+        why="the run that began the export was not allowed to see it",
+        do="--append adds it, when it is allowed",
     )
 
 

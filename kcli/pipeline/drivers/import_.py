@@ -29,6 +29,7 @@ from kcli.output.tables import Column
 from kcli.pipeline.cluster_ref import JobCluster
 from kcli.pipeline.drivers.restoring_groups import GroupRestore, RestoredPartition
 from kcli.pipeline.drivers.restoring_settings import RestoredSetting, restore_settings
+from kcli.pipeline.export_plan import removed
 from kcli.pipeline.job import Job
 from kcli.pipeline.kernels.check_files import CheckSettings, check_sizes
 from kcli.pipeline.kernels.import_ import (
@@ -145,6 +146,9 @@ class Import:
         for topic in self.manifest.earlier:
             if topic.full_name not in self.targets:
                 self.observer.warn(f"{left_out(topic)}; --map-topic {topic.full_name}=NAME restores them")
+        for tp, part in self.manifest.partitions():
+            if part.gaps:
+                self.observer.warn(str(removed(tp, part.gaps, recorded=True)))
         self.found = survey_target(
             self.manifest.cluster,
             self.admin,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from kcli.account.survey import Missing
 from kcli.core.arrow.fields import RECORD_COLUMNS
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
@@ -44,7 +45,7 @@ def pinned_source(
     with Consumer(options, hooks=observer.hooks) as consumer:
         with observer.contact(cluster.servers):
             consumer.connect(observer.timeout)
-        names = existing(consumer, observer.timeout, observer.failed)
+        names = existing(consumer, observer.timeout, lambda error: observer.lacks(Missing.of(error)))
         slices = pin(consumer, names, range_, observer.timeout, warn=observer.warn, exact_times=exact_times)
         cluster_id = consumer.cluster.view.cluster_id
     settings = SourceSettings(

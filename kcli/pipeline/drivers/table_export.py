@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
@@ -119,7 +119,9 @@ class TableExport:
 
     def prepare(self) -> None:
         """Finds out what the tables lack. A dry run writes nothing."""
-        names = self.existing(self.consumer, self.observer.timeout, self.observer.failed)
+        names = self.existing(
+            self.consumer, self.observer.timeout, lambda error: self.observer.lacks(Missing.of(error))
+        )
         ids = {topic.name: topic.topic_id for topic in self.admin.list_topics()}
         for name in names:
             self._add(name, ids.get(name, ""))
@@ -241,7 +243,7 @@ class TableExport:
     def _report_gaps(self, plan: ExportPlan) -> None:
         for tp, one in plan.partitions():
             if one.gaps:
-                self.observer.lacks(Missing.of(removed(tp, one.gaps), str(tp)))
+                self.observer.lacks(Missing.of(removed(tp, one.gaps, recorded=True), str(tp)))
 
     # the job
 
@@ -271,12 +273,22 @@ class TableExport:
 
     def _plan_again(self) -> None:
         """After what an earlier run has left, or in the next round."""
+        idle = [one for one in self.targets.values() if one.plan is None]
+        if self._planned(idle) or len(idle) == 1:
+            return
+        for one in idle:  # a topic that is away does not hold up the others
+            self._planned([one])
+
+    def _planned(self, targets: "list[_Target]") -> bool:
+        """Whether these could be planned; False only if that may succeed in the next round."""
         try:
-            self._plan([one for one in self.targets.values() if one.plan is None])
+            self._plan(targets)
         except KcliError as error:
             if not self.continuous or not may_pass(error):
                 raise
             self.observer.note(f"{error}; trying again")
+            return False
+        return True
 
     def _tried(self, runner: Runner, stop: Stop, bar: Progress) -> "list[_Failure]":
         try:
@@ -408,12 +420,11 @@ class TableExport:
         return "\n".join(lines)
 
 
-class _Failure:
+class _Failure(NamedTuple):
     """An error of a round."""
 
-    def __init__(self, error: KcliError, *, may_pass: bool) -> None:
-        self.error = error
-        self.may_pass = may_pass
+    error: KcliError
+    may_pass: bool
 
 
 class _Target:

@@ -25,6 +25,7 @@ from kcli.pipeline.duckdb.conditions import Condition, EqualTo, conditions_of
 from kcli.pipeline.duckdb.expressions import Expressions, name_of
 from kcli.pipeline.duckdb.typed import INT, LONG, TEXT, TIME, LacksError, Typed, comparable, quoted
 from kcli.pipeline.result_values import HEADERS
+from kcli.pipeline.sql_tables import no_table
 from kcli.pipeline.sql_text import Rewritten
 
 _KINDS = {
@@ -300,11 +301,7 @@ class _Select:
         tables = self._whole.text.tables
         if name not in tables:
             at = self._whole.text.original_position(node.this.meta.get("start", 0))
-            raise ConfigError(
-                f"there is no table {node.name} at character {at + 1}",
-                why="each TOPIC of the command line is a table, and the records of all of them are the table source",
-                do="select … from source where topic = 'orders'",
-            )
+            raise no_table(node.name, f" at character {at + 1}")
         scan = Scan(f"kcli_scan_{len(self._whole.scans)}")
         if (topic := tables[name]) is not None:
             scan.conditions.append(EqualTo(("topic",), topic))

@@ -10,7 +10,7 @@ import msgspec
 from kcli.core.errors import ConfigError
 from kcli.output.progress import counted
 from kcli.pipeline.compaction import Merge
-from kcli.pipeline.job import StoppedTaskError, TaskContext
+from kcli.pipeline.job import TaskContext
 from kcli.pipeline.kernels.check_files import CHANGED, check_digest, check_sizes
 from kcli.pipeline.kernels.export import records_in
 from kcli.pipeline.manifest import ExportedFile
@@ -89,7 +89,6 @@ def _join_text(file: NewFile, form: str, task: Merge, store: Store, context: Tas
                     f"{store.name(one.path)} was changed", why="its first line is another", do=CHANGED
                 )
             while block := found.read(_BLOCK):
-                if context.stopped():
-                    raise StoppedTaskError("the job was stopped before this task was done")
+                context.check()
                 file.write(block)
         context.progress(one.records, one.bytes)

@@ -15,7 +15,7 @@ from kcli.core.errors import DataLossError, TimedOutError
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 from kcli.flows.filters.selection import Selection, TimeFilter
 from kcli.pipeline.cluster_ref import ClusterRef
-from kcli.pipeline.job import StoppedTaskError, TaskContext
+from kcli.pipeline.job import TaskContext
 from kcli.pipeline.manifest import ExactTimes, ExportedFile, ForeignFileError, PlannedSlice
 from kcli.pipeline.partition_by import PartitionBy
 from kcli.pipeline.store.new_file import NewFile, digest_of
@@ -172,8 +172,7 @@ def _write_text(file: NewFile, consumer: Consumer, settings: ExportSettings, con
     file.write(formatter.begin())
     records, heard = 0, time.monotonic()
     while not consumer.done:
-        if context.stopped():
-            raise StoppedTaskError("the job was stopped before this task was done")
+        context.check()
         before, wrote, scanned = records, file.tell(), selection.scanned
         for fetched in consumer.poll(_TURN):
             selected = selection.select(fetched)

@@ -299,7 +299,7 @@ class _Import:
         if self._context.stopped():
             if producer is not None:
                 producer.close(0.0)
-            raise StoppedTaskError("the job was stopped before this task was done")
+            raise StoppedTaskError
 
     def _item(self, bookmark: Bookmark) -> dict[str, Any]:
         task = self._task

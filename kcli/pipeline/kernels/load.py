@@ -55,7 +55,7 @@ def run(settings: LoadSettings, task: LoadTask, context: TaskContext) -> dict[st
     options = settings.cluster.options(ProducerOptions, transactional_id="")
     measured = measure_load(LoadPart(plan, options), _LoadContext(task.number, context))
     if context.stopped() and not (measured.records or measured.unconfirmed or measured.errors):
-        raise StoppedTaskError("the job was stopped before this task was done")
+        raise StoppedTaskError
     return {
         "topic": settings.topic,
         "task": task.number,

@@ -8,6 +8,7 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.near_names import near_names
 from kcli.pipeline.spark.errors import carried, cause_of, message_of
+from kcli.pipeline.sql_tables import no_table
 from kcli.pipeline.sql_text import Rewritten
 
 _POSITION = re.compile(r"line (\d+),? pos (\d+)")
@@ -43,11 +44,7 @@ def sql_error(error: Exception, query: Rewritten, columns: Sequence[str]) -> Kcl
         )
     if condition == "TABLE_OR_VIEW_NOT_FOUND":
         name = str((error.getMessageParameters() or {}).get("relationName", "")).replace("`", "")
-        return ConfigError(
-            f"there is no table {name.rpartition('.')[2]}{where}",
-            why="each TOPIC of the command line is a table, and the records of all of them are the table source",
-            do="select … from source where topic = 'orders'",
-        )
+        return no_table(name.rpartition(".")[2], where)
     if condition.startswith("PARSE_"):
         return ConfigError(
             f"the SQL is wrong{where}", why=message, do="see Spark's SQL reference for its syntax"

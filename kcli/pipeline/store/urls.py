@@ -35,9 +35,15 @@ class _Parts(NamedTuple):
 
 
 def canonical(text: str) -> str:
-    """The absolute path or the URL that a user named; ConfigError for a URL of an unknown scheme, or one that is not
-    valid.
+    """The absolute path or the URL that a user named; ConfigError for a URL of an unknown scheme, one that is not valid,
+    and for nothing: a variable that is not set does not mean the folder that one happens to be in.
     """
+    if not text.strip():
+        raise ConfigError(
+            "the name of the folder is empty",
+            why="perhaps a variable is not set",
+            do="name it; . is this folder",
+        )
     parts = _parsed(text)
     if parts is None:
         return os.path.abspath(text)

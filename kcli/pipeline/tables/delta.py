@@ -23,7 +23,6 @@ from kcli.pipeline.manifest import ExportPlan
 from kcli.pipeline.parquet_files import TABLE_SCHEMA
 from kcli.pipeline.store.errors import StoreError, away, text_of
 from kcli.pipeline.store.s3 import access
-from kcli.pipeline.store.urls import open_store
 from kcli.pipeline.tables.table import (
     ADDED,
     POSITION,
@@ -36,9 +35,9 @@ from kcli.pipeline.tables.table import (
     identity_in,
     overtaken,
     refuse_characters,
+    refuse_other,
 )
 
-LOG = "_delta_log"
 _AWAY = re.compile(r"timed? ?out|connect|dns|error sending request|50[0234]", re.IGNORECASE)
 _LOOK_BACK = 50
 """Commits of others after ours in which a restored version is looked for."""
@@ -51,14 +50,10 @@ class DeltaLake:
 
     def __init__(self, folder: str, *, several: bool) -> None:
         refuse_characters(self.form, folder, "%")
+        if several:
+            refuse_other(folder)
         self.folder = folder
         self._several = several
-        if several and LOG in set(open_store(folder).names()):
-            raise OtherTableError(
-                f"{folder} is a table",
-                why="of several topics, each has a table in a folder of its own below it",
-                do="name another folder",
-            )
 
     def table(self, topic: str, partitions: Sequence[int]) -> "OneDeltaTable":
         """See ``Lake``."""
@@ -192,7 +187,7 @@ def _options(url: str) -> dict[str, str] | None:
 
 def _text(error: Exception) -> str:
     """Without the colours that the library prints."""
-    return re.sub(r"\s*\x1b\[[0-9;]*m\s*|\s*↳\s*", " ", text_of(error)).replace("  ", " ")
+    return " ".join(re.sub(r"\x1b\[[0-9;]*m|↳", " ", text_of(error)).split())
 
 
 @contextmanager
@@ -208,4 +203,4 @@ def _errors(name: str) -> Iterator[None]:
         text = _text(error)
         if "://" in name and _AWAY.search(text):
             raise away(name, text, "AWS_ENDPOINT_URL, if it is set") from error
-        raise StoreError(f"{name}: the table failed", why=text) from error
+        raise StoreError(f"{name}: writing or reading the table failed", why=text) from error

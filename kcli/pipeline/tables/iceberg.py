@@ -47,6 +47,7 @@ from kcli.pipeline.tables.table import (
     identity_in,
     overtaken,
     refuse_characters,
+    refuse_other,
 )
 
 NAMESPACE = "kafka"
@@ -58,6 +59,10 @@ _METRICS = {
     for column in ("value", "headers.element.key", "headers.element.value")
 }
 """Columns without limits, which the files do not have either."""
+_DATABASE_DETAILS = re.compile(r" \[SQL: .*| \(Background on this error at: .*")
+_OF_DATABASE = (
+    "check that the database of the catalog can be reached and written, and that its disk is not full"
+)
 _REST = ("http", "https")
 _SQL = ("sqlite", "postgresql", "postgresql+psycopg", "postgresql+psycopg2", "mysql", "mysql+pymysql")
 
@@ -76,6 +81,7 @@ class IcebergLake:
 
     def __init__(self, folder: str, catalog: str | None) -> None:
         refuse_characters(self.form, folder, "%#?")
+        refuse_other(folder)
         self.folder = folder
         self._given = catalog
         self._opened: Catalog | None = None
@@ -295,4 +301,7 @@ def _typed(error: Exception, name: str) -> KcliError:
         return ConfigError(
             f"{name} needs a library that is not installed", why=why, do="install the driver of the database"
         )
-    return StoreError(f"{name}: the table failed", why=why)
+    why = _DATABASE_DETAILS.sub("", why)
+    if "sqlalchemy.OperationalError" in kinds:
+        return StoreError(f"{name}: its database failed", why=why, do=_OF_DATABASE)
+    return StoreError(f"{name}: writing or reading the table failed", why=why)

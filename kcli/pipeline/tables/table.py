@@ -20,6 +20,8 @@ import msgspec
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.pipeline.manifest import (
+    MANIFEST,
+    PLAN,
     ExportedPartition,
     ExportedTopic,
     ExportPlan,
@@ -27,15 +29,16 @@ from kcli.pipeline.manifest import (
     Request,
     new_manifest,
 )
+from kcli.pipeline.store.urls import open_store
 
 if TYPE_CHECKING:
     from kcli.pipeline.parquet_files import Spread
 
-FORMATS = ("delta", "iceberg")
 DATA = "data"
 """The folder of the files, below that of the table."""
 PROPERTIES = ("kcli.cluster", "kcli.topic", "kcli.topic_id", "kcli.request")
 """Of a table, in the order of ``Identity``."""
+_KINDS = {"_delta_log": "a table of Delta Lake", **dict.fromkeys((MANIFEST, PLAN), "an export of files")}
 POSITION, ADDED = "kcli.position", "kcli.added"
 """Of a commit: where the table is afterwards, and what it has added."""
 
@@ -185,6 +188,19 @@ def check_position(name: str, state: TableState | None, plan: ExportPlan) -> Tab
     if state.identity.topic_id != plan.topics[0].topic_id or not state.is_before(plan):
         raise overtaken(name, "its position is not the one that this run has read")
     return state
+
+
+def refuse_other(folder: str) -> None:
+    """OtherTableError for a folder of tables that is itself a table of Delta, or an export of files: readers of these
+    take, and VACUUM removes, what is below them.
+    """
+    for name in open_store(folder).names():
+        if what := _KINDS.get(name):
+            raise OtherTableError(
+                f"{folder} is {what}",
+                why=f"it has {name}, and tables of their own would be in folders below it",
+                do="name another folder",
+            )
 
 
 def refuse_characters(form: str, folder: str, characters: str) -> None:

@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import signal
 import threading
 import zlib
 from collections.abc import Iterator
@@ -530,6 +531,15 @@ def test_a_round_of_a_continuous_export_that_fails_for_now_is_repeated(
     assert "no record of t-0 arrived" in done.err
     assert [(item["records"], item.get("error")) for item in report["items"]] == [(5, None)]
     assert report["totals"]["records"] == 5
+
+
+def test_the_report_of_a_run_that_was_stopped_is_not_complete(cluster: FakeCluster, tmp_path: Path) -> None:
+    cluster.intercept(FetchRequest, lambda _request: os.kill(os.getpid(), signal.SIGINT), times=1)
+    done, report = export(cluster, tmp_path / "x", "--format", "ndjson")
+    assert done.code == 130, done.err
+    assert (report["complete"], [one["what"] for one in report["missing"]]) == (False, ["the rest"])
+    done, report = export(cluster, tmp_path / "x", "--format", "ndjson")
+    assert (done.code, report["complete"], report["missing"]) == (0, True, [])
 
 
 def test_without_pyarrow_the_line_to_install_it_is_shown(

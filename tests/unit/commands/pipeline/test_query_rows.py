@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from kcli.commands.pipeline.query import _print
+from kcli.commands.pipeline.query_rows import clear_the_way, result_rows
 from kcli.commands.shared.context import Invocation
 from kcli.output.progress import Progress
 from kcli.output.stdout import Output
@@ -23,12 +23,16 @@ def test_a_result_on_a_terminal_begins_after_the_progress(count: int) -> None:
     stderr = io.TextIOWrapper(screen, "utf-8", write_through=True)
     bar = Progress(Talk(stderr, isatty=True), "queried", style="bar", unit="tasks", clock=Clock())
     inv = cast(Invocation, SimpleNamespace(out=out, talk=bar.talk, missing=[]))
-    with bar:
-        _print(inv, cast(Any, Found(count, bar)), None, cast(Any, None), bar)
-    drawn, _, rows = screen.getvalue().decode().rpartition("\r\x1b[K")
+    found = Found(count, bar)
+    with bar, result_rows(inv, found.columns, None) as rows:
+        for portion in found.rows():
+            clear_the_way(inv, bar)
+            rows.add_portion(portion)
+        clear_the_way(inv, bar)
+    drawn, _, printed = screen.getvalue().decode().rpartition("\r\x1b[K")
     assert "queried 3 tasks" in drawn
-    assert "queried" not in rows
-    assert rows.count("\n") == (2 + count if count else 0)
+    assert "queried" not in printed
+    assert printed.count("\n") == (2 + count if count else 0)
 
 
 class Clock:
@@ -50,10 +54,7 @@ class Found:
     def __init__(self, count: int, bar: Progress) -> None:
         self._count, self._on_turn = count, shown_on(bar)
 
-    def undecoded(self) -> list[str]:
-        return []
-
-    def rows(self, _stop: object) -> Iterator[list[list[str]]]:
+    def rows(self) -> Iterator[list[list[str]]]:
         self._on_turn(cast(Any, SimpleNamespace(done=3, tasks=3, active=0, failed=0)))
         if self._count:
             yield [["ok"]] * self._count

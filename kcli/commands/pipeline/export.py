@@ -124,7 +124,7 @@ class ExportOptions:
     def check_layout(self) -> None:
         """Usage errors for options that go with others only."""
         for flag, given in (("--partition-by", self.partition_by is not None), ("--typed", self.typed)):
-            if given and self.form != "parquet":
+            if given and self.form not in ("parquet", *TABLES):
                 raise usage(
                     f"kcli pipeline export: {flag} with --format {self.form}",
                     why=f"{flag} is of the columns and folders of Parquet",
@@ -165,7 +165,6 @@ class ExportOptions:
             "--exact-times": (self.exact_times, "a query of the table filters rows by their timestamps"),
             "--until": (self.until is not None, "each run goes on to the ends of now"),
             "--partition-by": (self.partition_by is not None, _OF_FILES),
-            "--typed": (self.typed, _OF_FILES),
             "--on-recreate": (self.on_recreate is not None, _OF_FILES),
             "--with-groups": (self.with_groups, _OF_FILES),
             "--with-config": (self.with_config, _OF_FILES),
@@ -425,7 +424,7 @@ def _to_tables(
     from kcli.pipeline.drivers.table_export import TableExport
 
     words = asked.words()
-    for name in ("until", "exact_times", "partition_by", "typed", "serdes"):
+    for name in ("until", "exact_times", "partition_by"):
         del words[name]
     with TableExport(
         own_cluster(inv, FIXED),

@@ -1,5 +1,6 @@
 """``python -m tests.pipeline.dying_table STEP ARGUMENTS``: kcli, whose process is killed at a step of an export to a
-table, or so many milliseconds after it has begun to look at tables. Not a test.
+table, or ``after`` a call of the format's library or ``instead of`` it, or so many milliseconds after it has begun to
+look at tables. Not a test.
 """
 
 import os
@@ -9,6 +10,10 @@ import threading
 import time
 from collections.abc import Callable
 from typing import Any, NoReturn
+
+from deltalake import DeltaTable
+from deltalake.table import TableAlterer
+from pyiceberg.table import Transaction
 
 from kcli.__main__ import run
 from kcli.pipeline.drivers import table_export as driver
@@ -54,6 +59,16 @@ STEPS: dict[str, Callable[[], Any]] = {
 }
 
 
+_CALLS: dict[str, Any] = {
+    "add_columns": TableAlterer,
+    "set_table_properties": TableAlterer,
+    "create_write_transaction": DeltaTable,
+    "update_schema": Transaction,
+    "add_files": Transaction,
+    "commit_transaction": Transaction,
+}
+
+
 def _at(seconds: float) -> None:
     prepare = driver.TableExport.prepare
 
@@ -70,8 +85,13 @@ def _at(seconds: float) -> None:
 
 if __name__ == "__main__":
     step = sys.argv[1]
+    when, _, call = step.rpartition(" ")
     if step in STEPS:
         STEPS[step]()
+    elif when == "after":
+        _after(_CALLS[call], call)
+    elif when:
+        _instead((_CALLS[call],), call)()
     else:
         _at(int(step) / 1000)
     sys.exit(run(sys.argv[2:]))

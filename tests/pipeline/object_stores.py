@@ -215,7 +215,10 @@ def faulty(port: int, fault: Callable[[Asked], Fault]) -> Iterator[int]:
         protocol_version = "HTTP/1.1"
 
         def _serve(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            if self.headers.get("Transfer-Encoding", "").lower() == "chunked":  # pyarrow's uploads
+                body = self._chunks()
+            else:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             path, _, query = self.path.partition("?")
             words = [word for word in ("uploads", "uploadId", "list-type") if word in query]
             with lock:
@@ -236,6 +239,16 @@ def faulty(port: int, fault: Callable[[Asked], Fault]) -> Iterator[int]:
                 self.close_connection = True
                 return None
             return self._answer(status, headers, answer, half=found == "half")
+
+        def _chunks(self) -> bytes:
+            """A body without a length, as it arrives: each chunk after a line with its size, and lines after the last."""
+            lines: list[bytes] = []
+            while size := int((line := self.rfile.readline()).partition(b";")[0], 16):
+                lines += [line, self.rfile.read(size + 2)]
+            lines.append(line)
+            while (line := self.rfile.readline()).strip():
+                lines.append(line)
+            return b"".join([*lines, line])
 
         def _forward(self, body: bytes, *, whole: bool) -> tuple[int, Mapping[str, str], bytes]:
             connection = http.client.HTTPConnection(_HOST, port, timeout=30)

@@ -124,7 +124,7 @@ class ExportOptions:
     def check_layout(self) -> None:
         """Usage errors for options that go with others only."""
         for flag, given in (("--partition-by", self.partition_by is not None), ("--typed", self.typed)):
-            if given and self.form != "parquet":
+            if given and self.form not in ("parquet", *TABLES):
                 raise usage(
                     f"kcli pipeline export: {flag} with --format {self.form}",
                     why=f"{flag} is of the columns and folders of Parquet",
@@ -164,8 +164,10 @@ class ExportOptions:
             ),
             "--exact-times": (self.exact_times, "a query of the table filters rows by their timestamps"),
             "--until": (self.until is not None, "each run goes on to the ends of now"),
-            "--partition-by": (self.partition_by is not None, _OF_FILES),
-            "--typed": (self.typed, _OF_FILES),
+            "--partition-by": (
+                self.partition_by is not None,
+                "a table keeps the limits of each file's timestamps, by which readers skip files",
+            ),
             "--on-recreate": (self.on_recreate is not None, _OF_FILES),
             "--with-groups": (self.with_groups, _OF_FILES),
             "--with-config": (self.with_config, _OF_FILES),
@@ -350,7 +352,8 @@ def export(inv: Invocation, /, **given: Any) -> int:
 
     With --format delta DIR is a table of Delta Lake, or with several topics or a pattern DIR/TOPIC is one of each; with
     iceberg DIR is the warehouse of the tables kafka.TOPIC, where _ replaces dots and dashes. Each run appends; the
-    position is part of the table's own commit. Tables are written to paths and s3://.
+    position is part of the table's own commit. Tables are written to paths and s3://. With --typed columns are added to a
+    table as they come up, and those of another type are refused.
 
     DIR is a path, which all machines of a cluster of Spark share, or s3://BUCKET/PATH, gs://BUCKET/PATH,
     abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, hdfs://HOST:PORT/PATH or file:///PATH. Credentials are those that
@@ -426,7 +429,7 @@ def _to_tables(
     from kcli.pipeline.drivers.table_export import TableExport
 
     words = asked.words()
-    for name in ("until", "exact_times", "partition_by", "typed", "serdes"):
+    for name in ("until", "exact_times", "partition_by"):
         del words[name]
     with TableExport(
         own_cluster(inv, FIXED),

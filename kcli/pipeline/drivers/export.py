@@ -54,12 +54,10 @@ from kcli.pipeline.job import Job, TaskResult, may_pass
 from kcli.pipeline.kernels.compact import CompactSettings
 from kcli.pipeline.kernels.export import ExportSettings
 from kcli.pipeline.manifest import (
-    COLUMNS_ADDED,
     COMPACTION,
     MANIFEST,
     PLAN,
     TOPIC_RECREATED,
-    Change,
     Compaction,
     Documents,
     ExactTimes,
@@ -83,7 +81,6 @@ from kcli.pipeline.store.lease import LEASE, Lease
 from kcli.pipeline.store.store import Store
 from kcli.pipeline.store.urls import open_store
 from kcli.pipeline.written_range import files_written, forget_written
-from kcli.serde.names import parse_serdes
 
 _INTERVAL = 30.0
 _EARLIEST = -2
@@ -309,23 +306,9 @@ class Export:
         """The plan with the typed columns as the schemas are now, of topics that have anything new."""
         if not self.request.typed:
             return plan
-        # Serdes and pyarrow are extras.
-        from kcli.pipeline.typed.export_columns import added_columns, chosen_serdes, grown, typed_schema
+        from kcli.pipeline.typed.export_columns import with_typed_columns  # serdes and pyarrow: extras
 
-        known = {} if manifest is None else {topic.topic: topic.typed for topic in manifest.topics}
-        given, registry = parse_serdes(self.request.serdes), self.source.registry_options()
-        written, topics, changes = {one.topic for one in plan.slices}, [], list(plan.changes)
-        noted = {one.topic for one in changes if one.change == COLUMNS_ADDED}
-        for topic in plan.topics:
-            name, old = topic.topic, known.get(topic.topic)
-            typed = old
-            if name in written or old is None:
-                new = typed_schema(chosen_serdes(given, registry, name), registry, name)
-                typed = grown(topic.typed or old, new, name)
-            if name not in noted and added_columns(old, typed):
-                changes.append(Change(COLUMNS_ADDED, name, str(rfc3339(wall_ms()))))
-            topics.append(msgspec.structs.replace(topic, typed=typed))
-        return msgspec.structs.replace(plan, topics=topics, changes=changes)
+        return with_typed_columns(plan, manifest, self.source.registry_options())
 
     def _forget(self, plan: ExportPlan) -> None:
         """Removes a plan that the manifest has, with what its tasks have noted."""
@@ -516,7 +499,11 @@ class Export:
         self.documents.save(plan)
         items = [result.item for result in self.results if result.item is not None]
         before = sum(item["records"] for item in items), sum(item["bytes"] for item in items)
-        settings = replace(self.settings, times=plan.times, typed=_typed_topics(plan))
+        settings = replace(self.settings, times=plan.times)
+        if self.request.typed:
+            from kcli.pipeline.typed.export_columns import typed_topics  # serdes and pyarrow: extras
+
+            settings = replace(settings, typed=typed_topics(plan))
         results = run_tasks(runner, Job("export", settings, tuple(plan.slices)), stop, bar, before)
         done = {result.task: result.item.pop("exported") for result in results if result.item is not None}
         files = [file for made in done.values() for file in made]
@@ -652,19 +639,6 @@ class Export:
         if plan.settings is not None:
             lines.append(f"  the settings of {counted(len(plan.settings.topics), 'topic')}")
         return "\n".join([*lines, *(remark if merges else [])])
-
-
-def _typed_topics(plan: ExportPlan) -> dict[str, Any]:
-    """What tasks know of the typed columns."""
-    if all(topic.typed is None for topic in plan.topics):
-        return {}
-    from kcli.pipeline.typed.export_columns import TypedTopic  # pyarrow: an extra
-
-    return {
-        topic.topic: TypedTopic(topic.typed.serdes, topic.typed.arrow)
-        for topic in plan.topics
-        if topic.typed is not None
-    }
 
 
 def _is_missing(store: Store, missing: Sequence[ExportedFile]) -> OtherExportError:

@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import msgspec
@@ -48,6 +49,7 @@ from kcli.pipeline.running import Observer, run_tasks
 from kcli.pipeline.store.lease import LEASE, Lease
 from kcli.pipeline.store.store import Store
 from kcli.pipeline.store.urls import open_store
+from kcli.pipeline.tables.columns import table_schema
 from kcli.pipeline.tables.table import (
     Identity,
     Lake,
@@ -168,7 +170,8 @@ class TableExport:
             self.observer.note(f"{target.table.name}: a plan that was not carried out is removed")
             self._drop(target, plan)
         else:
-            target.plan, target.planned_before = self._without_removed(target, plan), True
+            target.plan = self._typed(self._without_removed(target, plan), target)
+            target.planned_before = True
 
     def _drop(self, target: "_Target", plan: ExportPlan) -> None:
         """Removes a plan that can never be committed, with its files."""
@@ -189,6 +192,17 @@ class TableExport:
         starts = offsets_in(self.consumer.list_offsets(tps, self.observer.timeout))
         found = without_removed(plan, starts, lambda one: target.store.size(_path(plan, one)) is not None)
         self._report_gaps(found)
+        return found
+
+    def _typed(self, plan: ExportPlan, target: "_Target") -> ExportPlan:
+        """The plan with the typed columns as the schemas are now."""
+        if not plan.request.typed:
+            return plan
+        from kcli.pipeline.typed.export_columns import with_typed_columns  # serdes: only where they are used
+
+        before = target.state.manifest(self.lake.form) if target.state is not None else None
+        found = with_typed_columns(plan, before, self.source.registry_options())
+        table_schema(found.topics[0].typed, self.lake.form)  # refuses names that the format does not have
         return found
 
     def _plan(self, targets: Iterable["_Target"]) -> None:
@@ -232,6 +246,7 @@ class TableExport:
             changes=changes_of(topics, [target.table.topic], known, now),
             appended=now,
         )
+        plan = self._typed(plan, target)
         target.plan, target.planned_before = (
             msgspec.structs.replace(plan, id=_new_id(), after=target.state.plan if target.state else 0),
             False,
@@ -310,7 +325,7 @@ class TableExport:
             tasks += [(target, TableSlice(one, target.table.url, _path(plan, one))) for one in plan.slices]
         done = [result.item for result in self.results if result.item is not None]
         before = sum(item["records"] for item in done), sum(item["bytes"] for item in done)
-        job = Job("table", TableSettings(self.source), tuple(task for _target, task in tasks))
+        job = Job("table", self._settings(planned), tuple(task for _target, task in tasks))
         results = run_tasks(runner, job, stop, bar, before) if tasks else []
         self.results += results
         failures = []
@@ -332,6 +347,15 @@ class TableExport:
                     target.error = error
                     failures.append(_Failure(error, may_pass=may_pass(error)))
         return failures
+
+    def _settings(self, planned: Sequence["_Target"]) -> TableSettings:
+        settings = TableSettings(self.source, self.lake.form)
+        if not self.words["typed"]:
+            return settings
+        from kcli.pipeline.typed.export_columns import typed_topics  # serdes: only where they are used
+
+        typed = {name: own for one in planned if one.plan for name, own in typed_topics(one.plan).items()}
+        return replace(settings, typed=typed)
 
     def _divide(self, planned: Sequence["_Target"], slots: int) -> None:
         """A file for each slice that a task writes."""
@@ -417,6 +441,11 @@ class TableExport:
                 for tp, one in plan.partitions()
                 if one.end > one.start
             ]
+            own = plan.topics[0].typed
+            if own is not None:
+                columns = list(table_schema(own, self.lake.form))[len(table_schema(None, self.lake.form)) :]
+                typed = ", ".join(f"{column.name} {column.type}" for column in columns)
+                lines.append(f"  typed columns: {visible_line(typed)}")
         return "\n".join(lines)
 
 
@@ -479,7 +508,8 @@ class _Target:
         """The plan, which is written down, as the table is made that it needs."""
         assert self.plan is not None
         if self.state is None:
-            self.table.create(Identity(cluster, self.table.topic, self.topic_id, self.request))
+            identity = Identity(cluster, self.table.topic, self.topic_id, self.request)
+            self.table.create(identity, self.plan.topics[0].typed)
             self.load()
         self.documents.save(self.plan)
         return self.plan

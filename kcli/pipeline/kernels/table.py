@@ -1,8 +1,9 @@
 """Writes the records of a range to a file that a table will have; the driver commits it."""
 
+from collections.abc import Generator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import TaskContext
@@ -11,14 +12,22 @@ from kcli.pipeline.manifest import PlannedSlice
 from kcli.pipeline.parquet_files import TABLE_SCHEMA, record_batches, spreads_in, write_parquet
 from kcli.pipeline.store.store import Store
 from kcli.pipeline.store.urls import open_store
+from kcli.pipeline.tables.columns import table_schema
 from kcli.pipeline.tables.table import TableFile
+from kcli.pipeline.typed.evolution import conformed
+
+if TYPE_CHECKING:
+    from kcli.core.consumer.consumer import Consumer
+    from kcli.pipeline.typed.export_columns import TypedTopic
 
 
 @dataclass(frozen=True, slots=True)
 class TableSettings:
-    """Of all tasks."""
+    """Of all tasks. ``form``: of the tables; ``typed``: the columns beside those of records, by topic."""
 
     source: ClusterRef
+    form: str
+    typed: Mapping[str, "TypedTopic"] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +63,33 @@ def _write(settings: TableSettings, task: TableSlice, store: Store, context: Tas
     """Writes the file, unless there is no record, or another attempt has written it; whether it is there. What it adds to
     the progress is taken back: ``_found`` adds it.
     """
+    schema = table_schema(settings.typed.get(task.slice.topic), settings.form)
     with (
         reading(settings.source, task.slice) as consumer,
-        closing(record_batches(consumer, task.slice, context, schema=TABLE_SCHEMA)) as batches,
+        closing(_batches(settings, task.slice, consumer, context)) as batches,
         store.new(task.path) as file,
     ):
-        records = write_parquet(file, batches, task.slice, context, TABLE_SCHEMA)
+        found = (conformed(batch, schema) for batch in batches)
+        records = write_parquet(file, found, task.slice, context, schema)
         context.progress(-records, -file.tell())
         if records:
             file.commit()
         return records > 0
+
+
+def _batches(
+    settings: TableSettings, one: PlannedSlice, consumer: "Consumer", context: TaskContext
+) -> Generator[Any]:
+    """The records as Arrow has them, with typed columns."""
+    batches, typed = (
+        record_batches(consumer, one, context, schema=TABLE_SCHEMA),
+        settings.typed.get(one.topic),
+    )
+    if typed is None:
+        return batches
+    from kcli.pipeline.typed.export_columns import decoded_batches  # serdes: only where they are used
+
+    return decoded_batches(batches, typed, settings.source.registry_options(), one.tp, TABLE_SCHEMA)
 
 
 def _found(store: Store, task: TableSlice, context: TaskContext) -> TableFile:

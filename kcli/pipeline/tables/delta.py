@@ -13,19 +13,21 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
-from deltalake import CommitProperties, DeltaTable, Transaction
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction
 
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
-from kcli.pipeline.manifest import ExportPlan
-from kcli.pipeline.parquet_files import TABLE_SCHEMA
+from kcli.pipeline.manifest import ExportPlan, TypedSchema
 from kcli.pipeline.store.errors import StoreError, away, text_of
 from kcli.pipeline.store.s3 import access
+from kcli.pipeline.tables.columns import grown_table, table_schema
 from kcli.pipeline.tables.table import (
     ADDED,
     POSITION,
+    TYPED,
     Identity,
     OtherTableError,
     TableFile,
@@ -36,6 +38,8 @@ from kcli.pipeline.tables.table import (
     overtaken,
     refuse_characters,
     refuse_other,
+    typed_in,
+    typed_text,
 )
 
 _AWAY = re.compile(r"timed? ?out|connect|dns|error sending request|50[0234]", re.IGNORECASE)
@@ -79,15 +83,18 @@ class OneDeltaTable:
             self._check_restored(table)
         return found
 
-    def create(self, identity: Identity) -> None:
+    def create(self, identity: Identity, typed: TypedSchema | None) -> None:
         """See ``Table``."""
+        schema, properties = table_schema(typed, "delta"), identity.properties()
+        if typed is not None:
+            properties[TYPED] = typed_text(typed)
         with _errors(self.name):
             DeltaTable.create(
                 self.url,
-                TABLE_SCHEMA,
+                schema,
                 mode="ignore",
                 storage_options=_options(self.url),
-                configuration=identity.properties(),
+                configuration=properties,
                 raise_if_key_not_exists=False,
             )
 
@@ -96,6 +103,7 @@ class OneDeltaTable:
         table = self._loaded()
         state = check_position(self.name, None if table is None else self._state(table), plan)
         assert table is not None
+        table = self._grown(table, state, plan.topics[0].typed)
         ends, topic_id = state.after(plan), state.identity.topic_id
         transactions = [
             Transaction(_application(topic_id, number), end, None) for number, end in sorted(ends.items())
@@ -110,9 +118,27 @@ class OneDeltaTable:
             table.create_write_transaction(
                 actions,
                 "append",
-                TABLE_SCHEMA,
+                table.schema(),
                 commit_properties=CommitProperties(about, app_transactions=transactions),
             )
+
+    def _grown(self, table: DeltaTable, state: TableState, typed: TypedSchema | None) -> DeltaTable:
+        """The table with all typed columns. Two commits: after the first, the columns are there, and are not added again;
+        only what is said of their schemas is that of before, and the next run compares with that.
+        """
+        if typed is None:
+            return table
+        with _errors(self.name):
+            there = pa.schema(table.schema().to_arrow())
+            wanted = grown_table(there, table_schema(typed, "delta"), self.name)
+            new = [
+                field for field in wanted if field.name not in there.names or field != there.field(field.name)
+            ]
+            if new:
+                table.alter.add_columns(list(Schema.from_arrow(pa.schema(new)).fields))
+            if typed != state.typed:
+                table.alter.set_table_properties({TYPED: typed_text(typed)}, raise_if_not_exists=False)
+        return table
 
     def _loaded(self) -> DeltaTable | None:
         with _errors(self.name):
@@ -122,7 +148,8 @@ class OneDeltaTable:
                 return None
 
     def _state(self, table: DeltaTable) -> TableState:
-        identity = identity_in(table.metadata().configuration, self.name)
+        properties = table.metadata().configuration
+        identity = identity_in(properties, self.name)
         with _errors(self.name):
             ends = {
                 number: end
@@ -130,7 +157,7 @@ class OneDeltaTable:
                 if (end := table.transaction_version(_application(identity.topic_id, number))) is not None
             }
             plan = table.transaction_version(_application(identity.topic_id, "plan"))
-        return TableState(identity, ends, plan or 0, str(table.version()))
+        return TableState(identity, ends, plan or 0, str(table.version()), typed_in(properties, self.name))
 
     def _check_restored(self, table: DeltaTable) -> None:
         with _errors(self.name):

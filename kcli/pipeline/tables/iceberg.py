@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import (
     CommitFailedException,
@@ -24,20 +25,22 @@ from pyiceberg.exceptions import (
     OAuthError,
     TableAlreadyExistsError,
     UnauthorizedError,
+    ValidationError,
 )
 from pyiceberg.table import Table as Loaded
-from pyiceberg.table import TableProperties
+from pyiceberg.table import TableProperties, Transaction
 from pyiceberg.table.snapshots import Snapshot
 
 from kcli.core.errors import AuthError, ConfigError, ConnectError, KcliError
-from kcli.pipeline.manifest import ExportPlan
-from kcli.pipeline.parquet_files import TABLE_SCHEMA
+from kcli.pipeline.manifest import ExportPlan, TypedSchema
 from kcli.pipeline.store.errors import StoreError, text_of
 from kcli.pipeline.store.s3 import access
 from kcli.pipeline.store.urls import canonical
+from kcli.pipeline.tables.columns import nested_leaves, other_type, table_schema
 from kcli.pipeline.tables.table import (
     ADDED,
     POSITION,
+    TYPED,
     Identity,
     OtherTableError,
     TableFile,
@@ -48,17 +51,14 @@ from kcli.pipeline.tables.table import (
     overtaken,
     refuse_characters,
     refuse_other,
+    typed_in,
+    typed_text,
 )
 
 NAMESPACE = "kafka"
 CATALOG = "kcli"
 """The name of a catalog that was given by a URI."""
 DATABASE = "catalog.db"
-_METRICS = {
-    f"{TableProperties.METRICS_MODE_COLUMN_CONF_PREFIX}.{column}": "none"
-    for column in ("value", "headers.element.key", "headers.element.value")
-}
-"""Columns without limits, which the files do not have either."""
 _DATABASE_DETAILS = re.compile(r" \[SQL: .*| \(Background on this error at: .*")
 _OF_DATABASE = (
     "check that the database of the catalog can be reached and written, and that its disk is not full"
@@ -143,8 +143,9 @@ class OneIcebergTable:
         table = self._loaded()
         return None if table is None else self._state(table)
 
-    def create(self, identity: Identity) -> None:
+    def create(self, identity: Identity, typed: TypedSchema | None) -> None:
         """See ``Table``."""
+        schema = table_schema(typed, "iceberg")
         catalog = self._lake.catalog(make=True)
         assert catalog is not None
         with errors(self.name):
@@ -152,9 +153,9 @@ class OneIcebergTable:
             try:
                 catalog.create_table(
                     self._identifier,
-                    TABLE_SCHEMA,
+                    schema,
                     location=location_of(self.url),
-                    properties={**identity.properties(), **_METRICS},
+                    properties={**identity.properties(), **_settings(schema, typed)},
                 )
             except TableAlreadyExistsError:
                 return
@@ -168,12 +169,24 @@ class OneIcebergTable:
         position = json.dumps({"plan": plan.id, "ends": state.after(plan)})
         root = table.location()
         with errors(self.name), table.transaction() as transaction:
+            if (typed := plan.topics[0].typed) is not None:
+                schema = table_schema(typed, "iceberg")
+                self._grow(transaction, schema)
+                transaction.set_properties(_settings(schema, typed))
             transaction.set_properties({POSITION: position})
             transaction.add_files(
                 [f"{root}/{file.path}" for file in files],
                 {POSITION: position, ADDED: json.dumps(added(plan, files))},
                 check_duplicate_files=False,  # their names are of this plan
             )
+
+    def _grow(self, transaction: Transaction, wanted: pa.Schema) -> None:
+        """Adds the typed columns that the table lacks."""
+        try:
+            with transaction.update_schema() as update:
+                update.union_by_name(wanted)
+        except ValidationError as error:
+            raise other_type(self.name, text_of(error)) from None
 
     def _loaded(self) -> Loaded | None:
         catalog = self._lake.catalog()
@@ -195,19 +208,27 @@ class OneIcebergTable:
                 why="in the name of a table, _ replaces all but letters, digits and _",
                 do="name another folder, with a catalog of its own",
             )
+        typed = typed_in(table.properties, self.name)
         head = table.current_snapshot()
         version = "" if head is None else str(head.snapshot_id)
         text = _position_of(table)
         if text is None:
-            return TableState(identity, {}, 0, version)
+            return TableState(identity, {}, 0, version, typed)
         try:
             found = json.loads(text)
             ends = {int(number): int(end) for number, end in found["ends"].items()}
-            return TableState(identity, ends, int(found["plan"]), version)
+            return TableState(identity, ends, int(found["plan"]), version, typed)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise OtherTableError(
                 f"the position of {self.name} is not valid", why=str(error), do="name another folder"
             ) from None
+
+
+def _settings(schema: pa.Schema, typed: TypedSchema | None) -> dict[str, str]:
+    """Properties that follow from the columns: which have no limits, since the files do not have them either."""
+    without = ["value", *nested_leaves(schema)]
+    found = {f"{TableProperties.METRICS_MODE_COLUMN_CONF_PREFIX}.{column}": "none" for column in without}
+    return found if typed is None else {**found, TYPED: typed_text(typed)}
 
 
 def _position_of(table: Loaded) -> str | None:

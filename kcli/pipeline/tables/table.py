@@ -27,6 +27,7 @@ from kcli.pipeline.manifest import (
     ExportPlan,
     Manifest,
     Request,
+    TypedSchema,
     new_manifest,
 )
 from kcli.pipeline.store.urls import open_store
@@ -39,6 +40,8 @@ DATA = "data"
 PROPERTIES = ("kcli.cluster", "kcli.topic", "kcli.topic_id", "kcli.request")
 """Of a table, in the order of ``Identity``."""
 _KINDS = {"_delta_log": "a table of Delta Lake", **dict.fromkeys((MANIFEST, PLAN), "an export of files")}
+TYPED = "kcli.typed"
+"""The property of a table that has its typed columns, and of which schemas they are."""
 POSITION, ADDED = "kcli.position", "kcli.added"
 """Of a commit: where the table is afterwards, and what it has added."""
 
@@ -94,21 +97,40 @@ def identity_in(properties: Mapping[str, Any], name: str) -> Identity:
         ) from None
 
 
+def typed_text(typed: TypedSchema) -> str:
+    """As the property of a table."""
+    return msgspec.json.encode(typed).decode()
+
+
+def typed_in(properties: Mapping[str, Any], name: str) -> TypedSchema | None:
+    """The typed columns in the properties of a table; OtherTableError for what is none."""
+    if (text := properties.get(TYPED)) is None:
+        return None
+    try:
+        return msgspec.json.decode(str(text).encode(), type=TypedSchema)
+    except msgspec.MsgspecError as error:
+        raise OtherTableError(
+            f"{TYPED} of {name} is not valid", why=str(error), do="name another folder"
+        ) from None
+
+
 @dataclass(frozen=True, slots=True)
 class TableState:
     """A table as it is now. ``ends``: its position; empty before the first commit. ``plan``: the id of the plan that was
     committed last, 0 before. ``version``: of the format, such as the id of a snapshot; empty if it has none yet.
+    ``typed``: as of the last run that has added any.
     """
 
     identity: Identity
     ends: Mapping[int, int]
     plan: int
     version: str
+    typed: TypedSchema | None = None
 
     def manifest(self, form: str) -> Manifest:
         """The table as an export without files, for what plans an export."""
         own = [ExportedPartition(number, end, end, 0, []) for number, end in sorted(self.ends.items())]
-        topic = ExportedTopic(self.identity.topic, self.identity.topic_id, {}, own)
+        topic = ExportedTopic(self.identity.topic, self.identity.topic_id, {}, own, self.typed)
         return new_manifest(self.identity.cluster, form, "", self.identity.request, [topic])
 
     def is_before(self, plan: ExportPlan) -> bool:
@@ -134,12 +156,14 @@ class Table(Protocol):
     def state(self) -> TableState | None:
         """The table as it is now; None if it does not exist."""
 
-    def create(self, identity: Identity) -> None:
+    def create(self, identity: Identity, typed: TypedSchema | None) -> None:
         """Makes an empty table, unless there is one."""
 
     def commit(self, plan: ExportPlan, files: Sequence[TableFile]) -> None:
         """Adds the files, and the position after them, in one commit; OvertakenError if the table is not where the plan
-        begins.
+        begins. Typed columns that the table lacks are added in this commit, or in one before it: a run that is killed
+        between both leaves columns without values, and what it has planned goes on. ConfigError for a column that the
+        table has with another type.
         """
 
 

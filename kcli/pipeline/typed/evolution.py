@@ -3,6 +3,7 @@
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 
 class ColumnConflictError(Exception):
@@ -46,7 +47,9 @@ def _joined_members(old: pa.Schema, new: pa.Schema, path: str) -> pa.Schema:
 
 
 def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch with all columns of a schema that its own has grown to: null where it has none."""
+    """The batch with all columns of a schema that its own has grown to, null where it has none; also of one that has
+    other types for them, and microseconds for nanoseconds.
+    """
     arrays = [
         _with_members(batch.column(field.name), field.type)
         if field.name in batch.schema.names
@@ -73,4 +76,4 @@ def _with_members(column: Any, wanted: Any) -> Any:
             column = column.take(pa.array(range(len(column)), pa.int64()))
         items = _with_members(column.values, wanted.value_type)
         return pa.ListArray.from_arrays(column.offsets, items, type=wanted, mask=column.is_null())
-    return column.cast(wanted)
+    return pc.cast(column, options=pc.CastOptions(wanted, allow_time_truncate=True))

@@ -9,16 +9,19 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
+from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.types import Header, TopicPartition
-from kcli.pipeline.manifest import TypedColumn, TypedSchema
+from kcli.output.template import rfc3339
+from kcli.pipeline.manifest import COLUMNS_ADDED, Change, ExportPlan, Manifest, TypedColumn, TypedSchema
 from kcli.pipeline.parquet_files import SCHEMA
 from kcli.pipeline.typed.columns import Decoder, TypedParts
 from kcli.pipeline.typed.evolution import ColumnConflictError, conformed, evolved
 from kcli.serde.errors import DecodeError, SchemaNotFoundError
-from kcli.serde.names import INTERNAL, SerdeSpec, SerdeSpecs, parse_serde
+from kcli.serde.names import INTERNAL, SerdeSpec, SerdeSpecs, parse_serde, parse_serdes
 from kcli.serde.opening import open_serdes
 from kcli.serde.registry.client import Registry
 from kcli.serde.registry.options import RegistryOptions
@@ -34,9 +37,9 @@ class TypedTopic:
     arrow: str
 
 
-def export_schema(typed: TypedSchema | TypedTopic | None) -> pa.Schema:
-    """The columns of the Parquet files of an export. Pure."""
-    return SCHEMA if typed is None else pa.schema([*SCHEMA, *_decoded_schema(typed.arrow)])
+def export_schema(typed: TypedSchema | TypedTopic | None, schema: pa.Schema = SCHEMA) -> pa.Schema:
+    """The columns of the Parquet files of an export. ``schema``: those of the records. Pure."""
+    return schema if typed is None else pa.schema([*schema, *_decoded_schema(typed.arrow)])
 
 
 def column_names(part: str, kind: pa.DataType) -> list[pa.Field]:
@@ -90,6 +93,11 @@ def typed_schema(specs: SerdeSpecs, registry: RegistryOptions, topic: str) -> Ty
     """The columns of all versions of the schemas of a topic."""
     parts = TypedParts(specs, registry, topic, every_version=True)
     schema = pa.schema([field for part, kind in parts.types.items() for field in column_names(part, kind)])
+    _check_names(schema, topic)
+    return _described(_texts(specs), dict(parts.schemas), schema)
+
+
+def _check_names(schema: pa.Schema, topic: str) -> None:
     seen: dict[str, str] = {}
     for name in schema.names:
         other = seen.setdefault(name.lower(), name)
@@ -99,7 +107,6 @@ def typed_schema(specs: SerdeSpecs, registry: RegistryOptions, topic: str) -> Ty
                 why="most readers do not tell capital letters in names of columns",
                 do="leave --typed out",
             )
-    return _described(_texts(specs), dict(parts.schemas), schema)
 
 
 def grown(old: TypedSchema | None, new: TypedSchema, topic: str) -> TypedSchema:
@@ -116,6 +123,7 @@ def grown(old: TypedSchema | None, new: TypedSchema, topic: str) -> TypedSchema:
             why=f"{error}: the first is of {_named(old)}, the other of {_named(new)}",
             do="export to another folder",
         ) from None
+    _check_names(schema, topic)
     return _described(new.serdes, new.schemas, schema)
 
 
@@ -127,15 +135,46 @@ def added_columns(old: TypedSchema | None, new: TypedSchema | None) -> list[str]
     return [column.name for column in new.columns if (column.name, column.type) not in known]
 
 
+def with_typed_columns(plan: ExportPlan, manifest: Manifest | None, registry: RegistryOptions) -> ExportPlan:
+    """The plan with the typed columns as the schemas are now, of topics that have anything new."""
+    known = {} if manifest is None else {topic.topic: topic.typed for topic in manifest.topics}
+    given = parse_serdes(plan.request.serdes)
+    written, topics, changes = {one.topic for one in plan.slices}, [], list(plan.changes)
+    noted = {one.topic for one in changes if one.change == COLUMNS_ADDED}
+    for topic in plan.topics:
+        name, old = topic.topic, known.get(topic.topic)
+        typed = old
+        if name in written or old is None:
+            new = typed_schema(chosen_serdes(given, registry, name), registry, name)
+            typed = grown(topic.typed or old, new, name)
+        if name not in noted and added_columns(old, typed):
+            changes.append(Change(COLUMNS_ADDED, name, str(rfc3339(wall_ms()))))
+        topics.append(msgspec.structs.replace(topic, typed=typed))
+    return msgspec.structs.replace(plan, topics=topics, changes=changes)
+
+
+def typed_topics(plan: ExportPlan) -> dict[str, TypedTopic]:
+    """What tasks know of the typed columns. Pure."""
+    return {
+        topic.topic: TypedTopic(topic.typed.serdes, topic.typed.arrow)
+        for topic in plan.topics
+        if topic.typed is not None
+    }
+
+
 def decoded_batches(
-    batches: Iterable[pa.RecordBatch], typed: TypedTopic, registry: RegistryOptions, tp: TopicPartition
+    batches: Iterable[pa.RecordBatch],
+    typed: TypedTopic,
+    registry: RegistryOptions,
+    tp: TopicPartition,
+    schema: pa.Schema = SCHEMA,
 ) -> Generator[pa.RecordBatch]:
-    """The records with their typed columns. DecodeError with the offset of one that cannot be decoded; KcliError for one
-    that has more than the columns.
+    """The records, whose columns are ``schema``, with their typed columns. DecodeError with the offset of one that cannot
+    be decoded; KcliError for one that has more than the columns.
     """
     specs = SerdeSpecs(**{part: parse_serde(text) for part, text in typed.serdes.items()})
     parts = TypedParts(specs, registry, tp.topic, every_version=True)
-    schema = export_schema(typed)
+    schema = export_schema(typed, schema)
     with parts.open() as serdes:
         decoder = parts.decoder(serdes, undecodable="fail")
         for batch in batches:

@@ -69,7 +69,25 @@ LISTS = {
             Items("ConsumePlan", "", "commands.consume.dry_run:COLUMNS"),
             kind="ConsumePlan",
         ),
+        _list(
+            "consume --count",
+            "How many records there are, in all or by fields.",
+            Items(
+                "RecordCount",
+                "A group: its further properties are the fields of --by.",
+                "commands.consume.count:COUNTED",
+            ),
+        ),
         _list("consume -o json", "Records.", Items("Record")),
+        _list(
+            "consume --select",
+            "Fields of records.",
+            Items(
+                "RecordFields",
+                "A record: its properties are the fields of --select.",
+                "commands.consume.fields:SELECTED",
+            ),
+        ),
         _list(
             "doctor, pipeline doctor",
             "What was checked, step by step.",

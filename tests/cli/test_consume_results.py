@@ -83,6 +83,10 @@ def consume(cluster: FakeCluster, line: str, code: int = 0) -> Done:
         ("t -e -p 0 --sample 1/5 --select offset", ["0", "5", "10", "15"]),
         ("t -e -p 0 --sample 1/1 --select offset --tail 2", None),
         ("t --tail 2 --follow -n 2 --select offset", ["18", "19"]),
+        ("t -e -p 0 -n 1 -f '%T{iso} %v{.who.id} %v{.items[0].sku} %v{[0]} %v{.x}\\n' --null-marker N",
+         ["2023-11-14T22:13:20.000Z 0 a0 N N"]),
+        ("t -e -p 1 -n 2 -f '%v{.a}|%d{iso}\\n'", ["|2023-11-14T22:13:21.000Z", "|2023-11-14T22:13:31.000Z"]),
+        ("t -e -p 0 -n 1 -s value=json -f '%v{.who}\\n'", ['{"id":0,"name":"N0"}']),
         ("t --tail 2 --follow --idle-timeout 200ms --select offset", ["18", "19"]),
     ],
 )  # fmt: skip
@@ -150,6 +154,9 @@ def test_what_is_expected(cluster: FakeCluster, line: str, code: int, said: str)
         ("t --distinct nix", "--distinct 'nix' is not a list of fields"),
         ("t --count --by nix", "--by 'nix' is not a list of fields"),
         ("t --count --by 'key as count'", "names a field count"),
+        ("t -f '%z'", "there are %t %p %o"),
+        ("t -f '%v{.a b}'", "'b' is not expected after 'value.a'"),
+        ("t -f '%v{nix}'", "there are base64, hex, json, and paths such as .a.b"),
         ("t --sample 5", "'5' is not a sample"),
         ("t --sample 1/0", "is not a sample"),
         ("t -e --expect -1", "is not a number of records"),
@@ -166,7 +173,9 @@ def test_what_is_refused(cluster: FakeCluster, line: str, said: str) -> None:
 def test_what_cannot_be_looked_into_is_said(cluster: FakeCluster) -> None:
     done = consume(cluster, "t -e -p 1 -o json --select key,value.a")
     assert json.loads(done.out)["items"][3] == {"key": "//4=", "value.a": None}
-    assert "--select: paths into 3 keys or values are null; the first: t-1@0: it is not JSON" in done.err
+    assert (
+        "--select: null in place of paths into 3 keys or values; the first: t-1@0: it is not JSON" in done.err
+    )
     assert "1 cell not UTF-8, in base64" in done.err
     done = consume(cluster, "t --latest-per-key -p 1 --select offset")
     assert "1 record without a key: left out" in done.err

@@ -240,9 +240,9 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str,
     spreadsheet those that begin with =, +, - or @ are formulas, unless it imports them as text.
 
     Verbs of -f: %t topic, %p partition, %o offset, %k key, %v or %s value, %K %V %S lengths of key and value
-    (-1 for null), %R the value's length in 4 bytes, %T or %d timestamp in ms, %d{strftime[%H:%M]}, %h headers,
-    %h{NAME} the value of one, %h{%k=%v } each, %H their number, %e leader epoch, %x %y producer id and epoch, %%;
-    %v{base64}, {hex}, {json}.
+    (-1 for null), %R the value's length in 4 bytes, %T or %d timestamp in ms, %T{iso} in UTC, %d{strftime[%H:%M]},
+    %h headers, %h{NAME} the value of one, %h{%k=%v } each, %H their number, %e leader epoch, %x %y producer id and epoch,
+    %%; %v{base64}, {hex}, {json}; %v{.customer.id} a member of JSON.
 
     With -g only what was written and flushed is committed: every five seconds, before partitions go to other
     members, and at the end. Where nothing is committed yet, it starts at the earliest offset, or at the one given with

@@ -1,4 +1,4 @@
-"""``kcli consume --select``, ``--by`` and ``--distinct``: their fields, the formats, what could not be looked into."""
+"""``kcli consume --select``, ``--by``, ``--distinct``, and paths of ``-f``: their fields, formats, and what has none."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -10,10 +10,11 @@ from kcli.commands.shared.usage import usage
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.flows.consume.distinct import DistinctFilter
 from kcli.flows.filters.field_paths import FieldPathError, FieldReader, parse_fields
-from kcli.flows.filters.selection import BatchFields, wanted_mask
+from kcli.flows.filters.selection import BatchFields, Mask, wanted_mask
 from kcli.output import fields as formats
 from kcli.output.progress import counted
 from kcli.output.tables import Column
+from kcli.output.template import Extra, TemplateError, Wanted
 
 if TYPE_CHECKING:
     from kcli.commands.consume.decoding import Decoding
@@ -40,6 +41,7 @@ class ChosenFields:
         self.by = self._reader("--by", asked.by)
         self.distinct = None if self._distinct is None else DistinctFilter(self._distinct)
         self._formatter: formats.FieldsFormatter | None = None
+        self._members: list[FieldReader] = []
 
     def _reader(self, option: str, text: str | None) -> FieldReader | None:
         if text is None:
@@ -93,19 +95,42 @@ class ChosenFields:
                 return formats.FieldsJson(names, rows, *ends)
         return formats.FieldTexts(names, rows, asked.delimiter or b"\n", null)
 
+    def member(self, path: str) -> Extra:
+        """The column of a path of ``-f``, as in ``%v{.a.b}``: see ``Template``."""
+        try:
+            fields = parse_fields(path)
+        except FieldPathError as error:
+            raise TemplateError(f"{path!r} is not a path: {error}") from None
+        decoding = self._decoding
+        reader = FieldReader(fields, *((decoding.key, decoding.value) if decoding is not None else ()))
+        self._members.append(reader)
+        null = b"" if self._asked.null_marker is None else raw_bytes(self._asked.null_marker)
+
+        def column(wanted: Wanted) -> list[bytes]:
+            found, mask = [b""] * len(wanted.columns.offset_deltas), Mask(len(wanted.columns.offset_deltas))
+            indices = [] if wanted.fetched.batch.is_control else list(wanted.indexes())
+            for index in indices:
+                mask[index] = 1
+            for index, row in zip(indices, reader.rows(BatchFields(wanted.fetched), mask), strict=True):
+                text = formats.text_of(row[0])
+                found[index] = null if text is None else text
+            return found
+
+        return column
+
     def report(self, inv: Invocation) -> int:
         """Notes on what could not be looked into; returns how many keys and values could not be decoded."""
         undecoded = 0
-        readers = {"--select": self.select, "--by": self.by, "--distinct": self._distinct}
+        readers = [("-f", reader) for reader in self._members]
+        chosen = {"--select": self.select, "--by": self.by, "--distinct": self._distinct}
         if self._asked.select is None:
-            del readers["--select"]  # it is that of --distinct
-        for option, reader in readers.items():
-            if reader is not None and reader.skipped:
+            del chosen["--select"]  # it is that of --distinct
+        readers += [(option, reader) for option, reader in chosen.items() if reader is not None]
+        for option, reader in readers:
+            if reader.skipped:
                 undecoded += reader.undecoded
-                inv.talk.warn(
-                    f"{option}: paths into {counted(reader.skipped, 'key or value', 'keys or values')} are null; "
-                    f"the first: {reader.first}"
-                )
+                many = counted(reader.skipped, "key or value", "keys or values")
+                inv.talk.warn(f"{option}: null in place of paths into {many}; the first: {reader.first}")
         encoded = getattr(self._formatter, "encoded", 0)
         if encoded:
             inv.talk.note(f"{counted(encoded, 'cell')} not UTF-8, in base64")

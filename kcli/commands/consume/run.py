@@ -86,6 +86,7 @@ def run(inv: Invocation, **given: Any) -> int:
             cluster_id=cluster_id,
             broker=broker,
             decoders=decoding.decoders if decoding is not None else None,
+            member=fields.member if fields is not None else None,
         )
     client, commit = consumer_options(inv, asked, spec, policy)
     if decoding is None:
@@ -134,7 +135,8 @@ def run(inv: Invocation, **given: Any) -> int:
 
 
 def _fields(inv: Invocation, asked: ConsumeOptions, decoding: "Decoding | None") -> "ChosenFields | None":
-    if asked.select is None and asked.by is None and asked.distinct is None:
+    named = (asked.select, asked.by, asked.distinct)
+    if not any(named) and not any(path in (asked.template or "") for path in ("{.", "{[")):
         return None
     from kcli.commands.consume.fields import ChosenFields  # only where fields are chosen
 

@@ -146,7 +146,7 @@ EXPECTATION = Word("expectation", _expectation)
     "What to make of them",
     click.option(
         "--select",
-        metavar="FIELDS",
+        metavar="FIELD,…",
         help="only these fields of each record: key, value.customer.id as customer, headers.trace, timestamp",
     ),
     click.option(
@@ -154,7 +154,7 @@ EXPECTATION = Word("expectation", _expectation)
     ),
     click.option(
         "--by",
-        metavar="FIELDS",
+        metavar="FIELD,…",
         help="with --count: how many for each key, topic, hour, headers.NAME, value.PATH",
     ),
     click.option(
@@ -167,7 +167,7 @@ EXPECTATION = Word("expectation", _expectation)
     ),
     click.option("--with-tombstones", is_flag=True, help="with --latest-per-key: tombstones, too"),
     click.option(
-        "--distinct", metavar="FIELDS", help="each different value of these fields once, as it first comes"
+        "--distinct", metavar="FIELD,…", help="each different value of these fields once, as it first comes"
     ),
     click.option(
         "--sample", type=SAMPLE, metavar="1/N", help="only one of N records, chosen by its offset: 1/1000"
@@ -176,7 +176,7 @@ EXPECTATION = Word("expectation", _expectation)
         "--expect",
         type=EXPECTATION,
         metavar="N|N..M|N..",
-        help="exit with 8 unless as many records are read: 1, 10..20, 5..",
+        help="exit with 8 unless as many records are read: 1, 10..20, 5.. (or more)",
     ),
     click.option(
         "--within",

@@ -32,7 +32,10 @@ class Expectation(NamedTuple):
         """ExpectationError if ``count`` records are not as expected."""
         if count < self.low or (self.high is not None and count > self.high):
             plural = "" if (self.high or self.low) == 1 else "s"
-            raise ExpectationError(f"expected {self} record{plural}, read {count:,}")
+            raise ExpectationError(
+                f"expected {self} record{plural}, read {count:,}",
+                why="--expect says how many there have to be",
+            )
 
 
 def parse_expectation(text: str) -> Expectation:

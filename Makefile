@@ -30,7 +30,7 @@ COMPILE_TESTS = ls tests/checks/__pycache__/*-pytest-*.pyc >/dev/null 2>&1 || { 
     $(BIN)/pytest -qq --collect-only $(filter-out $(HALF),$(SUITES)) >/dev/null 2>&1; wait; }
 
 .NOTPARALLEL:
-.PHONY: help demo test test-long one test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger mirror-service fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
+.PHONY: help demo test test-long one test-brokers test-kerberos test-spark-cluster chaos lost-lines rewind-ledger mirror-service pipeline-drill fuzz fuzz-guided bombs sanitize check promtool docs lock audit bench bench-produce-consume bench-perf bench-pipeline clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka: records there and back, lag, rewind, mirror, verify'
@@ -43,6 +43,7 @@ help:
 	@echo 'make chaos      the long fault runs: brokers die, restart and stop under load, groups are rewound'
 	@echo 'make lost-lines  300 random runs of produce on brokers that die: is a line lost? About half an hour'
 	@echo 'make mirror-service  long runs of a mirror: WHAT=kills, outages or drills (SEED ARGS)'
+	@echo 'make pipeline-drill   exports to an object store, chains of nights and streams whose processes are killed (KILLS SEED)'
 	@echo 'make rewind-ledger   200 random live rewinds, judged by what the members read: about half an hour (SEED CELLS JOBS)'
 	@echo 'make fuzz       10,000,000 mutated inputs over every parser of foreign bytes, 100,000 over sockets, 1,000 examples of each property: an hour (SEED FUZZ)'
 	@echo 'make fuzz-guided   inputs that follow the coverage of the parsers, each family for SECONDS=60, by atheris'
@@ -140,6 +141,13 @@ lost-lines: venv-dev
 WHAT ?= kills
 mirror-service: venv-dev
 	@$(PY) -m tests.chaos.mirror_service $(WHAT) --seed $(SEED) $(ARGS)
+
+# Exports, then the drills that are tests: add the file of another writer here.
+DRILLS := tests/pipeline/test_stream_kafka.py
+KILLS ?= 12
+pipeline-drill: venv-dev
+	@$(PY) -m tests.chaos.pipeline_drill --kills $(KILLS) --seed $(SEED)
+	@KCLI_KILL_SEED=$(SEED) $(PYTEST) -rP -n 0 -m long -k kill $(DRILLS)
 
 rewind-ledger: venv-dev
 	@$(PY) -m tests.chaos.rewind_ledger --seed $(SEED) --cells $(CELLS) --jobs $(JOBS)

@@ -12,11 +12,17 @@ from kcli.core.version import __version__
 if TYPE_CHECKING:
     from kcli.frames.exported import read_export as read_export
     from kcli.frames.topic import read_topic as read_topic
+    from kcli.frames.writing import NotWrittenError as NotWrittenError
     from kcli.frames.writing import write_topic as write_topic
 
-__all__ = ["__version__", "read_export", "read_topic", "write_topic"]
+__all__ = ["NotWrittenError", "__version__", "read_export", "read_topic", "write_topic"]
 
-_HOMES = {"read_topic": "topic", "write_topic": "writing", "read_export": "exported"}
+_HOMES = {
+    "read_topic": "topic",
+    "write_topic": "writing",
+    "NotWrittenError": "writing",
+    "read_export": "exported",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -17,19 +19,34 @@ from benchmarks.pipeline._host import Host
 from benchmarks.pipeline._topics import Topics
 from kcli.pipeline.spark.conf import LIGHT, SQL
 from kcli.sandbox.errors import DownloadError
+from tests.pipeline.object_stores import BUCKET, S3
 
 _COLUMNS = "topic,partition,offset,timestamp,timestamp_type,key,value"  # those of the connector
 _CONNECTOR, _FORMAT = "connector", 'format("kcli")'
 _KEY = "00004711"
+_JSON_WIDTH = 135  # bytes of a value of JSON
+_GROUP_BY = "select value:status, count(*), sum(value:amount::double) from source group by all"
+_ON_OUR_STREAM = """
+import sys, duckdb, kcli
+records = kcli.read_topic(sys.argv[2], bootstrap_servers=sys.argv[1], columns=["value"], progress=False)
+values = "select decode(value)::json as value from records"
+fields = "value->>'status', count(*), sum((value->>'amount')::double)"
+assert len(duckdb.sql(f"select {fields} from ({values}) group by 1").fetchall()) == 4
+"""
 
 Contender = Callable[[], Cost]
+Maker = Callable[[str, float, str, int], Contest]
+"""Called with the contest's name, gigabytes of values, topic, and number of records."""
 
 
 class Bench:
-    """Two sessions of Spark and the topics of one cluster. ``absent``: why the connector is not measured."""
+    """Two sessions of Spark, which begin when they are needed, and the topics of one cluster. ``absent``: why there is no
+    connector. The environment leads to ``store``.
+    """
 
-    def __init__(self, bootstrap: str, folder: Path) -> None:
+    def __init__(self, bootstrap: str, folder: Path, store: S3) -> None:
         self._bootstrap = bootstrap
+        self._store = store
         self._folder = folder
         self._numbers = count(1)
         self._topics = Topics(bootstrap, folder)
@@ -40,12 +57,16 @@ class Bench:
         except DownloadError as error:
             self.absent = f"{error}"
             print(f"Spark's Kafka connector: not measured: {error}", flush=True)
-        self._kernels = Host(LIGHT, {})
-        try:
-            self._frames = Host(SQL, conf)
-        except BaseException:
-            self._kernels.close()
-            raise
+        self._conf = conf
+        self._stack = ExitStack()
+
+    @cached_property
+    def _kernels(self) -> Host:
+        return self._stack.enter_context(closing(Host(LIGHT, {})))
+
+    @cached_property
+    def _frames(self) -> Host:
+        return self._stack.enter_context(closing(Host(SQL, self._conf)))
 
     def __enter__(self) -> Self:
         return self
@@ -53,31 +74,41 @@ class Bench:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._kernels.close()
-        self._frames.close()
+        self._stack.close()
 
-    def contests(self, name: str, width: int, megabytes: int, only: str) -> Iterator[Contest]:
-        """Those for values of one size whose names contain ``only``."""
-        makers: dict[str, Callable[[str, float, str, int], Contest]] = {
+    def contests(self, megabytes: int, records: int, only: str) -> Iterator[Contest]:
+        """Those whose names contain ``only``: of ``megabytes`` with values of 1 KB, half of it with values of 100 B, and
+        of so many ``records`` of JSON.
+        """
+        digits: dict[str, Maker] = {
             "export": self._to_parquet,
             "read": self._to_nothing,
             "mirror": self._copies,
             "write": self._writes,
             "verify": self._compared,
             "key search": self._searched,
-            "group by": self._grouped,
         }
-        for what, make in makers.items():
-            title = f"{what} {name}"
-            if only in title:
-                make_topic = self._topics.orders if what == "group by" else self._topics.source
-                topic, records = make_topic(width, megabytes)
-                yield make(title, records * width / 1e9, topic, records)
+        documents: dict[str, Maker] = {
+            "group by": self._grouped,
+            "export": self._json_to_parquet,
+            "export to S3": self._to_store,
+        }
+        for name, width, size in (("1 KB", 1_000, megabytes), ("100 B", 100, megabytes // 2)):
+            for what, make in digits.items():
+                if only in (title := f"{what} {name}"):
+                    topic, filled = self._topics.source(width, size)
+                    yield make(title, filled * width / 1e9, topic, filled)
+        for what, make in documents.items():
+            if only in (title := f"{what} JSON"):
+                topic = self._topics.orders(_JSON_WIDTH, records)
+                yield make(title, records * _JSON_WIDTH / 1e9, topic, records)
 
     # --- contests --------------------------------------------------------------------------------------
 
-    def _to_parquet(self, name: str, size: float, topic: str, records: int) -> Contest:
-        """S1, S4 and S5."""
+    def _to_parquet(
+        self, name: str, size: float, topic: str, records: int, target: tuple[str, float] = ("S1", 0.35)
+    ) -> Contest:
+        """S1, S4 and S5. ``target``: of the export beside the connector."""
         export, processes = "pipeline export", "pipeline export, 2 processes"
         connector, source = f"{_CONNECTOR} → Spark Parquet", f"{_FORMAT} → Spark Parquet"
         return Contest(
@@ -90,10 +121,34 @@ class Bench:
                 processes: lambda: self._export(topic, records, processes=True),
             },
             [
-                Target("S1", export, connector, 0.35),
+                Target(target[0], export, connector, target[1]),
                 Target("S4", source, connector, 0.75),
                 Target("S5", export, processes, 1.15),
             ],
+        )
+
+    def _json_to_parquet(self, name: str, size: float, topic: str, records: int) -> Contest:
+        """Text that compresses well: both spend more of their time in the same codec."""
+        return self._to_parquet(name, size, topic, records, ("JSON", 0.6))
+
+    def _to_store(self, name: str, size: float, topic: str, records: int) -> Contest:
+        """What an object store costs the client."""
+        here, there = "pipeline export, to a folder", "pipeline export, to S3"
+
+        def export() -> Cost:
+            number = next(self._numbers)
+            url = f"s3://{BUCKET}/files-{number}"
+            done = self._kernels.call(
+                _jobs.export, bootstrap=self._bootstrap, topic=topic, folder=url, processes=False
+            )
+            self._store.remove(f"files-{number}")
+            return _checked(done.cost, done.count, records)
+
+        return Contest(
+            name,
+            size,
+            {here: lambda: self._export(topic, records, processes=False), there: export},
+            [Target("S3", there, here, 1.15), Target("S3", there, here, None, "wall")],
         )
 
     def _to_nothing(self, name: str, size: float, topic: str, _records: int) -> Contest:
@@ -207,20 +262,41 @@ class Bench:
         )
 
     def _grouped(self, name: str, size: float, topic: str, _records: int) -> Contest:
-        """Records counted by a field of their JSON: the whole command, on both engines."""
-        sql = "select value:status, count(*), sum(value:amount::double) from source group by all"
+        """Records counted by a field of their JSON: whole commands, beside a program with DuckDB on ``kcli.read_topic``,
+        and a session of Spark with the connector that has started before.
+        """
 
         def run(engine: str) -> Cost:
             return measure(
-                self._kcli("query", topic, sql, "--engine", engine, "--local", "2", "-o", "ndjson")
+                self._kcli("query", topic, _GROUP_BY, "--engine", engine, "--local", "2", "-o", "ndjson")
             )
 
+        def stream() -> Cost:
+            return measure(Run([sys.executable, "-c", _ON_OUR_STREAM, self._bootstrap, topic], 0))
+
+        def rival() -> Cost:
+            done = self._frames.call(_jobs.grouped, source=self._connector(topic))
+            return _checked(done.cost, done.count, 4)
+
         here, spark = "kcli query, DuckDB", "kcli query, Spark"
+        connector, own = f"{_CONNECTOR}, warm", "DuckDB on kcli.read_topic"
         return Contest(
             name,
             size,
-            {here: lambda: run("duckdb"), spark: lambda: run("spark")},
-            [Target("SQL", here, spark, 0.1), Target("SQL", here, spark, 0.1, "wall")],
+            {
+                here: lambda: run("duckdb"),
+                own: stream,
+                connector: self._rival(rival),
+                spark: lambda: run("spark"),
+            },
+            [
+                Target("SQL", here, None, 6.0),
+                Target("SQL", here, None, 4.0, "wall"),
+                Target("SQL", here, own, None),
+                Target("SQL", here, connector, None),
+                Target("SQL", here, spark, 0.1),
+                Target("SQL", here, spark, 0.1, "wall"),
+            ],
         )
 
     # --- contenders ------------------------------------------------------------------------------------

@@ -12,11 +12,13 @@ from benchmarks._measure import Cost
 
 
 class Target(NamedTuple):
-    """The cost of ``ours`` is at most ``limit`` times that of ``theirs``; None: no limit. ``what``: cpu or wall."""
+    """The cost of ``ours`` is at most ``limit`` times that of ``theirs``, or so many seconds if that is None; no limit:
+    None. ``what``: cpu or wall.
+    """
 
     name: str
     ours: str
-    theirs: str
+    theirs: str | None
     limit: float | None
     what: str = "cpu"
 
@@ -48,7 +50,9 @@ class Contest:
         return statistics.median(getattr(cost, what) for cost in self.costs[name])
 
     def ratio(self, target: Target) -> float | None:
-        """None where one of both was not measured."""
+        """Or seconds; None where one of both was not measured."""
+        if target.theirs is None:
+            return self.median(target.ours, target.what) if target.ours in self.costs else None
         if target.ours not in self.costs or target.theirs not in self.costs:
             return None
         return self.median(target.ours, target.what) / max(1e-9, self.median(target.theirs, target.what))
@@ -63,7 +67,7 @@ class Contest:
             each = [cost.cpu / self.gigabytes for cost in self.costs[name]]
             lines.append(
                 f"{name:38} {self.median(name, 'cpu') / self.gigabytes:7.2f} CPU-s/GB ({min(each):.2f}–{max(each):.2f})"
-                f"  {self.median(name, 'wall'):7.2f} s"
+                f"  {self.median(name, 'cpu'):7.2f} CPU-s  {self.median(name, 'wall'):7.2f} s"
             )
         for target in self.targets:
             ratio = self.ratio(target)
@@ -74,8 +78,7 @@ class Contest:
                 said = "measured"
             else:
                 said = "met" if ratio <= target.limit else "MISSED"
-            shown = "" if ratio is None else f"{ratio:.2f} × "
-            lines.append(
-                f"{target.name}: {target.ours}: {shown}{target.theirs}, {target.what} ({limit}): {said}"
-            )
+            shown = "" if ratio is None else f"{ratio:.2f} "
+            beside = "s" if target.theirs is None else f"× {target.theirs}"
+            lines.append(f"{target.name}: {target.ours}: {shown}{beside}, {target.what} ({limit}): {said}")
         return "\n".join(lines)

@@ -76,6 +76,15 @@ def query(session: Session, bootstrap: str, topic: str, sql: str) -> int:
     return sum(len(portion) for portion in rows)
 
 
+def grouped(session: Session, source: Format) -> int:
+    """Records counted by a field of their JSON; returns the number of groups."""
+    value = "get_json_object(cast(value AS string), '$.{}')"
+    fields = _frame(session, source).selectExpr(
+        f"{value.format('status')} AS status", f"cast({value.format('amount')} AS double) AS amount"
+    )
+    return len(fields.groupBy("status").agg({"*": "count", "amount": "sum"}).collect())
+
+
 def _frame(session: Session, source: Format) -> Any:
     name, options = source
     register(session.sql)

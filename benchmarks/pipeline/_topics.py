@@ -34,9 +34,9 @@ class Topics:
             self._fill(topic, width, distinct, blocks)
         return topic, distinct * blocks
 
-    def orders(self, width: int, megabytes: int) -> tuple[str, int]:
-        """A topic with values of JSON of about ``width`` bytes, and the number of its records."""
-        topic, records = f"orders{width}", megabytes * 1_000_000 // width
+    def orders(self, width: int, records: int) -> str:
+        """A topic with so many values of JSON of about ``width`` bytes."""
+        topic = f"orders{width}"
         if topic not in self._filled:
             self._filled.add(topic)
             create_topic(self._bootstrap, topic, PARTITIONS)
@@ -52,7 +52,7 @@ class Topics:
                     )
             self._kcli("produce", topic, str(lines), "-K", "\t", "-z", "none")
             lines.unlink()
-        return topic, records
+        return topic
 
     def copy(self) -> str:
         """An empty topic; the one before it goes, so that the disk does not fill up."""

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from kcli.commands.pipeline.jobs import READS
-from kcli.commands.pipeline.query import OUTPUTS, QueryOptions, new_folder, query_options, run_query
+from kcli.commands.pipeline.query import OUTPUTS, new_folder, run_query
+from kcli.commands.pipeline.query_options import QueryOptions, query_options
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import TOPIC
@@ -31,11 +32,16 @@ _USAGE = '`kcli query TOPIC "select count(*) from source"`'
             "the ten best customers",
         ),
         (
-            'kcli query orders payments "select o.key_text, p.value:state from source o join source p on o.key = p.key '
-            "where o.topic = 'orders' and p.topic = 'payments'\"",
+            'kcli query orders payments "select o.key_text, p.value:state '
+            'from orders o join payments p on o.key = p.key"',
             "join two topics",
         ),
         ('kcli query orders "select * from source" out/ -o parquet', "the result as Parquet files"),
+        (
+            "kcli query orders \"select tumble(timestamp, '1 minute') as w, value:status, count(*) from source "
+            'group by 1, 2" --follow --late 10s',
+            "windows of a minute, each when it closes",
+        ),
     ),
 )
 @click.argument("words", nargs=-1, required=True, type=TOPIC, metavar="TOPIC… SQL [DIR]")
@@ -46,7 +52,8 @@ def query(inv: Invocation, /, words: tuple[str, ...], **given: Any) -> int:
 
     The SQL is Spark's; the records are the table source, with the columns topic, partition, offset, timestamp,
     timestamp_type, key, value, headers, leader_epoch, key_text and value_text. value:a.b is the text at a path of the
-    value's JSON. `kcli pipeline query --help` says more.
+    value's JSON. Each TOPIC is a table as well. With --follow the query goes on with what arrives: rows as they come, and
+    windows, group by tumble(timestamp, '1 minute'), when they close. `kcli pipeline query --help` says more.
     """
     wants_folder = inv.out.kind == "parquet"
     if len(words) < (3 if wants_folder else 2):

@@ -13,7 +13,9 @@ def broker_addresses(servers: str) -> list[tuple[str, int]]:
     """(host, port) of each; ConfigError names a malformed address, without a user and password in it."""
     found = [_address(text) for text in filter(None, (part.strip() for part in servers.split(",")))]
     if not found:
-        raise ConfigError("no broker is named", do="give one with -b HOST:PORT or bootstrap.servers")
+        raise ConfigError(
+            "no broker is named", do='name one: -b HOST:PORT, or bootstrap_servers="HOST:PORT" in a program'
+        )
     return found
 
 

@@ -15,7 +15,8 @@ from kcli.core.types import TopicPartition
 class KcliError(Exception):
     """The base of all errors raised on purpose.
 
-    ``what`` says what failed and where, ``why`` the cause, ``do`` the next step; the latter two may be empty.
+    ``what`` says what failed and where, ``why`` the cause, ``do`` the next step; the latter two may be empty. ``str`` is
+    the first two; the third is a note, which Python and notebooks show below.
     ``part`` and ``place``, where they are known: what could not be read, as ``groups of broker 2``, and the broker or the
     partitions that it is at.
     """
@@ -29,6 +30,8 @@ class KcliError(Exception):
         self.what = what
         self.why = why
         self.do = do
+        if do:
+            self.add_note(f"do: {do}")
 
     def __str__(self) -> str:
         return f"{self.what}: {self.why}" if self.why else self.what

@@ -5,9 +5,11 @@ Imports pyarrow: the module is imported where an export is opened.
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -27,9 +29,8 @@ from kcli.frames.topic import dropped_warnings
 from kcli.output.progress import counted
 from kcli.pipeline.decoding import ByRange, undecoded_warnings
 from kcli.pipeline.exported_records import read_records
-from kcli.pipeline.kernels.check_files import CHANGED, check_sizes
-from kcli.pipeline.manifest import ExportedFile
-from kcli.pipeline.store.new_file import digest_of
+from kcli.pipeline.kernels.check_files import CHANGED, check_digest, check_sizes
+from kcli.pipeline.manifest import Documents, ExportedFile, Gap, Manifest, merged_since
 from kcli.pipeline.store.store import Store
 
 if TYPE_CHECKING:
@@ -47,18 +48,30 @@ class Limits(NamedTuple):
     until: int | None
 
 
+class Piece(NamedTuple):
+    """What is read of a file."""
+
+    tp: TopicPartition
+    file: ExportedFile
+    limits: Limits
+
+
 class ExportFrame(ShowsHead):
     """What ``read_export`` returns: ``pyarrow.RecordBatch`` by ``pyarrow.RecordBatch``, from the beginning with each
     iteration and each ``__arrow_c_stream__``.
 
-    ``files`` are those that are read; ``error`` is the last error of a reading; ``undecoded``: see ``TopicFrame``.
+    The records are those of the files that the manifest named when it was opened, also where ``--compact`` has merged
+    these since. ``most_rows`` is their number; fewer may be wanted. ``gaps`` are the ranges of offsets that were removed
+    before they were exported. ``error`` is the last error of a reading;
+    ``undecoded``: see ``TopicFrame``.
     """
 
     def __init__(
         self,
         store: Store,
-        form: str,
+        manifest: Manifest,
         files: Sequence[tuple[TopicPartition, ExportedFile]],
+        gaps: Mapping[TopicPartition, Sequence[Gap]],
         columns: Sequence[str],
         limits: Limits,
         typed: TypedParts | None,
@@ -69,12 +82,14 @@ class ExportFrame(ShowsHead):
         progress: bool | None,
     ) -> None:
         self.url = store.url
-        self.files = [file for _, file in files]
+        self.gaps = gaps
         self.columns = tuple(columns)
         self.error: BaseException | None = None
         self.undecoded: ByRange = {}
-        self._store, self._form, self._limits = store, form, limits
-        self._wanted = [(tp, file) for tp, file in files if _overlaps(file, limits)]
+        self._store, self._form, self._limits = store, manifest.format, limits
+        self._created = manifest.created
+        self._wanted = tuple(Piece(tp, file, limits) for tp, file in files if _overlaps(file, limits))
+        self.most_rows = sum(piece.file.records for piece in self._wanted)
         self._typed, self._undecodable = typed, undecodable
         self._verify, self._batch_rows, self._progress = verify, batch_rows, progress
         self.schema = self._made_schema()
@@ -82,11 +97,6 @@ class ExportFrame(ShowsHead):
     def __repr__(self) -> str:
         files = counted(len(self._wanted), "file")
         return f"ExportFrame({self.url!r}, {files}, at most {counted(self.most_rows, 'record')})"
-
-    @property
-    def most_rows(self) -> int:
-        """The number of records in the files that are read; fewer may be wanted."""
-        return sum(file.records for _, file in self._wanted)
 
     def __arrow_c_schema__(self) -> object:
         """The schema as a capsule."""
@@ -119,33 +129,94 @@ class ExportFrame(ShowsHead):
     def _batches(self, batch_rows: int) -> Generator[pa.RecordBatch]:
         try:
             if self._typed is None:
-                for tp, file in self._wanted:
-                    for table in self._rows(file, batch_rows):
-                        yield self._chosen(tp, table, None)
+                for piece in self._pieces():
+                    for table in self._rows(piece, batch_rows):
+                        yield self._chosen(piece.tp, table, None)
                 return
             with self._typed.open() as serdes:
                 decoder = self._typed.decoder(serdes, undecodable=self._undecodable)
-                for tp, file in self._wanted:
-                    for table in self._rows(file, batch_rows):
-                        yield self._chosen(tp, table, decoder)
+                for piece in self._pieces():
+                    for table in self._rows(piece, batch_rows):
+                        yield self._chosen(piece.tp, table, decoder)
                 self._report(decoder, self._typed)
         except Exception as error:
             self.error = error
             raise
 
-    def _rows(self, file: ExportedFile, batch_rows: int) -> Iterator[Any]:
-        """The columns that are needed, of the records that are wanted."""
+    def _pieces(self) -> Iterator[Piece]:
+        """What is read, in its order; each file is there, and has its size, unless it is merged in that instant."""
+        pieces = list(self._wanted)
+        at = 0
+        while at < len(pieces):
+            file = pieces[at].file
+            if self._store.size(file.path) != file.bytes:
+                merged = self._merged(pieces[at:])
+                if merged:
+                    pieces[at:] = merged
+                    continue
+                check_sizes(self._store, [file], self._created)
+            yield pieces[at]
+            at += 1
+        self._wanted = tuple(pieces)
+
+    def _merged(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """The same records in the files that the manifest names now: a compaction merges files that follow each other,
+        names what they became, and then removes them. Empty if the first file should be there, or something is missing.
+        """
+        manifest = Documents(self._store).manifest()
+        now: dict[str, list[ExportedFile]] = {}
+        if manifest is None or manifest.created != self._created:
+            return []
+        for file in manifest.files:
+            now.setdefault(os.path.dirname(file.path), []).append(file)
+        if pieces[0].file in now.get(os.path.dirname(pieces[0].file.path), ()):
+            return []
+        found: list[Piece] = []
+        count = 0
+        for folder, several in groupby(pieces, key=lambda piece: os.path.dirname(piece.file.path)):
+            group = list(several)
+            for file in now.get(folder, ()):
+                inside = [one for one in group if file.start <= one.file.start and one.file.end <= file.end]
+                if inside:
+                    found.append(Piece(inside[0].tp, file, _joined(inside)))
+                    count += len(inside)
+        return found if count == len(pieces) else []
+
+    def _rows(self, piece: Piece, batch_rows: int) -> Iterator[Any]:
+        """The columns that are needed, of the records that are wanted. A file that is merged and removed while it is read
+        is read on in the merged one, after the rows that were there already.
+        """
+        source, passed = piece, 0
+        while True:
+            skipped = 0
+            try:
+                for batch in self._stored(source, batch_rows):
+                    rest = batch.slice(min(batch.num_rows, passed - skipped))
+                    skipped += batch.num_rows
+                    if rest.num_rows:
+                        passed += rest.num_rows
+                        yield rest
+                return
+            except ConfigError:
+                path = source.file.path
+                gone = self._store.size(path) is None
+                merged = merged_since(self._store, source.file, self._created) if gone else None
+                if merged is None:
+                    raise
+                source = Piece(piece.tp, merged, _joined([piece]))
+
+    def _stored(self, piece: Piece, batch_rows: int) -> Iterator[Any]:
+        file, limits = piece.file, piece.limits
         name = self._store.name(file.path)
-        check_sizes(self._store, [file])
-        if self._verify:
-            self._check_digest(file, name)
         records = 0
         try:
+            if self._verify:
+                check_digest(self._store, file)
             for batch in (
-                self._parquet(file, name, batch_rows) if self._form == "parquet" else self._text(file)
+                self._parquet(piece, name, batch_rows) if self._form == "parquet" else self._text(file)
             ):
                 records += batch.num_rows
-                found = batch if _is_within(file, self._limits) else self._filtered(batch)
+                found = batch if _is_within(file, limits) else _filtered(batch, limits)
                 if found.num_rows:
                     yield found
         except (pa.ArrowException, OSError) as error:
@@ -153,8 +224,9 @@ class ExportFrame(ShowsHead):
         if self._form != "parquet" and records != file.records:
             raise _other_number(name, records, file)
 
-    def _parquet(self, file: ExportedFile, name: str, batch_rows: int) -> Iterator[Any]:
-        needed = self._needed()
+    def _parquet(self, piece: Piece, name: str, batch_rows: int) -> Iterator[Any]:
+        file, limits = piece.file, piece.limits
+        needed = self._needed(limits)
         with self._store.open(file.path) as found, pq.ParquetFile(found) as parquet:
             if parquet.metadata.num_rows != file.records:
                 raise _other_number(name, parquet.metadata.num_rows, file)
@@ -162,7 +234,7 @@ class ExportFrame(ShowsHead):
             if missing:
                 raise ConfigError(f"{name} has no column {missing[0]}", why="an export has it", do=CHANGED)
             for group in range(parquet.num_row_groups):
-                if _may_have(parquet.metadata.row_group(group), self._limits):
+                if _may_have(parquet.metadata.row_group(group), limits):
                     yield from parquet.iter_batches(batch_rows, row_groups=[group], columns=needed)
 
     def _text(self, file: ExportedFile) -> Iterator[Any]:
@@ -181,34 +253,16 @@ class ExportFrame(ShowsHead):
                 }
             )
 
-    def _needed(self) -> list[str]:
+    def _needed(self, limits: Limits) -> list[str]:
         """The columns of a file."""
         found = [_TEXT_OF.get(name, name) for name in self.columns if name not in ("topic", "partition")]
         if self._typed is not None:
             found += ["offset", "key", *(["headers"] if self._typed.names_schemas else [])]
-        limits = self._limits
         if limits.start is not None or limits.stop is not None or not found:
             found.append("offset")
         if limits.since is not None or limits.until is not None:
             found.append("timestamp")
         return list(dict.fromkeys(found))
-
-    def _filtered(self, batch: Any) -> Any:
-        conditions = []
-        for name, low, high in (
-            ("offset", self._limits.start, self._limits.stop),
-            ("timestamp", self._limits.since, self._limits.until),
-        ):
-            if low is not None:
-                conditions.append(pc.greater_equal(batch.column(name), low))
-            if high is not None:
-                conditions.append(pc.less(batch.column(name), high))
-            if name == "timestamp" and (low is not None or high is not None):
-                conditions.append(pc.greater_equal(batch.column(name), 0))
-        mask = conditions[0]
-        for other in conditions[1:]:
-            mask = pc.and_(mask, other)
-        return batch.filter(mask)
 
     def _chosen(self, tp: TopicPartition, batch: Any, decoder: Decoder | None) -> pa.RecordBatch:
         """The columns of the frame."""
@@ -239,14 +293,6 @@ class ExportFrame(ShowsHead):
         for text in (*undecoded_warnings(self.undecoded, typed.names), *dropped_warnings(typed)):
             warn(text)
 
-    def _check_digest(self, file: ExportedFile, name: str) -> None:
-        with self._store.open(file.path) as found:
-            digest = digest_of(found).sha256
-        if digest != file.sha256:
-            raise ConfigError(
-                f"{name} was changed", why=f"its SHA-256 is {digest}, not {file.sha256}", do=CHANGED
-            )
-
     def _first(self, rows: int) -> tuple[Any, str]:
         found: list[Any] = []
         count = 0
@@ -271,6 +317,34 @@ class _Schema:
 
     def __arrow_c_schema__(self) -> object:
         return schema_capsule(table_schema(chosen_columns(self._columns).fields))
+
+
+def _joined(pieces: Sequence[Piece]) -> Limits:
+    """The limits of pieces that follow each other, in one file."""
+    first, last = pieces[0], pieces[-1]
+    start, stop = first.limits.start or 0, last.limits.stop
+    return first.limits._replace(
+        start=max(start, first.file.start),
+        stop=last.file.end if stop is None else min(stop, last.file.end),
+    )
+
+
+def _filtered(batch: Any, limits: Limits) -> Any:
+    conditions = []
+    for name, low, high in (
+        ("offset", limits.start, limits.stop),
+        ("timestamp", limits.since, limits.until),
+    ):
+        if low is not None:
+            conditions.append(pc.greater_equal(batch.column(name), low))
+        if high is not None:
+            conditions.append(pc.less(batch.column(name), high))
+        if name == "timestamp" and (low is not None or high is not None):
+            conditions.append(pc.greater_equal(batch.column(name), 0))
+    mask = conditions[0]
+    for other in conditions[1:]:
+        mask = pc.and_(mask, other)
+    return batch.filter(mask)
 
 
 def _overlaps(file: ExportedFile, limits: Limits) -> bool:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.arrow.fields import RECORD_COLUMNS, chosen_columns
-from kcli.core.consumer.arrow_reader import BATCH_ROWS
+from kcli.core.consumer.arrow_reader import BATCH_ROWS, check_batch_size
 from kcli.core.consumer.topic_records import Instant, numbers_given, range_given
 from kcli.core.errors import ConfigError, NotFoundError
 from kcli.core.options import ConsumerOptions
 from kcli.core.types import TopicPartition
-from kcli.frames.settings import settings_of
+from kcli.frames.settings import settings_of, warn
 from kcli.frames.topic import typed_parts
 from kcli.pipeline.arrow_library import check_pyarrow
-from kcli.pipeline.manifest import MANIFEST, Documents, ExportedFile, Manifest
+from kcli.pipeline.export_plan import removed
+from kcli.pipeline.manifest import Documents, ExportedFile, Gap, Manifest, left_out, why_no_export
 from kcli.pipeline.store.store import Store
 from kcli.pipeline.store.urls import canonical, open_store
 
@@ -26,7 +28,7 @@ _NOT_EXPORTED = "headers_packed"
 
 
 def read_export(
-    location: str,
+    location: str | os.PathLike[str],
     *,
     topics: str | Iterable[str] | None = None,
     partitions: int | Iterable[int] | None = None,
@@ -50,24 +52,28 @@ def read_export(
     ``since`` and ``until`` choose records by their times, ``offsets`` is like ``"1000:2000"``. ``verify``: the SHA-256 of
     each file is compared before it is read; its size and number of records are in any case. ``profile`` and further
     keywords are those of the schema registry. ConfigError for a folder without a manifest, and for files that are not
-    what the manifest says; NotFoundError for a topic or partition that is not in it.
+    what the manifest says; NotFoundError for a topic or partition that is not in it. A warning names gaps: what the
+    cluster had removed before it was exported.
     """
     check_pyarrow("read_export needs", extra="lake")
     from kcli.frames.export_frame import ExportFrame  # pyarrow: an extra
 
-    store = open_store(canonical(str(location)))
+    store = open_store(canonical(os.path.expanduser(location)))
     wanted = range_given(since, until, offsets)
     chosen = tuple([columns] if isinstance(columns, str) else columns)
     chosen_columns(chosen)
     if _NOT_EXPORTED in chosen:
-        raise ConfigError(f"an export has no column {_NOT_EXPORTED}", why="", do="choose the column headers")
-    if batch_rows < 1:
-        raise ConfigError(f"batch_rows={batch_rows}", why="a batch has at least one record")
+        raise ConfigError(
+            f"an export has no column {_NOT_EXPORTED}",
+            why="its files have the headers as a list",
+            do="choose the column headers",
+        )
+    check_batch_size(batch_rows, 1)
     manifest = Documents(store).manifest()
     if manifest is None:
         raise ConfigError(
             f"{store.url} is no complete export",
-            why=f"it has no {MANIFEST}, which an export writes at last",
+            why=why_no_export(store),
             do="name the folder DIR of a `kcli pipeline export TOPIC DIR`, or run that again to its end",
         )
     if manifest.format == "raw":
@@ -76,8 +82,18 @@ def read_export(
             why="its format is raw, which has values only",
             do="export as parquet, ndjson or csv",
         )
-    names = _topics(manifest, store, topics)
-    files = _files(manifest, store, names, numbers_given(partitions))
+    wanted_topics = None if topics is None else [topics] if isinstance(topics, str) else list(topics)
+    manifest = manifest.with_earlier(wanted_topics or ())
+    names = _topics(manifest, store, wanted_topics)
+    for topic in manifest.earlier:
+        if topic.topic in names and topic.full_name not in names:
+            warn(f'{left_out(topic)}; topics="{topic.full_name}" reads them')
+    numbers = numbers_given(partitions)
+    files = _files(manifest, store, names, numbers)
+    limits = _limits(wanted)
+    gaps = _gaps(manifest, names, numbers, limits)
+    for tp, some in gaps.items():
+        warn(str(removed(tp, some)))
     typed = None
     if key_serde is not None or value_serde is not None:
         if len(names) != 1:
@@ -92,10 +108,11 @@ def read_export(
         settings_of(ConsumerOptions, None, profile, values)  # refuses what is misspelt
     return ExportFrame(
         store,
-        manifest.format,
+        manifest,
         files,
+        gaps,
         chosen,
-        _limits(wanted),
+        limits,
         typed,
         undecodable=undecodable,
         verify=verify,
@@ -104,14 +121,17 @@ def read_export(
     )
 
 
-def _topics(manifest: Manifest, store: Store, topics: str | Iterable[str] | None) -> list[str]:
+def _topics(manifest: Manifest, store: Store, wanted: Sequence[str] | None) -> list[str]:
     there = [topic.topic for topic in manifest.topics]
-    if topics is None:
+    if wanted is None:
         return there
-    wanted = [topics] if isinstance(topics, str) else list(topics)
     for name in wanted:
         if name not in there:
-            raise NotFoundError(f"topic {name} is not in {store.url}", why=f"it has {', '.join(there)}")
+            raise NotFoundError(
+                f"topic {name} is not in {store.url}",
+                why=f"it has {', '.join([*there, *(topic.full_name for topic in manifest.earlier)])}",
+                do="topics=None reads them all",
+            )
     return [name for name in there if name in wanted]
 
 
@@ -121,13 +141,34 @@ def _files(
     found = [(tp, one) for tp, one in manifest.partitions() if tp.topic in names]
     for number in partitions or ():
         if all(tp.partition != number for tp, _ in found):
-            raise NotFoundError(f"partition {number} is not in {store.url}", why=f"of {', '.join(names)}")
+            raise NotFoundError(
+                f"partition {number} is not in {store.url}",
+                why=f"it has {', '.join(str(tp) for tp, _ in found) or 'none'}",
+                do="partitions=None reads them all",
+            )
     return [
         (tp, file)
         for tp, one in found
         if partitions is None or tp.partition in partitions
         for file in one.files
     ]
+
+
+def _gaps(
+    manifest: Manifest, names: Sequence[str], partitions: Sequence[int] | None, limits: Limits
+) -> Mapping[TopicPartition, Sequence[Gap]]:
+    """Offsets that are missing in what is read, by partition."""
+    found = {}
+    for tp, one in manifest.partitions():
+        some = [
+            gap
+            for gap in one.gaps
+            if (limits.start is None or gap.end > limits.start)
+            and (limits.stop is None or gap.start < limits.stop)
+        ]
+        if some and tp.topic in names and (partitions is None or tp.partition in partitions):
+            found[tp] = some
+    return found
 
 
 def _limits(wanted: RangeSpec) -> Limits:
@@ -141,4 +182,8 @@ def _offset(end: OffsetSpec | None) -> int | None:
         return None
     if end.kind == "offset" and end.value >= 0:
         return end.value
-    raise ConfigError("the range of read_export", why="an export has offsets, as numbers, and times")
+    raise ConfigError(
+        "the range cannot be found in an export",
+        why="it has offsets, as numbers, and times",
+        do='offsets="1000:2000", for example',
+    )

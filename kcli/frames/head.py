@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from kcli.core.errors import KcliError
+from kcli.core.errors import ConfigError, KcliError
 from kcli.output.sanitise import visible_line
 
 ROWS = 5
@@ -65,6 +65,14 @@ class ShowsHead:
     def _first(self, rows: int) -> tuple[Any, str]:
         """The first rows as a table of pyarrow, and a note."""
         raise NotImplementedError
+
+    def __array__(self, *_given: object, **_more: object) -> Any:
+        """ConfigError: ``pandas.DataFrame(frame)`` asks for it, and would be one column of batches without."""
+        raise ConfigError(
+            f"a {type(self).__name__} is no array of NumPy",
+            why="it has columns of several types",
+            do="`pyarrow.table(frame).to_pandas()` makes a data frame of pandas",
+        )
 
     def _repr_html_(self) -> str:
         return self.head()._repr_html_()

@@ -13,9 +13,10 @@ T = TypeVar("T")
 
 def progress_line(title: str, wanted: bool | None, total: int | None = None) -> Progress:
     """``wanted`` None: in IPython, or if stderr is a terminal."""
-    shows = is_terminal(sys.stderr) or _in_ipython() if wanted is None else wanted
+    terminal = is_terminal(sys.stderr)
+    shows = terminal or _in_ipython() if wanted is None else wanted
     talk = Talk(sys.stderr, isatty=shows)
-    return Progress(talk, title, style="bar" if shows else "none", total=total)
+    return Progress(talk, title, style="bar" if shows else "none", total=total, erases=terminal)
 
 
 def counted_by(items: Generator[T], bar: Progress, sizes: Callable[[T], tuple[int, int]]) -> Generator[T]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import sys
 import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -61,7 +62,10 @@ def settings_of(kind: type[O], options: O | None, profile: str | None, values: M
 
 def warn(text: str) -> None:
     """A warning of Python, at the line that called kcli."""
-    warnings.warn(text, stacklevel=5)
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("kcli."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, stacklevel=level)
 
 
 def _resolved(profile: str, *, need_broker: bool) -> Resolved:
@@ -92,5 +96,8 @@ def _registry_value(name: str, value: Any) -> Any:
     if isinstance(default, int) and isinstance(value, str) and value.isdecimal():
         return int(value)
     if type(value) is not type(default):
-        raise ConfigError(f"{name}={value!r}", why=f"it is of the type {type(default).__name__}")
+        kind = type(default).__name__
+        raise ConfigError(
+            f"{name}={value!r}", why=f"it is of the type {type(value).__name__}", do=f"its type is {kind}"
+        )
     return value

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import base64
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from importlib.util import find_spec
 from typing import Any
 
+from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError, KcliError, PartlyQueuedError, TimedOutError
 from kcli.core.names import check_topic
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.frames.progress import progress_line
-from kcli.frames.settings import settings_of
+from kcli.frames.settings import settings_of, warn
 from kcli.output.progress import Progress, counted
 from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.serde.errors import EncodeError
@@ -27,6 +30,7 @@ _PARTS = ("key", "value", "headers", "timestamp", "partition")
 _IGNORED = frozenset({"topic", "offset", "timestamp_type", "leader_epoch"})
 _TURN = 0.5  # seconds of a flush between two looks
 _ROWS = 20_000  # of a piece that is encoded at once
+_HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +83,12 @@ def write_topic(
     ``key_serde`` and ``value_serde`` as after ``-s`` of ``kcli produce``: text is what one of its lines has; structs,
     lists and numbers are values as they are; null is a null key, or a tombstone. ``profile``, ``progress`` and further
     keywords as in ``read_topic``. ConfigError for a column that is named nowhere, since its data would be lost;
-    NotWrittenError, with the account, if a row was not sent or not confirmed.
+    NotWrittenError, with the account, if a row was not sent or not confirmed. A warning counts records whose timestamps
+    are so old that the topic's retention deletes them.
     """
     check_topic(topic)
     client = settings_of(ProducerOptions, options, profile, values)
+    _check_confirmed(client.options)
     named = {"key": key, "value": value, "headers": headers, "timestamp": timestamp, "partition": partition}
     given = {part: names for part, names in named.items() if names is not None}
     specs = SerdeSpecs(
@@ -99,15 +105,17 @@ def write_topic(
                 why="several columns are an object, which has to be encoded",
                 do=f'{part}_serde="json", for example',
             )
-    tables: Iterator[Any]
+    tables: Iterator[Any] = iter([frame])
     with open_serdes(specs, client.registry, writing=True) as serdes, Producer(client.options) as producer:
+        layout = _Layout(given, serdes)
         if given or specs or _is_pandas(frame):
             check_pyarrow("write_topic needs for pandas, names of columns and serdes", extra="lake")
-            tables = _tables(frame, topic, _Layout(given, serdes))
-        else:
-            tables = iter([frame])
+        if find_spec("pyarrow") is not None:
+            tables = _tables(frame, topic, layout)
         with progress_line("written", progress) as bar:
-            return _send(producer, topic, tables, bar)
+            account = _send(producer, topic, tables, bar)
+        _warn_of_old(producer.options, topic, layout.hours)
+        return account
 
 
 def _send(producer: Producer, topic: str, tables: Iterator[Any], bar: Progress) -> Written:
@@ -121,6 +129,9 @@ def _send(producer: Producer, topic: str, tables: Iterator[Any], bar: Progress) 
                 break
     except PartlyQueuedError as caught:
         sent, error = sent + caught.rows, caught
+    except KeyboardInterrupt as caught:
+        caught.add_note(f"kcli: of {sent:,} sent to {topic}, {producer.totals.confirmed:,} were confirmed")
+        raise
     except Exception as caught:
         if not sent:
             raise
@@ -137,6 +148,37 @@ def _send(producer: Producer, topic: str, tables: Iterator[Any], bar: Progress) 
     if error is not None:
         raise NotWrittenError(account, error)
     return account
+
+
+def _check_confirmed(options: ProducerOptions) -> None:
+    if options.acks == "0":
+        raise ConfigError(
+            'acks="0" with write_topic', why="then brokers confirm nothing", do='leave it out, or acks="1"'
+        )
+    if options.transactional_id:
+        raise ConfigError(
+            f"transactional_id={options.transactional_id!r} with write_topic",
+            why="it sends outside of transactions",
+            do="leave it out, or use `Producer.send_arrow` within a transaction of your own",
+        )
+
+
+def _warn_of_old(options: ProducerOptions, topic: str, hours: Mapping[int, int]) -> None:
+    """``hours``: how many records have a timestamp of their own, by hours since the epoch."""
+    if not hours or (min(hours) + 2) * _HOUR_MS > wall_ms():
+        return
+    from kcli.core.admin.admin import Admin  # only where records are old
+    from kcli.flows.topics.lifetime import old_hours_text
+    from kcli.flows.topics.retention import values_of
+
+    try:
+        with Admin(options) as admin:
+            found = values_of(admin, [topic])[topic].in_force
+    except KcliError as error:
+        warn(f"whether topic {topic} keeps records of such an age is not known: {error}")
+        return
+    if text := old_hours_text(topic, hours, _HOUR_MS, found, wall_ms()):
+        warn(text)
 
 
 def _flush(producer: Producer, bar: Progress) -> TimedOutError | None:
@@ -174,28 +216,46 @@ def _tables(frame: Any, topic: str, layout: _Layout) -> Iterator[Any]:
     if _is_pandas(frame):
         # An index without a name numbers the rows, and is no data.
         named = any(name is not None for name in frame.index.names)
-        frame = pa.Table.from_pandas(frame, preserve_index=named)
+        try:
+            frame = pa.Table.from_pandas(frame, preserve_index=named)
+        except (pa.ArrowException, ValueError, TypeError) as error:
+            raise ConfigError(
+                "the data frame is no table of Arrow",
+                why="; ".join(map(str, error.args)),
+                do="give each column one type, and a name of its own",
+            ) from error
     elif hasattr(frame, "__arrow_c_array__") and not hasattr(frame, "__arrow_c_stream__"):
         frame = pa.Table.from_batches([pa.record_batch(frame)])
     elif not hasattr(frame, "__arrow_c_stream__"):
-        raise ConfigError(
-            f"a {type(frame).__name__} is no data frame",
-            why="it has no __arrow_c_stream__",
-            do="make a table of pyarrow, polars or pandas of it",
-        )
+        raise _no_frame(frame, "it has no __arrow_c_stream__")
+    try:
+        reader = pa.RecordBatchReader.from_stream(frame)
+    except pa.ArrowInvalid as error:  # a column is no table
+        raise _no_frame(frame, str(error)) from error
     row = 0
-    for batch in pa.RecordBatchReader.from_stream(frame):
+    for batch in reader:
         for start in range(0, batch.num_rows, _ROWS):
             piece = batch.slice(start, _ROWS)
             yield layout.table(piece, topic, row + start)
         row += batch.num_rows
 
 
+def _no_frame(frame: Any, why: str) -> ConfigError:
+    return ConfigError(
+        f"a {type(frame).__name__} is no data frame",
+        why=why,
+        do="collect a lazy one, and make a table of pyarrow, polars or pandas of anything else",
+    )
+
+
 class _Layout:
-    """Which columns are the parts of a record, and how they are encoded."""
+    """Which columns are the parts of a record, and how they are encoded. ``hours``: how many timestamps there were so
+    far, by hours since the epoch.
+    """
 
     def __init__(self, given: Mapping[str, Names], serdes: Serdes) -> None:
         self._given, self._serdes = given, serdes
+        self.hours: Counter[int] = Counter()
 
     def table(self, batch: Any, topic: str, first_row: int) -> Any:
         """The rows as a producer takes them; EncodeError with the number of the row, counted from 0."""
@@ -216,15 +276,37 @@ class _Layout:
                 continue
             assert isinstance(name, str)
             column = batch.column(name)
-            columns[part] = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+            kind = column.type
+            if part in ("key", "value") and (pa.types.is_primitive(kind) or pa.types.is_nested(kind)):
+                raise ConfigError(
+                    f"the column {name} is of the type {kind}",
+                    why=f"a {part} is bytes or text",
+                    do=f'{part}_serde="json" encodes it, and so do other serdes; or cast it',
+                )
+            columns[part] = _decoded(column) if pa.types.is_dictionary(kind) else column
+        if "timestamp" in columns:
+            self._count(columns["timestamp"])
         return pa.table(columns)
+
+    def _count(self, times: Any) -> None:
+        import pyarrow as pa  # an extra
+        import pyarrow.compute as pc
+
+        if pa.types.is_timestamp(times.type):
+            times = times.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+        if pa.types.is_int64(times.type):
+            hours = pc.divide(times.filter(pc.greater_equal(times, 0)), _HOUR_MS)
+            for one in pc.value_counts(hours).to_pylist():
+                self.hours[one["values"]] += one["counts"]
 
     def _check(self, parts: Mapping[str, Names], names: Sequence[str]) -> None:
         used = [one for name in parts.values() for one in ([name] if isinstance(name, str) else name or ())]
         missing = [name for name in used if name not in names]
         if missing:
             raise ConfigError(
-                f"the data frame has no column {missing[0]}", why=f"its columns are {', '.join(names)}"
+                f"the data frame has no column {missing[0]}",
+                why=f"its columns are {', '.join(names)}",
+                do="name one of these",
             )
         rest = [name for name in names if name not in used and name not in _IGNORED]
         if rest:
@@ -241,7 +323,20 @@ class _Layout:
             )
         for part in ("key", "value"):
             if getattr(self._serdes, part) is not None and part not in parts:
-                raise ConfigError(f"{part}_serde without a column for the {part}", do=f'{part}="NAME"')
+                raise ConfigError(
+                    f"{part}_serde without a column for the {part}",
+                    why=f"the columns are {', '.join(names)}",
+                    do=f'{part}="NAME"',
+                )
+
+
+def _decoded(column: Any) -> Any:
+    """A column of categories as one of their names; Arrow cannot take from views, which polars makes."""
+    import pyarrow as pa  # an extra
+
+    kind = column.type.value_type
+    plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}.get(kind, kind)
+    return column.dictionary.cast(plain).take(column.indices)
 
 
 def _rows(batch: Any, name: Names) -> list[Any]:

@@ -30,9 +30,10 @@ class JsonDocument(Rows):
         head: dict[str, Any],
         warnings: Sequence[str],
         missing: Sequence[Entry],
+        tail: Mapping[str, object],
     ) -> None:
         super().__init__(out, columns)
-        self._head = head
+        self._head, self._tail = head, tail
         self._warnings, self._missing = warnings, missing
         self._begun = False
 
@@ -53,7 +54,8 @@ class JsonDocument(Rows):
             self.out.text(compact(self._head)[:-1] + ',"items":[')
 
     def _end(self) -> dict[str, object]:
-        return ending(self._warnings, [*self._missing, *([_rest(self.cut)] if self.cut is not None else ())])
+        missing = [*self._missing, *([_rest(self.cut)] if self.cut is not None else ())]
+        return {**self._tail, **ending(self._warnings, missing)}
 
 
 class JsonLines(Rows):
@@ -102,14 +104,15 @@ def document(
     warnings: Sequence[str],
     missing: Sequence[Entry],
     fields: Mapping[str, object],
+    tail: Mapping[str, object],
 ) -> Rows:
-    """The document of the form ``json``, ``ndjson`` or ``yaml``. ``fields``: further ones of its head; ``missing``: what
-    could not be read, as ``account.survey`` makes it.
+    """The document of the form ``json``, ``ndjson`` or ``yaml``. ``fields``: further ones of its head, ``tail``: of its
+    end, read then; ``missing``: what could not be read, as ``account.survey`` makes it.
     """
     if form == "ndjson":
         return JsonLines(out, columns, item)
     head = {"kind": kind, "api": API, "cluster": cluster, "at": time_text(wall_ms()), **fields}
-    return (JsonDocument if form == "json" else YamlDocument)(out, columns, head, warnings, missing)
+    return (JsonDocument if form == "json" else YamlDocument)(out, columns, head, warnings, missing, tail)
 
 
 def record_document(

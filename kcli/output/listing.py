@@ -22,18 +22,29 @@ def list_rows(
     missing: Sequence[Mapping[str, object]] = (),
     screen: Screen | None = None,
     head: Mapping[str, object] = NO_FIELDS,
+    tail: Mapping[str, object] = NO_FIELDS,
 ) -> Rows:
     """A list to be filled: ``with list_rows(out, "TopicList", "Topic", COLUMNS) as lines: lines.add({…})``.
 
     ``warnings`` and ``missing`` are read at the end, so lists that grow meanwhile are complete. ``head``: further fields
-    of the document. ``screen`` is for a table that is shown again and again in its place.
+    of the document; ``tail``: those after its items, read at the end. ``screen`` is for a table that is shown again and
+    again in its place.
     """
     form = out.list_kind()
     if form in DOCUMENTS:
         from kcli.output.envelope import document  # json
 
         return document(
-            out, form, kind, item, columns, cluster=cluster, warnings=warnings, missing=missing, fields=head
+            out,
+            form,
+            kind,
+            item,
+            columns,
+            cluster=cluster,
+            warnings=warnings,
+            missing=missing,
+            fields=head,
+            tail=tail,
         )
     if form in ("tsv", "csv", "name"):
         return Separated(out, columns, form)

@@ -1,4 +1,4 @@
-"""Progress on stderr: one line redrawn on a terminal, one line per 10 s elsewhere, or NDJSON.
+"""Progress on stderr: one line redrawn on a terminal or in a notebook, one line per 10 s elsewhere, or NDJSON.
 
 Drawn with a carriage return and not by a library: it is one line, must not slow the calling loop, and warnings
 must not mix with it. ``update`` is cheap enough to call per batch.
@@ -22,7 +22,8 @@ INTERVALS = {"bar": 0.1, "line": 10.0, "json": 1.0}
 class Progress:
     """Shows progress. ``style`` is ``bar``, ``line``, ``json`` or ``none``.
 
-    ``window``: seconds that the rate is of, None for all the time.
+    ``window``: seconds that the rate is of, None for all the time. ``erases``: the stream knows the terminals' sequence
+    that erases a line; a notebook has carriage returns only.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class Progress:
         unit: str = "records",
         clock: Callable[[], float] = time.monotonic,
         width: Callable[[], int] | None = None,
+        erases: bool = True,
     ) -> None:
         self.talk = talk
         self.title = title
@@ -52,7 +54,8 @@ class Progress:
         self._interval = INTERVALS.get(style, 0.0)
         self._started = clock()
         self._next = self._started + (0.2 if style == "bar" else self._interval)
-        self._drawn = False
+        self._erases = erases
+        self._drawn = 0
 
     def __enter__(self) -> "Progress":
         if self.style == "bar":
@@ -116,8 +119,9 @@ class Progress:
         elif self.style == "line":
             self.talk.note(self.line(seconds))
         else:
-            self._write("\r\x1b[K" + self.line(seconds, bar=True)[: max(self._width() - 1, 10)])
-            self._drawn = True
+            line = self.line(seconds, bar=True)[: max(self._width() - 1, 10)]
+            self._write(self._clear() + line)
+            self._drawn = len(line)
 
     def line(self, seconds: float, *, bar: bool = False) -> str:
         """``produced 1,234,567 records, 1.2 GB, 310,000 records/s``"""
@@ -167,8 +171,11 @@ class Progress:
 
     def _erase(self) -> None:
         if self._drawn:
-            self._drawn = False
-            self._write("\r\x1b[K")
+            self._write(self._clear())
+            self._drawn = 0
+
+    def _clear(self) -> str:
+        return "\r\x1b[K" if self._erases else f"\r{' ' * self._drawn}\r"
 
     def _write(self, text: str) -> None:
         try:

@@ -45,6 +45,12 @@ class TableRows(Rows):
         if len(self._cells) == AT_ONCE:
             self._print()
 
+    def show(self) -> None:
+        """See ``Rows``."""
+        if self._cells:
+            self._print()
+        super().show()
+
     def close(self) -> None:
         """Prints the table, or the rest of it; nothing without rows."""
         if not self.count and self._screen is None:

@@ -138,6 +138,10 @@ class Rows:
         """What a format does with a row."""
         raise NotImplementedError
 
+    def show(self) -> None:
+        """Prints the rows so far, for a reader who waits: the widths of columns are then those of these rows."""
+        self.out.flush()
+
     def close(self) -> None:
         """What a format does at the end."""
         self.out.flush()
@@ -213,17 +217,29 @@ class Aligned(Rows):
     def __init__(self, out: "Output", columns: Sequence[Column]) -> None:
         super().__init__(out, [column for column in columns if not column.wide])
         self._cells: list[list[str]] = [[c.heading for c in self.columns]] if out.headers else []
+        self._widths = [0] * len(self.columns)
 
     def put(self, row: Row) -> None:
         """Keeps the row until the widths are known."""
         self._cells.append([visible_line(flat(c, row.get(c.key), "-")) or "-" for c in self.columns])
 
+    def show(self) -> None:
+        """See ``Rows``; a longer cell makes its column wider from then on."""
+        if self.count:
+            self._print()
+        super().show()
+
     def close(self) -> None:
         """Prints all."""
-        widths = [max(map(len, cells)) for cells in zip(*self._cells, strict=True)]
-        for cells in self._cells:
-            self.out.text(aligned(cells, widths, self.columns) + "\n")
+        self._print()
         super().close()
+
+    def _print(self) -> None:
+        own = [max(map(len, cells)) for cells in zip(*self._cells, strict=True)]
+        self._widths = [max(pair) for pair in zip(self._widths, own, strict=False)] if own else self._widths
+        for cells in self._cells:
+            self.out.text(aligned(cells, self._widths, self.columns) + "\n")
+        self._cells = []
 
 
 def aligned(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Column]) -> str:

@@ -1,6 +1,5 @@
 """What an export does next: from what its folder has, and where partitions end now. Pure but for ``missing_files``."""
 
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 
@@ -14,7 +13,9 @@ from kcli.output.progress import counted
 from kcli.pipeline.manifest import (
     TOPIC_ADDED,
     TOPIC_DELETED,
+    TOPIC_RECREATED,
     Change,
+    EmptyRange,
     ExportedFile,
     ExportedPartition,
     ExportedTopic,
@@ -23,9 +24,9 @@ from kcli.pipeline.manifest import (
     Manifest,
     PlannedSlice,
     Request,
-    file_path,
     new_manifest,
     new_plan,
+    place_of,
 )
 from kcli.pipeline.plan import Slice
 from kcli.pipeline.store.store import Store, sizes
@@ -44,9 +45,12 @@ def check_same(
     form: str,
     request: Request,
     ids: Mapping[str, str],
+    do: str = "",
 ) -> None:
-    """OtherExportError if the folder holds another export. ``ids``: of the topics that exist now."""
-    why = ""
+    """OtherExportError if the folder holds another export. ``ids``: of the topics that exist now, which are compared;
+    ``do``: what else may be done where one of them is another one.
+    """
+    why, otherwise = "", "name another folder"
     if found.cluster != cluster:
         why = f"it is of cluster {found.cluster}, and this is cluster {cluster}"
     elif found.format != form:
@@ -60,8 +64,9 @@ def check_same(
                 f"its topic {other[0].topic} (id {other[0].topic_id}) was deleted; the one of this name now has "
                 f"id {ids[other[0].topic]}"
             )
+            otherwise = do or otherwise
     if why:
-        raise OtherExportError(f"{folder} holds another export", why=why, do="name another folder")
+        raise OtherExportError(f"{folder} holds another export", why=why, do=otherwise)
 
 
 def _words(request: Request) -> str:
@@ -70,20 +75,57 @@ def _words(request: Request) -> str:
         "--offset": request.offset,
         "--since": request.since,
         "--until": request.until,
+        "--partition-by": request.partition_by,
     }
     options = [f"{name} {value}" for name, value in named.items() if value is not None]
     options += ["--exact-times"] if request.exact_times else []
+    options += ["--typed", *(f"-s {serde}" for serde in request.serdes)] if request.typed else []
     return " ".join([*request.topics, *options])
 
 
 def gaps_of(slices: Iterable[Slice], manifest: Manifest | None) -> dict[TopicPartition, Gap]:
-    """What was removed since it was exported up to there: the logs begin later now."""
-    ends = {tp: one.end for tp, one in manifest.partitions()} if manifest is not None else {}
-    return {
-        each.tp: Gap(ends[each.tp], each.start)
-        for each in slices
-        if each.start > ends.get(each.tp, each.start)
-    }
+    """What was removed since it was exported up to there: the logs begin later now. Topics and partitions that were not
+    there before have begun at 0.
+    """
+    if manifest is None:
+        return {}
+    ends = {tp: one.end for tp, one in manifest.partitions()}
+    return {each.tp: Gap(at, each.start) for each in slices if each.start > (at := ends.get(each.tp, 0))}
+
+
+def recreated_topics(manifest: Manifest | None, ids: Mapping[str, str]) -> list[ExportedTopic]:
+    """The topics that were deleted and created again since they were exported. ``ids``: of those that exist now."""
+    topics = manifest.topics if manifest is not None else []
+    return [topic for topic in topics if ids.get(topic.topic, topic.topic_id) != topic.topic_id]
+
+
+def without_topics(manifest: Manifest, names: Collection[str]) -> Manifest:
+    """What a plan goes on from where these topics are others now: nothing of them is exported yet."""
+    return msgspec.structs.replace(
+        manifest, topics=[topic for topic in manifest.topics if topic.topic not in names]
+    )
+
+
+def with_folders(
+    topics: Iterable[ExportedTopic], manifest: Manifest | None, recreated: Collection[str]
+) -> list[ExportedTopic]:
+    """The planned topics with the folders that they have; those that were created again get one of their own."""
+    known = {topic.topic: topic.folder for topic in manifest.topics} if manifest is not None else {}
+    return [
+        msgspec.structs.replace(
+            one, folder=one.full_name if one.topic in recreated else known.get(one.topic, "")
+        )
+        for one in topics
+    ]
+
+
+def lost_with(topic: ExportedTopic) -> DataLossError:
+    """The error for what a topic had when it was deleted, and was not exported."""
+    ends = ", ".join(f"{one.partition}: {one.end}" for one in topic.partitions)
+    return DataLossError(
+        f"topic {topic.topic} was deleted and created again",
+        why=f"what the deleted topic (id {topic.topic_id}) had after these offsets was not exported, if anything: {ends}",
+    )
 
 
 def removed(tp: TopicPartition, gaps: Sequence[Gap]) -> DataLossError:
@@ -157,16 +199,27 @@ def _after_gap(one: ExportedPartition, gap: Gap | None) -> ExportedPartition:
 
 
 def changes_of(
-    topics: Iterable[ExportedTopic], names: Collection[str], manifest: Manifest | None, at: str
+    topics: Iterable[ExportedTopic],
+    names: Collection[str],
+    manifest: Manifest | None,
+    at: str,
+    recreated: Collection[str] = (),
 ) -> list[Change]:
     """What is different now. ``topics``: the planned ones, of which all ``names`` exist."""
     if manifest is None:
         return []
     known = dict(manifest.partitions())
     before = {topic.topic: topic for topic in manifest.topics}
-    deleted = {change.topic for change in manifest.changes if change.change == TOPIC_DELETED}
-    found = [Change(TOPIC_DELETED, name, at) for name in before if name not in names and name not in deleted]
+    last = {change.topic: change.change for change in manifest.changes if change.partition is None}
+    found = [
+        Change(TOPIC_DELETED, name, at)
+        for name in before
+        if name not in names and last.get(name) != TOPIC_DELETED
+    ]
     for topic in topics:
+        if topic.topic in recreated:
+            found.append(Change(TOPIC_RECREATED, topic.topic, at))
+            continue
         if topic.topic not in before:
             found.append(Change(TOPIC_ADDED, topic.topic, at))
             continue
@@ -184,12 +237,12 @@ def without_removed(
     plan: ExportPlan, starts: Mapping[TopicPartition, int], is_written: Callable[[PlannedSlice], bool]
 ) -> ExportPlan:
     """The plan of a run that was killed, with gaps for what was removed since, of files that are not written.
-    ``starts``: of the logs now.
+    ``starts``: of the logs now; those that are not in it were deleted.
     """
     slices: list[PlannedSlice] = []
     gaps: dict[TopicPartition, list[Gap]] = {}
     for one in plan.slices:
-        start = min(one.end, starts.get(one.tp, 0))
+        start = min(one.end, starts.get(one.tp, one.end))
         if start <= one.start or is_written(one):
             slices.append(one)
             continue
@@ -222,7 +275,7 @@ def planned_topics(
     for topic, of_one in groupby(sorted(slices), key=lambda each: each.topic):
         parts = list(of_one)
         partitions = [
-            ExportedPartition(each.partition, known[each.tp].start, each.end, 0, [], known[each.tp].gaps)
+            msgspec.structs.replace(known[each.tp], end=each.end, records=0, files=[])
             if each.tp in known
             else ExportedPartition(each.partition, each.start, each.end, 0, [])
             for each in parts
@@ -239,10 +292,18 @@ def _without_files(topic: ExportedTopic) -> ExportedTopic:
     )
 
 
-def planned_slices(slices: Iterable[Slice]) -> list[PlannedSlice]:
-    """The files to come; an empty range has none."""
+def planned_slices(slices: Iterable[Slice], topics: Iterable[ExportedTopic] = ()) -> list[PlannedSlice]:
+    """The files to come, of planned topics; an empty range has none."""
+    folders = {topic.topic: topic.folder for topic in topics}
     return [
-        PlannedSlice(each.topic, id_text(each.topic_id), each.partition, each.start, each.end)
+        PlannedSlice(
+            each.topic,
+            id_text(each.topic_id),
+            each.partition,
+            each.start,
+            each.end,
+            folders.get(each.topic, ""),
+        )
         for each in slices
         if each.offsets
     ]
@@ -252,7 +313,7 @@ def planned_again(manifest: Manifest, missing: Sequence[ExportedFile]) -> Export
     """A plan for files that the manifest names and that were removed."""
     paths = {file.path for file in missing}
     slices = [
-        PlannedSlice(topic.topic, topic.topic_id, one.partition, file.start, file.end)
+        PlannedSlice(topic.topic, topic.topic_id, one.partition, file.start, file.end, topic.folder)
         for topic in manifest.topics
         for one in topic.partitions
         for file in one.files
@@ -275,12 +336,20 @@ def slice_of(one: PlannedSlice) -> Slice:
 
 
 def written(plan: ExportPlan, manifest: Manifest | None) -> bool:
-    """Whether the manifest has the files of the plan already: the run was killed before it removed the plan."""
+    """Whether the manifest has the files of the plan already: the run was killed before it removed the plan. The ranges
+    of a partitioned export follow those of the manifest, and none is ever written again.
+    """
     files = {file.path for file in manifest.files} if manifest is not None else set()
     ends = {tp: one.end for tp, one in manifest.partitions()} if manifest is not None else {}
+    by_end = plan.request.partition_by is not None
     return (
         manifest is not None
-        and all(path_of(one, plan.format) in files for one in plan.slices)
+        and plan.settings in (None, manifest.settings)
+        and plan.groups in (None, manifest.groups)
+        and all(
+            one.end <= ends.get(one.tp, -1) if by_end else one.path(plan.format) in files
+            for one in plan.slices
+        )
         and all(
             TopicPartition(topic.topic, one.partition) in ends
             for topic in plan.topics
@@ -289,30 +358,38 @@ def written(plan: ExportPlan, manifest: Manifest | None) -> bool:
     )
 
 
-def path_of(one: PlannedSlice, form: str) -> str:
-    """The file of a slice."""
-    return file_path(one.topic, one.partition, one.start, one.end, form)
-
-
-def finished(plan: ExportPlan, manifest: Manifest | None, files: Iterable[ExportedFile]) -> Manifest:
-    """The manifest after the plan was carried out."""
+def finished(
+    plan: ExportPlan,
+    manifest: Manifest | None,
+    files: Iterable[ExportedFile],
+    empty: Iterable[PlannedSlice] = (),
+) -> Manifest:
+    """The manifest after the plan was carried out. ``empty``: the ranges of a partitioned export without a file."""
     known = {file.path: file for file in manifest.files} if manifest is not None else {}
     known |= {file.path: file for file in files}
-    by_folder: dict[str, list[ExportedFile]] = {}
-    for file in sorted(known.values(), key=lambda file: file.path):
-        by_folder.setdefault(os.path.dirname(file.path), []).append(file)
+    by_partition: dict[TopicPartition, list[ExportedFile]] = {}
+    for file in sorted(known.values(), key=lambda file: (file.start, file.end, file.first, file.path)):
+        place = place_of(file.path)
+        assert place is not None  # as it was made, or checked
+        by_partition.setdefault(place.tp, []).append(file)
+    empties: dict[TopicPartition, list[EmptyRange]] = {}
+    for one in empty:
+        empties.setdefault(TopicPartition(one.folder or one.topic, one.partition), []).append(
+            EmptyRange(one.start, one.end)
+        )
     topics = [
         msgspec.structs.replace(
             topic,
             partitions=[
-                _with_files(one, by_folder.get(f"topic={topic.topic}/partition={one.partition}", []))
+                _with_files(one, by_partition.get(tp, []), empties.get(tp, []))
                 for one in topic.partitions
+                for tp in [TopicPartition(topic.folder or topic.topic, one.partition)]
             ],
         )
         for topic in plan.topics
     ]
     changes = [*manifest.changes, *plan.changes] if manifest is not None else plan.changes
-    return new_manifest(
+    after = new_manifest(
         plan.cluster,
         plan.format,
         plan.created,
@@ -322,10 +399,19 @@ def finished(plan: ExportPlan, manifest: Manifest | None, files: Iterable[Export
         changes,
         plan.appended,
     )
+    settings, groups = plan.settings, plan.groups
+    if manifest is not None:
+        settings, groups = settings or manifest.settings, groups or manifest.groups
+    earlier = manifest.earlier if manifest is not None else []
+    return msgspec.structs.replace(after, settings=settings, groups=groups, earlier=earlier)
 
 
-def _with_files(one: ExportedPartition, files: list[ExportedFile]) -> ExportedPartition:
-    return msgspec.structs.replace(one, files=files, records=sum(file.records for file in files))
+def _with_files(
+    one: ExportedPartition, files: list[ExportedFile], empty: list[EmptyRange]
+) -> ExportedPartition:
+    return msgspec.structs.replace(
+        one, files=files, records=sum(file.records for file in files), empty=[*one.empty, *empty]
+    )
 
 
 def missing_files(manifest: Manifest, store: Store) -> list[ExportedFile]:
@@ -341,3 +427,20 @@ def missing_files(manifest: Manifest, store: Store) -> list[ExportedFile]:
                 do="remove it, and run the export again: it is written anew",
             )
     return missing
+
+
+def gone_for_good(
+    manifest: Manifest, missing: Sequence[ExportedFile], ids: Mapping[str, str], store: Store
+) -> None:
+    """OtherExportError for a file that cannot be written again: its topic does not exist any more."""
+    gone = [topic for topic in manifest.topics if ids.get(topic.topic) != topic.topic_id]
+    lost = {
+        file.path for topic in (*gone, *manifest.earlier) for one in topic.partitions for file in one.files
+    }
+    for file in missing:
+        if file.path in lost:
+            raise OtherExportError(
+                f"{store.name(file.path)} is not there",
+                why="its topic was deleted since: it cannot be written again",
+                do="restore the file from a copy",
+            )

@@ -13,28 +13,32 @@ import pyarrow.parquet as pq
 
 from kcli.core.errors import ConfigError
 from kcli.flows.topics.lifetime import EXPIRED, KEPT, TOO_NEW, TOO_OLD, Tally, Terms
-from kcli.pipeline.exported_records import read_records
+from kcli.pipeline.exported_records import read_file
 from kcli.pipeline.kernels.check_files import CHANGED
+from kcli.pipeline.manifest import ExportedFile
 from kcli.pipeline.store.store import Store
 
 
 def tally_file(
-    store: Store, path: str, form: str, start: int, terms: Terms, check: Callable[[], None]
+    store: Store, file: ExportedFile, form: str, start: int, terms: Terms, check: Callable[[], None]
 ) -> Tally:
     """Of the records at offsets from ``start`` on; ConfigError for a file that cannot be read. ``check`` is called again
     and again, and may raise.
     """
     if form == "parquet":
         try:
-            with store.open(path) as file:
-                return _of_parquet(file, start, terms)
+            with store.open(file.path) as found:
+                return _of_parquet(found, start, terms)
         except (pa.ArrowException, OSError) as error:
-            raise ConfigError(f"{store.name(path)} cannot be read", why=str(error), do=CHANGED) from error
+            if store.size(file.path) is not None:  # else it may have been merged
+                name = store.name(file.path)
+                raise ConfigError(f"{name} cannot be read", why=str(error), do=CHANGED) from error
     tally = Tally()
     try:
-        for found in read_records(store, path, form, start):
+        for records in read_file(store, file, form, start):
             check()
-            tally = tally.joined(tally_of(found.table.column("timestamp"), found.table.column("key"), terms))
+            times, keys = records.table.column("timestamp"), records.table.column("key")
+            tally = tally.joined(tally_of(times, keys, terms))
     except ConfigError as error:
         error.do = CHANGED
         raise

@@ -5,26 +5,20 @@ can be neither grouped nor compared; so it becomes ``get_json_object``, outside 
 columns are ``value``, ``key``, ``value_text``, ``key_text``, ``value_json`` and ``key_json``, also behind an alias
 (``s.value:a``); after the colon are names, `` `quoted names` ``, ``[0]``, ``[*]``, ``['name']``, and a cast: ``::int``.
 Between all of them may be space and comments, as anywhere in SQL.
+
+Also replaced are ``tumble(timestamp, '1 minute')``, ``window_start`` and ``window_end`` (``sql_windows.py``), and topics
+that are named as tables (``sql_tables.py``): both engines get SQL that they have.
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.errors import ConfigError
+from kcli.pipeline.sql_tables import topic_tables
+from kcli.pipeline.sql_tokens import Piece, Token, text_at, tokens_of
+from kcli.pipeline.sql_windows import Tumble, tumbling_pieces
 
-_TOKENS = re.compile(
-    r"""
-      (?P<space>\s+)
-    | (?P<comment>--[^\n]*|/\*.*?(?:\*/|$))
-    | (?P<text>[rR]'[^']*'?|[rR]"[^"]*"?|'(?:\\.|''|[^'\\])*'?|"(?:\\.|""|[^"\\])*"?)
-    | (?P<quoted>`(?:``|[^`])*`?)
-    | (?P<name>[^\W\d]\w*)
-    | (?P<number>\d[\w.]*)
-    | (?P<sign>::|<=>|<>|<=|>=|!=|->|=>|.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
 _JSON_OF = {"value": "value_text", "key": "key_text"}
 _TEXTS = frozenset(_JSON_OF.values())
 _WITH_PATHS = frozenset({"value", "key", "value_text", "key_text", "value_json", "key_json"})
@@ -42,44 +36,20 @@ _JOINING = frozenset(
 _BEFORE_STAR = frozenset({"select", "distinct", "all", ",", "(", "."})
 
 
-class Token(NamedTuple):
-    """``kind`` is a group of the pattern; ``start`` is its place in the text."""
-
-    kind: str
-    text: str
-    start: int
-
-    @property
-    def end(self) -> int:
-        """The position after its last character."""
-        return self.start + len(self.text)
-
-    @property
-    def word(self) -> str:
-        """What a name or a sign means, without quotes and in lower case."""
-        return (self.text.strip("`").replace("``", "`") if self.kind == "quoted" else self.text).lower()
-
-
-class Piece(NamedTuple):
-    """A part of the SQL that was replaced: where it was, what it is now, how Spark names such a column."""
-
-    start: int
-    end: int
-    sql: str
-    heading: str
-
-
 class Rewritten(NamedTuple):
-    """``sql`` is for Spark; ``columns`` are those of ``source`` to be read. ``reads_once``: it has one scan of it.
-    ``joins_rows``: rows of the result may be made of rows of several tasks.
+    """``sql`` is for Spark; ``columns`` are those of ``source`` to be read. ``tables``: names in it, and the topic that
+    each stands for (None: all, for ``source``); ``read_once`` are those of which it has one scan. ``joins_rows``: rows of
+    the result may be made of rows of several tasks. ``windows``: each ``tumble`` of it.
     """
 
     sql: str
     columns: tuple[str, ...]
     original: str
     pieces: tuple[Piece, ...]
-    reads_once: bool
+    tables: Mapping[str, str | None]
+    read_once: frozenset[str]
     joins_rows: bool
+    windows: tuple[Tumble, ...]
 
     def heading(self, name: str) -> str:
         """The name of a column of the result as the user wrote it."""
@@ -100,11 +70,14 @@ class Rewritten(NamedTuple):
         return position - shift
 
 
-def rewrite(sql: str, columns: Sequence[str], decoded: Collection[str]) -> Rewritten:
+def rewrite(
+    sql: str, columns: Sequence[str], decoded: Collection[str], topics: Collection[str] = ()
+) -> Rewritten:
     """The SQL for Spark. ``columns``: those that ``*`` stands for; ``decoded``: ``key`` and ``value`` if there is a serde
-    for them. ConfigError for what is no query, and for a path that Spark does not have.
+    for them; ``topics``: what may be named as a table. ConfigError for what is no query, and for a path that Spark does
+    not have.
     """
-    tokens = [token for token in _scan(sql) if token.kind not in ("space", "comment")]
+    tokens = [token for token in tokens_of(sql) if token.kind not in ("space", "comment")]
     while tokens and tokens[-1].word == ";":
         sql, tokens = sql[: tokens[-1].start], tokens[:-1]
     _check_query(tokens)
@@ -115,7 +88,7 @@ def rewrite(sql: str, columns: Sequence[str], decoded: Collection[str]) -> Rewri
     at = 0
     while at < len(tokens):
         token = tokens[at]
-        if types or (token.kind == "name" and token.word == "struct" and _text(tokens, at + 1) == "<"):
+        if types or (token.kind == "name" and token.word == "struct" and text_at(tokens, at + 1) == "<"):
             types = _type_depth(types, token)
         elif token.kind in ("name", "quoted"):
             word = token.word
@@ -132,6 +105,9 @@ def rewrite(sql: str, columns: Sequence[str], decoded: Collection[str]) -> Rewri
             stars.append(token.end)
         at += 1
     pieces += _without(stars, sorted(used & _TEXTS - set(columns)), tokens)
+    windows, of_windows = tumbling_pieces(sql, tokens)
+    tables, of_tables = topic_tables(tokens, topics)
+    pieces += [*of_windows, *of_tables]
     pieces.sort()
     made = _replaced(sql, pieces)
     return Rewritten(
@@ -139,8 +115,10 @@ def rewrite(sql: str, columns: Sequence[str], decoded: Collection[str]) -> Rewri
         tuple(sorted(used)),
         sql,
         tuple(pieces),
-        _reads_once(tokens),
+        {"source": None, **tables},
+        _read_once(made, ("source", *tables)),
         _joins_rows(made),
+        windows,
     )
 
 
@@ -154,11 +132,6 @@ def _without(stars: Sequence[int], names: Sequence[str], tokens: Sequence[Token]
             if not any(token.start >= end and token.word == "except" for token in tokens):
                 text = f" except ({', '.join(names)})"
                 yield Piece(end, end, text, text)
-
-
-def _scan(sql: str) -> Iterator[Token]:
-    for match in _TOKENS.finditer(sql):
-        yield Token(match.lastgroup or "sign", match.group(), match.start())
 
 
 def _check_query(tokens: Sequence[Token]) -> None:
@@ -179,22 +152,21 @@ def _check_query(tokens: Sequence[Token]) -> None:
             )
 
 
-def _reads_once(tokens: Sequence[Token]) -> bool:
-    """Whether the table occurs once, and not in a common table expression, which may be used several times."""
-    tables = [
-        at
+def _read_once(sql: str, tables: Collection[str]) -> frozenset[str]:
+    """The tables that occur once, and not in a common table expression, which may be used several times."""
+    tokens = [token for token in tokens_of(sql) if token.kind not in ("space", "comment")]
+    if any(token.kind == "name" and token.word == "with" for token in tokens):
+        return frozenset()
+    words = [
+        token.word
         for at, token in enumerate(tokens)
-        if token.kind in ("name", "quoted") and token.word == "source" and _text(tokens, at + 1) != "."
+        if token.kind in ("name", "quoted") and text_at(tokens, at + 1) != "."
     ]
-    return len(tables) <= 1 and not any(token.kind == "name" and token.word == "with" for token in tokens)
+    return frozenset(name for name in tables if words.count(name) <= 1)
 
 
 def _joins_rows(sql: str) -> bool:
-    return any(token.kind == "name" and token.word in _JOINING for token in _scan(sql))
-
-
-def _text(tokens: Sequence[Token], at: int) -> str:
-    return tokens[at].text if 0 <= at < len(tokens) else ""
+    return any(token.kind == "name" and token.word in _JOINING for token in tokens_of(sql))
 
 
 def _type_depth(depth: int, token: Token) -> int:
@@ -223,7 +195,7 @@ def _json_column(word: str, decoded: Collection[str]) -> str:
 def _path(sql: str, tokens: Sequence[Token], at: int, decoded: Collection[str]) -> Piece | None:
     """The replacement for a path that begins with this column; None if no path follows."""
     column = tokens[at]
-    if _text(tokens, at + 1) != ":":
+    if text_at(tokens, at + 1) != ":":
         return None
     place = tokens[at + 1].end
     steps: list[str] = []

@@ -111,6 +111,21 @@ class SchemaSerde(Serde):
             target = self._targets[topic, part] = self._find_target(topic, part)
         return target
 
+    def versions(self, topic: str, part: str) -> list[Target]:
+        """The schemas that records of ``part`` may have: all versions of the subject, the oldest first; one that is named
+        by its version, its id or a file is the only one.
+        """
+        arguments = self._arguments
+        named = self._file_codec is not None or "id" in arguments
+        if named or arguments.get("version", "latest") != "latest":
+            return [self.prepare(topic, part)]
+        subject = self._subject(topic, part, arguments.get("record") or arguments.get("message") or "")
+        self.prepare(topic, part)  # its error says what to do where there is no such subject
+        return [
+            self._target_of(self._of_subject(subject, str(number)), subject)
+            for number in self._registry().versions(subject)
+        ]
+
     def _opened(self, data: bytes, context: SerdeContext) -> tuple[Framed, Codec]:
         if not self._framed:
             return Framed(0, data), self.prepare(context.topic, context.part).codec
@@ -168,12 +183,14 @@ class SchemaSerde(Serde):
             return self._target_of_file(self._file_codec, topic, part)
         arguments = self._arguments
         if "id" in arguments:
-            schema = self._registry().by_id(int(arguments["id"]), serialized=self.serialized)
-            name = f"schema {schema.id}"
-        else:
-            subject = self._subject(topic, part, arguments.get("record") or arguments.get("message") or "")
-            schema = self._of_subject(subject, arguments.get("version", "latest"))
-            name = f"schema {schema.id} ({subject} version {schema.version})"
+            return self._target_of(
+                self._registry().by_id(int(arguments["id"]), serialized=self.serialized), ""
+            )
+        subject = self._subject(topic, part, arguments.get("record") or arguments.get("message") or "")
+        return self._target_of(self._of_subject(subject, arguments.get("version", "latest")), subject)
+
+    def _target_of(self, schema: Schema, subject: str) -> Target:
+        name = f"schema {schema.id}" + (f" ({subject} version {schema.version})" if subject else "")
         return Target(self._usable(schema), schema.id if self._framed else None, name)
 
     def _of_subject(self, subject: str, version: str) -> Schema:

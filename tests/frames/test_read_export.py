@@ -1,6 +1,8 @@
 """``kcli.read_export``: the records that the manifest names, and no others, as ``read_topic`` has them."""
 
 import json
+import shutil
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,10 @@ import pytest
 import kcli
 from kcli.core.arrow.fields import COLUMNS
 from kcli.core.errors import ConfigError, NotFoundError
+from kcli.core.types import TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.pipeline.exporting import ROWS, Row, export, fill
+from tests.pipeline.object_stores import BUCKET, environment, s3_server
 
 START = 1_780_000_000_000
 MORE: list[Row] = [(b"k%d" % n, b"%d" % n, (), START + n) for n in range(200)]
@@ -55,6 +59,89 @@ def test_text_formats_have_the_same_records(cluster: FakeCluster, tmp_path: Path
     columns = ["topic", "partition", "offset", "timestamp", "key", "value", "headers", "value_text"]
     there = by_place(kcli.read_topic("t", bootstrap_servers=cluster.bootstrap, columns=columns))
     assert by_place(kcli.read_export(str(tmp_path / "x"), columns=columns)) == there
+
+
+def test_values_alone_are_no_records(cluster: FakeCluster, tmp_path: Path) -> None:
+    assert export(cluster, tmp_path / "x", "t", "--format", "raw")[0].code == 0
+    with pytest.raises(ConfigError, match="its format is raw, which has values only") as refused:
+        kcli.read_export(tmp_path / "x")
+    assert refused.value.do == "export as parquet, ndjson or csv"
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[str]:
+    with s3_server() as server, pytest.MonkeyPatch.context() as patched:
+        for name, text in environment(server.port).items():
+            patched.setenv(name, text)
+        yield f"s3://{BUCKET}"
+
+
+def offsets(frame: Any) -> list[tuple[int, int]]:
+    """The partition and offset of each row, as they come."""
+    table = pa.table(frame)
+    return list(zip(table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True))
+
+
+@pytest.mark.parametrize("form", ["parquet", "ndjson", "csv"])
+@pytest.mark.parametrize("place", ["folder", "store"])
+def test_nights_are_one_frame_that_outlives_their_compaction(
+    bucket: str, tmp_path: Path, place: str, form: str
+) -> None:
+    url = f"{bucket}/{form}" if place == "store" else str(tmp_path / "x")
+    nights = [MORE[:3], MORE[3:4], MORE[4:9]]
+    with FakeCluster(1, topics={"t": 2}) as cluster:
+        for night in nights:
+            fill(cluster, night)
+            fill(cluster, night, 1)
+            done, _ = export(cluster, url, "t", "--append", "--format", form)
+            assert done.code == 0, done.err
+        whole = kcli.read_export(url)
+        old = kcli.read_export(url, offsets="2:8")
+        begun = iter(old)
+        first = [next(begun).num_rows]
+        expected = [(partition, offset) for partition in (0, 1) for offset in range(9)]
+        assert offsets(whole) == expected
+        assert (whole.most_rows, old.most_rows) == (18, 18)
+        done, _ = export(cluster, url, "t", "--compact", "--format", form)
+        assert (done.code, "merged" in done.err) == (0, True)
+        fill(cluster, MORE[:1])
+        assert export(cluster, url, "t", "--append", "--format", form)[0].code == 0
+        assert offsets(whole) == offsets(whole) == expected
+        assert sum(first + [batch.num_rows for batch in begun]) == 12
+        assert offsets(old) == [row for row in expected if 2 <= row[1] < 8]
+        assert offsets(kcli.read_export(url, verify=True)) == [*expected[:9], (0, 9), *expected[9:]]
+
+
+def test_another_export_in_the_place_of_the_first_is_not_read_on(tmp_path: Path) -> None:
+    url = tmp_path / "x"
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        fill(cluster, MORE[:3])
+        assert export(cluster, url, "t")[0].code == 0
+        frame = kcli.read_export(url)
+        shutil.rmtree(url)
+        cluster.delete_topic("t")
+        cluster.create_topic("t", 1)
+        fill(cluster, MORE[:9])
+        assert export(cluster, url, "t")[0].code == 0
+        with pytest.raises(ConfigError, match="it is not there"):
+            list(frame)
+
+
+def test_gaps_are_named(tmp_path: Path) -> None:
+    url = tmp_path / "x"
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        fill(cluster, MORE[:3])
+        assert export(cluster, url, "t", "--append")[0].code == 0
+        fill(cluster, MORE[:7])
+        cluster.delete_records("t", 0, 8)
+        export(cluster, url, "t", "--append", "--on-gap", "record")
+        with pytest.warns(UserWarning, match=r"t-0: 5 offsets missing: offsets 3 to 7 were removed before"):
+            frame = kcli.read_export(url)
+        assert offsets(frame) == [(0, 0), (0, 1), (0, 2), (0, 8), (0, 9)]
+        assert [(gap.start, gap.end) for gap in frame.gaps[TopicPartition("t", 0)]] == [(3, 8)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert offsets(kcli.read_export(url, offsets="8:")) == [(0, 8), (0, 9)]
 
 
 def test_what_the_manifest_does_not_name_is_not_read(folder: Path) -> None:

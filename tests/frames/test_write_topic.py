@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -76,10 +77,42 @@ def test_columns_are_named_by_arguments(cluster: FakeCluster) -> None:
         }
     )  # fmt: skip
     names = {"key": "customer", "value": "text", "timestamp": "at", "partition": "where", "headers": "h"}
-    kcli.write_topic(frame, "two", bootstrap_servers=cluster.bootstrap, **names)  # type: ignore[arg-type]
+    with pytest.warns(
+        UserWarning, match="1 is older than its retention.ms of 7d, the oldest one is of 2026-11-21"
+    ):
+        kcli.write_topic(frame, "two", bootstrap_servers=cluster.bootstrap, **names)  # type: ignore[arg-type]
     (record,) = cluster.log("two", 1).records()
     assert (record.key, record.value, record.timestamp) == (b"c", b"v", 1795219200000)
     assert record.headers == (("a", b"1"),)
+
+
+@pytest.mark.parametrize(("age", "warned"), [(timedelta(days=1), 0), (timedelta(days=20), 1), (None, 0)])
+def test_records_that_retention_deletes_are_counted(
+    cluster: FakeCluster, age: timedelta | None, warned: int
+) -> None:
+    cluster.configure("t", **{"retention.ms": str(10 * 86_400_000)})
+    times = [None, None if age is None else datetime.now(UTC) - age]
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        write(
+            cluster,
+            pl.DataFrame(
+                {"value": ["a", "b"], "timestamp": times},
+                schema_overrides={"timestamp": pl.Datetime("us", "UTC")},
+            ),
+        )
+    texts = [str(one.message) for one in found if one.category is UserWarning]
+    assert len(texts) == warned
+    assert all(
+        "of 1 record with a time at least 1 is older than its retention.ms of 10d" in text for text in texts
+    )
+    assert all(one.filename == __file__ for one in found)
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["a", "b"])])
+def test_categories_are_their_names(cluster: FakeCluster, kind: Any) -> None:
+    write(cluster, pl.DataFrame({"key": pl.Series(["b", "a", None], dtype=kind), "value": ["1", "2", "3"]}))
+    assert pairs(cluster) == [(b"b", b"1"), (b"a", b"2"), (None, b"3")]
 
 
 def test_several_columns_are_an_object(cluster: FakeCluster) -> None:
@@ -126,6 +159,14 @@ def test_what_was_read_can_be_written(cluster: FakeCluster) -> None:
         ({"v": ["v"]}, {"value": ["v"]}, "without a serde"),
         ({"value": ["v"]}, {"key_serde": "str"}, "key_serde without a column"),
         ({"value": ["v"]}, {"value_serde": "consumer_offsets"}, "only read"),
+        ({"value": [1]}, {}, "the column value is of the type int64"),
+        ({"value": [{"a": 1}]}, {}, "the column value is of the type struct"),
+        ({"key": [1.5], "value": ["v"]}, {}, "the column key is of the type double"),
+        ({"value": ["v"], "partition": ["0"]}, {}, "the column partition is of the type utf8"),
+        ({"value": ["v"], "timestamp": ["2026-01-01"]}, {}, "the column timestamp is of the type utf8"),
+        ({"value": ["v"], "headers": ["a=b"]}, {}, "the column headers is of the type utf8"),
+        ({"value": ["v"]}, {"acks": "0", "enable_idempotence": False}, "brokers confirm nothing"),
+        ({"value": ["v"]}, {"transactional_id": "x"}, "outside of transactions"),
     ],
 )
 def test_what_would_be_lost_or_has_no_effect_is_refused(
@@ -136,11 +177,33 @@ def test_what_would_be_lost_or_has_no_effect_is_refused(
     assert pairs(cluster) == []
 
 
-def test_what_is_no_frame_is_refused(cluster: FakeCluster) -> None:
-    with pytest.raises(ConfigError):
-        write(cluster, [1], value="v")
-    with pytest.raises(ConfigError):
-        write(cluster, object())
+@pytest.mark.parametrize(
+    "frame",
+    [
+        [1], object(), None, {"value": ["v"]}, pl.LazyFrame({"value": ["v"]}), pl.Series(["v"]), pd.Series(["v"]),
+        pd.DataFrame({"value": ["v", 1]}), pd.DataFrame([["a", "b"]], columns=["value"] * 2),
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("given", [{}, {"value": "value"}])
+def test_what_is_no_frame_is_refused(cluster: FakeCluster, frame: Any, given: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"no data frame|no table of Arrow") as refused:
+        write(cluster, frame, **given)
+    assert refused.value.why
+    assert refused.value.do
+    assert pairs(cluster) == []
+
+
+def test_an_interruption_says_how_much_was_written(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def show(*_given: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kcli.frames.writing._show", show)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        write(cluster, pa.table(PLAIN))
+    assert caught.value.__notes__[0].startswith("kcli: of 2 sent to t, ")
 
 
 def test_records_that_are_refused_are_in_the_account(cluster: FakeCluster) -> None:

@@ -19,27 +19,40 @@ import pytest
 
 BUCKET = "bucket"
 SECRET = "a-secret-that-nobody-prints"
+QUICK_S3_ENVIRONMENT = {"AWS_RESPONSE_CHECKSUM_VALIDATION": "when_required"}
+"""For ``quick_s3_server``: the answer of gofakes3 for a part of an object has the checksum of the whole object."""
 _HOST = "127.0.0.1"
 
 
 class S3(NamedTuple):
-    """A server of moto; ``client`` goes to it, and not through a proxy."""
+    """A server; ``client`` goes to it, and not through a proxy."""
 
     port: int
     client: Any
 
     def files(self, prefix: str) -> dict[str, bytes]:
         """All objects below a prefix, as ``tests.pipeline.exporting.files`` has those of a folder."""
-        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{prefix}/")
-        keys = [one["Key"] for page in pages for one in page.get("Contents", ())]
         return {
             key[len(prefix) + 1 :]: self.client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
-            for key in keys
+            for key in self.names(prefix)
         }
+
+    def names(self, prefix: str) -> list[str]:
+        """The keys of all objects below a prefix."""
+        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{prefix}/")
+        return [one["Key"] for page in pages for one in page.get("Contents", ())]
+
+    def remove(self, prefix: str) -> None:
+        """All objects below a prefix."""
+        for key in self.names(prefix):
+            self.client.delete_object(Bucket=BUCKET, Key=key)
 
     def uploads(self) -> list[str]:
         """The keys of uploads that are neither completed nor aborted."""
-        found = self.client.list_multipart_uploads(Bucket=BUCKET)
+        try:
+            found = self.client.list_multipart_uploads(Bucket=BUCKET)
+        except self.client.exceptions.NoSuchUpload:  # gofakes3 has it for a bucket without any
+            return []
         return [one["Key"] for one in found.get("Uploads", ())]
 
 
@@ -57,7 +70,6 @@ def environment(port: int) -> dict[str, str]:
 def s3_server() -> Iterator[S3]:
     """A server in threads of this process, with an empty bucket; parts of uploads may be small."""
     pytest.importorskip("moto", reason="moto is not installed")
-    import botocore.session
     from moto.s3 import models
     from moto.server import ThreadedMotoServer
 
@@ -67,19 +79,55 @@ def s3_server() -> Iterator[S3]:
         server = ThreadedMotoServer(ip_address=_HOST, port=0, verbose=False)
         server.start()
         _, port = server.get_host_and_port()
-        client = botocore.session.get_session().create_client(
-            "s3",
-            region_name="us-east-1",
-            endpoint_url=f"http://{_HOST}:{port}",
-            aws_access_key_id="key",
-            aws_secret_access_key=SECRET,
-        )
-        client.create_bucket(Bucket=BUCKET)
         try:
-            yield S3(port, client)
+            with _bucket(port) as found:
+                yield found
         finally:
-            client.close()
             server.stop()
+
+
+@contextmanager
+def quick_s3_server() -> Iterator[S3]:
+    """gofakes3, a process that costs little, where it is installed; else that of ``s3_server``."""
+    program = shutil.which("gofakes3")
+    if program is None:
+        with s3_server() as found:
+            yield found
+        return
+    with (
+        _process(lambda port: [program, "-backend", "memory", "-host", f"{_HOST}:{port}"]) as port,
+        _bucket(port) as found,
+    ):
+        yield found
+
+
+@contextmanager
+def s3_process() -> Iterator[S3]:
+    """The same in a process of its own: deltalake holds the GIL while it waits for an answer."""
+    pytest.importorskip("moto", reason="moto is not installed")
+    with (
+        _process(lambda port: [sys.executable, "-m", "moto.server", "-H", _HOST, "-p", str(port)]) as port,
+        _bucket(port) as found,
+    ):
+        yield found
+
+
+@contextmanager
+def _bucket(port: int) -> Iterator[S3]:
+    import botocore.session
+
+    client = botocore.session.get_session().create_client(
+        "s3",
+        region_name="us-east-1",
+        endpoint_url=f"http://{_HOST}:{port}",
+        aws_access_key_id="key",
+        aws_secret_access_key=SECRET,
+    )
+    client.create_bucket(Bucket=BUCKET)
+    try:
+        yield S3(port, client)
+    finally:
+        client.close()
 
 
 @contextmanager
@@ -150,9 +198,9 @@ class Asked(NamedTuple):
 
 
 Fault = str
-"""What becomes of a request: an HTTP status; ``cut``: half of it arrives; ``lost``: it arrives, and its answer does not;
-``half``: half of the answer arrives; ``slow``: the answer waits for a second; ``empty``: the answer to a listing has
-nothing; empty for none.
+"""What becomes of a request: an HTTP status, or a code of S3 that begins with a capital; ``cut``: half of it arrives;
+``lost``: it arrives, and its answer does not; ``half``: half of the answer arrives; ``slow``: the answer waits for a
+second; ``empty``: the answer to a listing has nothing; empty for none.
 """
 
 _EMPTY = b'<?xml version="1.0"?><ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>'
@@ -175,6 +223,8 @@ def faulty(port: int, fault: Callable[[Asked], Fault]) -> Iterator[int]:
             found = fault(asked)
             if found.isdigit():
                 return self._answer(int(found), {}, b"<Error><Code>InternalError</Code></Error>")
+            if found[:1].isupper():
+                return self._answer(404, {}, f"<Error><Code>{found}</Code></Error>".encode())
             if found == "empty":
                 return self._answer(200, {"Content-Type": "application/xml"}, _EMPTY)
             if found == "cut":

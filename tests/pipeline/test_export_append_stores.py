@@ -9,17 +9,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 
+import kcli
+from kcli.core.errors import ConfigError
 from kcli.pipeline.drivers import export as driver
+from kcli.pipeline.drivers import import_ as import_driver
 from kcli.pipeline.manifest import Documents, Manifest
 from kcli.pipeline.store import lease as leases
+from kcli.pipeline.store.arrow_fs import ArrowStore
 from kcli.pipeline.store.lease import LEASE, Lease, LeaseHeldError
+from kcli.pipeline.store.s3 import S3Store
 from kcli.pipeline.store.store import ABSENT, ChangedError, Store
 from kcli.pipeline.store.urls import open_store
 from tests.fake.cluster import FakeCluster
-from tests.pipeline.exporting import ROWS, export, fill
+from tests.pipeline.exporting import ROWS, contents, export, fill, import_
 from tests.pipeline.object_stores import BUCKET, S3, Asked, environment, faulty, gcs_server, s3_server
 
 _FORK = multiprocessing.get_context("fork")
@@ -109,6 +116,27 @@ def test_the_lease_of_a_dead_run_is_taken_over_when_it_is_not_renewed(
     assert LEASE not in server.files(tmp_path.name)
 
 
+def test_each_renewal_is_another_version_where_the_clock_stands_still(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "wall_ms", lambda: 0)
+    store = open_store(url)
+    lease = Lease(store, lambda _text: None)
+    versions = [lease._put(ABSENT)]
+    for _ in range(3):
+        versions.append(lease._put(versions[-1]))
+    assert len(set(versions)) == 4
+
+
+def test_a_renewal_that_is_just_written_is_nothing_else_in_the_folder(
+    cluster: FakeCluster, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As GCS lists it, where files have temporary names."""
+    monkeypatch.setattr(S3Store, "names", lambda _store: [f".{LEASE}.0ef2abf2891da01e.tmp", LEASE])
+    done, _ = export(cluster, url, "--append")
+    assert done.code == 0, done.err
+
+
 def test_a_run_that_has_lost_its_lease_commits_nothing(
     cluster: FakeCluster, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,6 +220,77 @@ def test_a_renewal_whose_answer_is_lost_is_no_loss(
     assert lease._put(version) != version
     with pytest.raises(LeaseHeldError):
         Lease(store, lambda _text: None)._put(version)
+
+
+# --- readers while files are merged ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["parquet", "ndjson", "csv"])
+@pytest.mark.parametrize(
+    "limits", [{}, {"offsets": "1:9"}, {"since": "2001-01-01"}], ids=["all", "offsets", "times"]
+)
+def test_what_reads_an_export_reads_on_in_the_files_that_its_own_were_merged_into(
+    cluster: FakeCluster, url: str, form: str, limits: dict[str, str]
+) -> None:
+    for _ in range(4):
+        export(cluster, url, "--append", "--format", form)
+        fill_more(cluster)
+    columns = ["partition", "offset", "value"]
+    expected = pa.table(kcli.read_export(url, columns=columns, **limits)).to_pylist()
+    assert len(expected) == {"": 17, "offsets": 10, "since": 5}["".join(limits)]
+    frame = kcli.read_export(url, columns=columns, batch_rows=2, verify=True, **limits)
+    rows = []
+    for number, batch in enumerate(frame):
+        rows += batch.to_pylist()
+        if number < 2:
+            fill_more(cluster)
+            done, _ = export(cluster, url, "--append", "--compact", "--format", form)
+            assert (done.code, "merged into" in done.err) == (0, True), done.err
+    assert rows == expected
+
+
+def test_a_reader_gets_an_error_for_a_file_that_is_gone_and_was_not_merged(
+    cluster: FakeCluster, url: str
+) -> None:
+    for _ in range(2):
+        export(cluster, url, "--append")
+        fill_more(cluster)
+    frame = kcli.read_export(url, batch_rows=2)
+    open_store(url).delete(chain(url).files[1].path)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        list(frame)
+
+
+@pytest.mark.parametrize("form", ["parquet", "ndjson"])
+@pytest.mark.parametrize("moment", [1, 2, 3])
+def test_an_import_reads_on_in_merged_files(
+    cluster: FakeCluster, url: str, form: str, moment: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``moment``: the job before which they are merged, of those that count, check the files and restore them."""
+    for _ in range(3):
+        export(cluster, url, "--append", "--format", form)
+        fill_more(cluster)
+    jobs = []
+
+    def overtaken(run: Any) -> Any:
+        def running(*arguments: Any, **named: Any) -> Any:
+            jobs.append(run.__name__)
+            if len(jobs) == moment:
+                done, _ = export(cluster, url, "--compact", "--format", form)
+                assert done.code == 0, done.err
+            return run(*arguments, **named)
+
+        return running
+
+    monkeypatch.setattr(import_driver, "run_job", overtaken(import_driver.run_job))
+    monkeypatch.setattr(import_driver, "run_tasks", overtaken(import_driver.run_tasks))
+    with FakeCluster(1, cluster_id="target") as target:
+        done, _ = import_(target, url)
+        assert done.code == 0, done.err
+        assert jobs == ["run_tasks", "run_job", "run_tasks"]
+        for partition, records in ((0, 11), (1, 2)):
+            found = contents(target.bootstrap, "t", partition)
+            assert found == contents(cluster.bootstrap, "t", partition)[:records]
 
 
 # --- kills ----------------------------------------------------------------------------------------------
@@ -302,6 +401,7 @@ def test_google_cloud_storage_has_chains_and_a_lease(
             monkeypatch.setenv(name, text)
         url = f"gs://{BUCKET}/x/y"
         store = open_store(url)
+        assert isinstance(store, ArrowStore)
         for _ in range(3):
             done, _ = export(cluster, url, "--append")
             assert done.code == 0, done.err
@@ -317,4 +417,8 @@ def test_google_cloud_storage_has_chains_and_a_lease(
         assert {file.path for file in chain(url).files} == {
             file.path for file in chain(str(tmp_path / "x")).files
         }
-        assert set(store.names()) == {"_kcli_manifest.json", "topic=t"}
+        objects = store.filesystem.get_file_info(pafs.FileSelector(f"{BUCKET}/x/y", recursive=True))
+        assert {one.path.removeprefix(f"{BUCKET}/x/y/") for one in objects if one.is_file} == {
+            "_kcli_manifest.json",
+            *(file.path for file in chain(url).files),
+        }

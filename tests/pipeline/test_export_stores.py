@@ -77,6 +77,18 @@ def state(found: dict[str, bytes]) -> tuple[Any, dict[str, bytes]]:
     return text, found
 
 
+def test_a_server_that_has_no_list_of_uploads_before_the_first_one(
+    cluster: FakeCluster, server: S3, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fault(asked: Asked) -> str:
+        return "NoSuchUpload" if asked.operation == "GET uploads" else ""
+
+    with faulty(server.port, fault) as port:
+        to(monkeypatch, port)
+        done, _ = export(cluster, url)
+    assert done.code == 0, done.err
+
+
 @pytest.mark.parametrize("form", ["parquet", "ndjson", "csv", "raw"])
 def test_the_same_bytes_as_in_a_folder(
     cluster: FakeCluster, tmp_path: Path, server: S3, url: str, form: str

@@ -11,6 +11,7 @@ import pytest
 from kcli.core.errors import ConfigError
 from kcli.flows.topics.lifetime import KEEPS_ALL, Tally, Terms
 from kcli.pipeline.file_times import tally_file as tally_of_file
+from kcli.pipeline.manifest import ExportedFile
 from kcli.pipeline.parquet_files import SCHEMA
 from kcli.pipeline.store.folder import FolderStore
 
@@ -55,7 +56,7 @@ def none() -> None:
 def tally_file(path: str | Path, *of: Any) -> Tally:
     """Of a file in a folder."""
     found = Path(path)
-    return tally_of_file(FolderStore(str(found.parent)), found.name, *of)
+    return tally_of_file(FolderStore(str(found.parent)), ExportedFile(found.name, 0, 1 << 40, 0, 0, ""), *of)
 
 
 def test_statistics_suffice_unless_a_limit_is_within_a_row_group(tmp_path: Path) -> None:

@@ -189,7 +189,7 @@ def test_a_file_that_is_not_what_the_manifest_says_is_named_before_anything_is_w
         (lambda found: found.update(complete=False), "not complete"),
         (lambda found: found.update(format="orc"), "there is no format 'orc'"),
         (lambda found: found.pop("topics"), "topics"),
-        (lambda found: found["topics"][0].update(topic="../x"), "partition '../x'"),
+        (lambda found: found["topics"][0].update(topic="../x"), "topic '../x'"),
         (lambda found: found["topics"].append(found["topics"][0]), "twice"),
         (
             lambda found: found["topics"][0]["partitions"][0]["files"][0].update(path="/etc/passwd"),

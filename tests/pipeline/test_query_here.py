@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -414,3 +415,55 @@ def test_a_signal_ends_it_within_a_moment(waits: bool, number: signal.Signals) -
         assert (process.returncode, out) == (128 + number, ""), err
         assert "the query was stopped" in err
         assert took < 10, took
+
+
+@pytest.mark.parametrize("form", ["json", "ndjson", "csv"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGPIPE])
+def test_what_was_printed_when_it_ends_early_is_whole(
+    cluster: FakeCluster, form: str, number: signal.Signals
+) -> None:
+    """A document says that the rest is missing; a reader that closes the pipe ends the query without a word."""
+    sql = "select a.offset o, b.offset p from source a, source b where b.partition = 0"
+    process = subprocess.Popen(
+        [*KCLI, "query", "orders", sql, "--engine", "duckdb", "-o", form],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, env=environment(cluster.bootstrap),
+    )  # fmt: skip
+    assert process.stdout is not None
+    begun = process.stdout.read(2000)
+    assert begun
+    if number == signal.SIGPIPE:
+        process.stdout.close()
+        assert process.stderr is not None
+        assert (process.stderr.read(), process.wait(60)) == (b"", -signal.SIGPIPE)
+        process.stderr.close()
+        return
+    process.send_signal(number)
+    rest, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert b"the query was stopped" in err
+    text = (begun + rest).decode()
+    assert text.endswith("\n")
+    if form == "json":
+        found = json.loads(text)
+        (missing,) = found["missing"]
+        assert (found["complete"], missing["why"]) == (False, "the query was stopped")
+    rows = found["items"] if form == "json" else text.splitlines()
+    assert 0 < len(rows) < 2 * COUNT * COUNT
+    assert form != "ndjson" or all(set(json.loads(row)) == {"kind", "o", "p"} for row in rows)
+    assert form != "csv" or all(re.fullmatch(r"\d+,\d+", row) for row in rows[1:])
+
+
+def test_a_folder_is_not_left_half_written(cluster: FakeCluster, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    tables = ", ".join(f"source {name}" for name in "abcd")
+    process = subprocess.Popen(
+        [*KCLI, "query", "orders", f"select a.offset from {tables} order by 1", str(folder), "-o", "parquet",
+         "--engine", "duckdb", "--progress", "json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(cluster.bootstrap),
+    )  # fmt: skip
+    assert process.stderr is not None
+    while '"Progress"' not in (line := process.stderr.readline()):
+        assert line
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, folder.exists()) == (128 + signal.SIGTERM, "", False), err

@@ -286,7 +286,8 @@ def test_the_examples_of_the_page_run(notebook: Notebook, kafka: Kafka, tmp_path
             producer.send(ProducerRecord(topic, b'{"customer": "c%d"}' % (number % 3), b"k%d" % number))
         assert producer.flush(30)
     text = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
-    blocks = re.findall(r"^```py\n(.*?)^```", text, re.M | re.S)
+    of_spark = text[text.index("\n## Spark\n") : text.index("\n## What is read\n")]
+    blocks = re.findall(r"^```py\n(.*?)^```", of_spark, re.M | re.S)
     assert len(blocks) == 4
     names: dict[str, Any] = {"spark": notebook.session.sql}
     for block in blocks:

@@ -10,14 +10,16 @@ import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
+from benchmarks.pipeline._connector import jars
+from kcli.sandbox.errors import DownloadError
 from tests.kafka import Kafka
-from tests.pipeline.streaming_driver import copy
+from tests.pipeline.streaming_driver import copy, start
 from tests.pipeline.test_source_options import write_checkpoint
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 PARTITIONS = 2
+KINDS = ("driver", "jvm", "daemon", "worker")
 SEED = int(os.environ.get("KCLI_KILL_SEED", "35"))
 
 
@@ -74,6 +77,12 @@ def committed(kafka: Kafka, group: str, topic: str) -> list[int]:
     return [each.offset for each in found]
 
 
+def uncommit(checkpoint: Path, batch: int) -> None:
+    """As if the driver had died between the last transaction of a batch and Spark's commit."""
+    for name in (f"{batch}", f".{batch}.crc"):
+        (checkpoint / "commits" / name).unlink()
+
+
 def once(count: int) -> "Counter[int]":
     return Counter(range(count))
 
@@ -89,15 +98,50 @@ def test_a_repeated_batch_adds_nothing_and_the_group_has_the_position(
     assert committed(kafka, f"{source}-stream", source) == [600, 600]
     batches = sorted(int(path.name) for path in (tmp_path / "checkpoint" / "commits").glob("[0-9]*"))
     assert batches == [0, 1, 2]
-    # As if the driver had died between the last transaction and Spark's commit:
-    for name in ("2", ".2.crc"):
-        (tmp_path / "checkpoint" / "commits" / name).unlink()
-    copy(*run)
-    assert numbers(kafka, target) == once(1200)
+    uncommit(tmp_path / "checkpoint", 2)
     fill(kafka, source, 1200, 1300)
     copy(*run)
     assert numbers(kafka, target) == once(1300)
     assert committed(kafka, f"{source}-stream", source) == [650, 650]
+
+
+def test_a_repeated_batch_that_is_divided_in_another_way_is_refused(
+    spark: "SparkRunner", kafka: Kafka, tmp_path: Path
+) -> None:
+    """Each task has as many records as before."""
+    source, target = (kafka.topic(name, partitions=PARTITIONS) for name in ("from", "to"))
+    fill(kafka, source, 0, 400)
+    run = (spark.session, kafka.bootstrap, source, target, str(tmp_path / "checkpoint"))
+    copy(*run, task=f"partition % {PARTITIONS}")
+    uncommit(tmp_path / "checkpoint", 0)
+    with pytest.raises(Exception, match="now has as many others") as caught:
+        copy(*run, task="cast(cast(value as string) as int) div 2 % 2")
+    failed = spark.session.failure(caught.value, "the stream failed")
+    assert (failed.exit_code, failed.why[:27]) == (5, "the query or its options we")
+    assert numbers(kafka, target) == once(400)
+
+
+def test_a_stream_that_is_stopped_goes_on_from_its_checkpoint(
+    spark: "SparkRunner", kafka: Kafka, tmp_path: Path
+) -> None:
+    """In the middle of its batches, whose size is limited; then to the end of now."""
+    source, target = (kafka.topic(name, partitions=PARTITIONS) for name in ("from", "to"))
+    fill(kafka, source, 0, 1000)
+    run = (spark.session, kafka.bootstrap, source, target, str(tmp_path / "checkpoint"))
+    query = start(*run, most=20, trigger={"processingTime": "0 seconds"})
+    deadline = time.monotonic() + 60
+    while len(query.recentProgress) < 2:
+        assert query.isActive, query.exception()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    query.stop()
+    assert query.exception() is None
+    assert {progress.numInputRows for progress in query.recentProgress} == {20}
+    before = numbers(kafka, target)
+    assert 40 <= before.total() < 1000
+    assert max(before.values()) == 1
+    copy(*run)
+    assert numbers(kafka, target) == once(1000)
 
 
 def test_a_checkpoint_of_a_query_that_wrote_to_another_topic_is_refused(
@@ -139,6 +183,69 @@ def test_a_stream_of_the_connector_is_continued(spark: "SparkRunner", kafka: Kaf
     assert sorted(found) == sorted([*range(8, 20, 2), *range(11, 20, 2)])
 
 
+@pytest.fixture
+def connector(spark: "SparkRunner") -> Any:
+    """The session, with Spark's own connector."""
+    try:
+        for jar in jars():
+            spark.session.sql.sql(f"ADD JAR '{jar}'")
+    except DownloadError as error:
+        pytest.skip(f"Spark's connector: {error}")
+    return spark.session.sql
+
+
+def read_by_connector(connector: Any, kafka: Kafka, topic: str) -> "Counter[int]":
+    frame = (
+        connector.read.format("kafka")
+        .option("kafka.bootstrap.servers", kafka.bootstrap)
+        .option("kafka.isolation.level", "read_committed")
+        .option("subscribe", topic)
+        .load()
+    )
+    return Counter(int(row.value) for row in frame.select("value").collect())
+
+
+def test_a_checkpoint_that_the_connector_wrote_is_continued(
+    connector: Any, spark: "SparkRunner", kafka: Kafka, tmp_path: Path
+) -> None:
+    source, target = (kafka.topic(name, partitions=PARTITIONS) for name in ("from", "to"))
+    fill(kafka, source, 0, 100)
+    theirs = (
+        connector.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", kafka.bootstrap)
+        .option("subscribe", source)
+        .option("startingOffsets", "earliest")
+        .load()
+        .selectExpr("key", "value", "partition")
+        .writeStream.format("kafka")
+        .option("kafka.bootstrap.servers", kafka.bootstrap)
+        .option("topic", target)
+        .option("checkpointLocation", str(tmp_path / "theirs"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    theirs.awaitTermination(60)
+    assert numbers(kafka, target) == once(100)
+    fill(kafka, source, 100, 150)
+    query = (
+        connector.readStream.format("kcli")
+        .option("kafka.bootstrap.servers", kafka.bootstrap)
+        .option("subscribe", source)
+        .option("startingCheckpoint", str(tmp_path / "theirs"))
+        .load()
+        .selectExpr("key", "value", "partition")
+        .writeStream.format("kcli")
+        .option("kafka.bootstrap.servers", kafka.bootstrap)
+        .option("topic", target)
+        .option("checkpointLocation", str(tmp_path / "ours"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination(60)
+    assert numbers(kafka, target) == once(150)
+    assert read_by_connector(connector, kafka, target) == once(150)
+
+
 class Run:
     """A driver of its own; what of it is killed, is killed at random."""
 
@@ -147,6 +254,7 @@ class Run:
         self._line += [kafka.bootstrap, source, target, str(folder / "checkpoint")]
         self._log = folder / "log"
         self.killed: Counter[str] = Counter()
+        self._next: list[str] = []
 
     def until_done(self, chance: random.Random, kills: int) -> None:
         """Runs again from the checkpoint until a run ends by itself, after so many kills at most."""
@@ -164,18 +272,25 @@ class Run:
         raise AssertionError(self._log.read_text()[-4000:])
 
     def _kill(self, process: psutil.Popen, chance: random.Random) -> None:
-        """A driver with its JVM, or a Python worker of it, once it works."""
+        """A driver with all of it, its JVM, which also executes tasks, the process that forks Python workers, or one of
+        those: each kind as often as the others, once tasks run.
+        """
+        if not self._next:
+            self._next = chance.sample(KINDS, len(KINDS))
+        kind = self._next[-1]
         with suppress(psutil.NoSuchProcess):
-            everything = process.children(recursive=True)
-            workers = [each for each in everything if "pyspark.daemon" in each.cmdline()]
-            if not workers:
+            found = process.children(recursive=True)
+            daemons = [each for each in found if "pyspark.daemon" in line_of(each)]
+            workers = [each for each in daemons if each.parent() in daemons]
+            if not any("pyspark.worker" in line_of(each) for each in workers):  # those only plan
                 return
-            if chance.random() < 0.4:
+            forking = [each for each in daemons if each not in workers]
+            if kind == "driver":
                 self._end(process)
-                self.killed["driver"] += 1
             else:
-                chance.choice(workers).kill()
-                self.killed["worker"] += 1
+                victims = {"jvm": [each for each in found if is_jvm(line_of(each))], "daemon": forking}
+                chance.choice(victims.get(kind, workers)).kill()
+            self.killed[self._next.pop()] += 1
 
     @staticmethod
     def _end(process: psutil.Popen) -> None:
@@ -187,10 +302,22 @@ class Run:
             process.wait(10)
 
 
+def line_of(process: psutil.Process) -> list[str]:
+    """Its command line; empty for one that has ended: many live only for a moment."""
+    with suppress(psutil.Error):
+        return list(process.cmdline())
+    return []
+
+
+def is_jvm(line: list[str]) -> bool:
+    return bool(line) and os.path.basename(line[0]) == "java" and any("SparkSubmit" in word for word in line)
+
+
 @pytest.mark.long
-@pytest.mark.parametrize(("count", "kills"), [(4000, 2), (60_000, 25)])
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize(("count", "kills"), [(4000, 2), (20_000, 12)])
 def test_each_record_is_written_once_however_often_drivers_and_workers_are_killed(
-    kafka: Kafka, tmp_path: Path, count: int, kills: int
+    kafka: Kafka, tmp_path: Path, request: pytest.FixtureRequest, count: int, kills: int
 ) -> None:
     source, target = (kafka.topic(name, partitions=PARTITIONS) for name in ("from", "to"))
     fill(kafka, source, 0, count)
@@ -201,4 +328,7 @@ def test_each_record_is_written_once_however_often_drivers_and_workers_are_kille
     assert not once(count) - found, "missing"
     assert not found - once(count), "twice"
     assert sum(run.killed.values()) == kills
+    judge = request.getfixturevalue("connector") if kills > 2 else None
+    if judge is not None:
+        assert read_by_connector(judge, kafka, target) == once(count)
     assert committed(kafka, f"{source}-stream", source) == [count // 2] * 2

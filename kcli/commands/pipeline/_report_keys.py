@@ -21,6 +21,15 @@ _RATES = (
     Column("errors", values="count", meaning="perf: records that failed.", sometimes=True),
     Column("unconfirmed", values="count?", meaning="perf: records of unknown outcome.", sometimes=True),
 )
+_OUTCOME = (
+    Column(
+        "status",
+        values=("done", "unchanged", "refused", "missing", "failed", "unknown"),
+        meaning="import: what became of it; missing: the export does not have what it needs.",
+        sometimes=True,
+    ),
+    Column("why", values="string?", meaning="import: why; null where nothing is to be said.", sometimes=True),
+)
 KEYS = (
     Column("item", values=("partition", "task"), meaning="What the item is about.", sometimes=True),
     Column("topic", meaning="Name of the topic.", sometimes=True),
@@ -98,7 +107,97 @@ HEAD = (
         ),
         meaning="Sums of the job; rates and latencies of perf.",
     ),
+    Column(
+        "tables",
+        values="objects",
+        inner=(
+            Column("topic", values="string", meaning="Name of the topic."),
+            Column("table", values="string", meaning="Name of the table."),
+            Column("format", values="string", meaning="delta or iceberg."),
+            Column("location", values="string", meaning="Where its files are."),
+            Column("version", values="string", meaning="Delta's version, or the id of Iceberg's snapshot."),
+        ),
+        sometimes=True,
+        meaning="export: the tables, where they are now.",
+    ),
     Column("topics", values="objects", sometimes=True, meaning="profile: what was found, by topic."),
+    Column(
+        "groups",
+        values="objects",
+        inner=(
+            Column("group", values="string", meaning="Name of the group."),
+            Column("topic", values="string", meaning="Name of the topic in the export."),
+            Column("partition", values="count", meaning="Number of the partition."),
+            Column("target_topic", values="string?", meaning="Its name on the target.", sometimes=True),
+            Column("source_offset", values="count", meaning="The position in the export."),
+            Column(
+                "target_offset",
+                values="count?",
+                meaning="That of the same record on the target; null where there is none.",
+                sometimes=True,
+            ),
+            *_OUTCOME,
+        ),
+        sometimes=True,
+        meaning="export and import --with-groups: the positions of groups.",
+    ),
+    Column(
+        "settings",
+        values="objects",
+        inner=(
+            Column("topic", values="string", meaning="Name of the topic in the export."),
+            Column("target_topic", values="string", meaning="Its name on the target.", sometimes=True),
+            Column(
+                "setting",
+                values="string",
+                meaning="A key of the configuration, partitions or replication.factor.",
+            ),
+            Column("value", values="string", meaning="Its value in the export."),
+            Column(
+                "target_value",
+                values="string?",
+                meaning="What is in force on the target now; null where that is not known.",
+                sometimes=True,
+            ),
+            *_OUTCOME,
+        ),
+        sometimes=True,
+        meaning="export and import --with-config: what topics are configured with.",
+    ),
 )
-QUERY = (Column("columns", values="strings", meaning="The columns of the query."),)
+QUERY = (
+    Column("columns", values="strings", meaning="The columns of the query."),
+    Column(
+        "partitions",
+        values="objects",
+        meaning="With --follow: what was read.",
+        inner=(
+            Column("topic", meaning="Name of the topic."),
+            Column("partition", values="count", meaning="Number of the partition."),
+            Column("start", values="count", meaning="The first offset."),
+            Column("end", values="count", meaning="The offset after the last one."),
+            Column("records", values="count", meaning="Records that were read."),
+            Column(
+                "late_records",
+                values="count",
+                meaning="Those that came after their windows had closed, and are in no result.",
+            ),
+        ),
+        sometimes=True,
+    ),
+    Column(
+        "closed_windows", values="count", meaning="With --follow: windows that were printed.", sometimes=True
+    ),
+    Column(
+        "open_windows",
+        values="objects",
+        meaning="With --follow: windows that were not printed, or not wholly.",
+        inner=(
+            Column("window_start", values="time", meaning="Where it begins."),
+            Column("window_end", values="time", meaning="Where the next one begins."),
+            Column("records", values="count", meaning="Records in it."),
+        ),
+        sometimes=True,
+    ),
+)
 QUERY_ROW: tuple[Column, ...] = ()  # those of the query

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,6 +33,7 @@ from kcli.commands.shared.params import (
     offset_range,
     parse_partitions,
     partitions_option,
+    serde_option,
     since_option,
     until_option,
 )
@@ -42,13 +43,18 @@ from kcli.commands.shared.usage import usage
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.flows.stop import Stop
+from kcli.output.listing import NO_FIELDS
 from kcli.output.tables import Column
 from kcli.pipeline.arrow_library import check_pyarrow
+from kcli.pipeline.partition_by import PartitionBy, parse_partition_by
 
 if TYPE_CHECKING:
     from kcli.pipeline.report import Report
+    from kcli.pipeline.tables.table import Lake
 
-FORMATS = ("parquet", "ndjson", "csv", "raw")
+TABLES = ("delta", "iceberg")
+_OF_FILES = "it is for exports whose files a manifest names"
+FORMATS = ("parquet", "ndjson", "csv", "raw", *TABLES)
 
 
 class Given(NamedTuple):
@@ -65,6 +71,7 @@ def _given(name: str, parse: Callable[[str], Any], offered: tuple[str, ...] = ()
 _PARTITIONS = _given("partitions", parse_partitions)
 _RANGE = _given("range", offset_range, OFFSET_WORDS[:2])
 _INSTANT = _given("time", instant)
+_PARTITION_BY = Word("folders", parse_partition_by, ("date", "hour"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,18 +86,56 @@ class ExportOptions:
     until: Given | None
     exact_times: bool
     form: str
+    partition_by: PartitionBy | None
+    typed: bool
+    serdes: tuple[str, ...]
     continuous: bool
     interval: float | None
     append: bool
     compact: bool
     on_gap: str | None
+    on_recreate: str | None
+    with_groups: bool
+    with_config: bool
+    catalog: str | None
     tasks: TaskOptions
 
     def words(self) -> dict[str, Any]:
         """What limits the export, as it was typed."""
         chosen = {name: getattr(self, name) for name in ("partitions", "offset", "since", "until")}
         words = {name: None if given is None else given.text for name, given in chosen.items()}
-        return {**words, "exact_times": self.exact_times}
+        layout = {
+            "partition_by": None if self.partition_by is None else str(self.partition_by),
+            "typed": self.typed,
+            "serdes": self._serdes(),
+        }
+        return {**words, "exact_times": self.exact_times, **layout}
+
+    def _serdes(self) -> list[str]:
+        """Those of ``-s``, for tasks that may run in other folders; ConfigError for one that there is not."""
+        if not self.serdes:
+            return []
+        from kcli.serde.names import parse_serdes  # only with -s
+
+        specs = parse_serdes(self.serdes)
+        named = (("key", specs.key), ("value", specs.value))
+        return [f"{part}={spec.absolute()}" for part, spec in named if spec is not None]
+
+    def check_layout(self) -> None:
+        """Usage errors for options that go with others only."""
+        for flag, given in (("--partition-by", self.partition_by is not None), ("--typed", self.typed)):
+            if given and self.form != "parquet":
+                raise usage(
+                    f"kcli pipeline export: {flag} with --format {self.form}",
+                    why=f"{flag} is of the columns and folders of Parquet",
+                    do="leave one of them out",
+                )
+        if self.serdes and not self.typed:
+            raise usage(
+                "kcli pipeline export: -s without --typed",
+                why="an export has the bytes of keys and values, unless typed columns are asked for",
+                do="add --typed, or leave -s out",
+            )
 
     def range(self) -> RangeSpec:
         """What these words mean now; a usage error for contradictions."""
@@ -102,25 +147,66 @@ class ExportOptions:
         self._check_append(spec)
         return spec
 
-    def _check_append(self, spec: RangeSpec) -> None:
-        if self.append and spec.stop is not None:
+    def _check_table(self) -> None:
+        """Usage errors for options of files, of a table, and the other way round."""
+        if self.catalog is not None and self.form != "iceberg":
             raise usage(
-                "kcli pipeline export: --append with an end",
-                why="each run goes on to the ends of now",
-                do="leave --until, or the end in --offset, or --append out",
+                f"kcli pipeline export: --catalog with --format {self.form}",
+                why="only tables of Iceberg are in a catalog",
+                do="add --format iceberg, or leave --catalog out",
             )
-        for flag, given in (("--append", self.append), ("--compact", self.compact)):
+        if self.form not in TABLES:
+            return
+        refused = {
+            "--compact": (
+                self.compact,
+                "OPTIMIZE and rewrite_data_files of other tools merge the files of a table",
+            ),
+            "--exact-times": (self.exact_times, "a query of the table filters rows by their timestamps"),
+            "--until": (self.until is not None, "each run goes on to the ends of now"),
+            "--partition-by": (self.partition_by is not None, _OF_FILES),
+            "--typed": (self.typed, _OF_FILES),
+            "--on-recreate": (self.on_recreate is not None, _OF_FILES),
+            "--with-groups": (self.with_groups, _OF_FILES),
+            "--with-config": (self.with_config, _OF_FILES),
+        }
+        for flag, (given, why) in refused.items():
+            if given:
+                raise usage(
+                    f"kcli pipeline export: {flag} with --format {self.form}", why=why, do=f"leave {flag} out"
+                )
+
+    def _check_append(self, spec: RangeSpec) -> None:
+        self._check_table()
+        if (self.append or self.form in TABLES) and spec.stop is not None:
+            raise usage(
+                f"kcli pipeline export: {'--append' if self.append else f'--format {self.form}'} with an end",
+                why="each run goes on to the ends of now",
+                do="leave --until, or the end in --offset, out" + (", or --append" if self.append else ""),
+            )
+        for flag, given in (
+            ("--append", self.append),
+            ("--compact", self.compact),
+            ("--with-groups", self.with_groups),
+            ("--with-config", self.with_config),
+        ):
             if self.continuous and given:
                 raise usage(
                     f"kcli pipeline export: {flag} with --continuous",
                     why=f"{flag} is of a run that ends",
                     do="leave one of them out",
                 )
-        if self.on_gap is not None and not self.append:
+        if self.on_gap is not None and not self.append and self.form not in TABLES:
             raise usage(
                 "kcli pipeline export: --on-gap without --append",
                 why="a gap is what was removed between two runs that append",
                 do="add --append, or leave --on-gap out",
+            )
+        if self.on_recreate is not None and not self.append:
+            raise usage(
+                "kcli pipeline export: --on-recreate without --append",
+                why="it is of topics that were deleted and created again between two runs that append",
+                do="add --append, or leave --on-recreate out",
             )
 
 
@@ -143,7 +229,19 @@ class ExportOptions:
             "kcli pipeline export '^orders-.*' s3://bucket/orders --append --compact",
             "each night: what has arrived since the night before",
         ),
+        (
+            "kcli pipeline export orders lake/orders --append --partition-by date=Europe/Berlin --typed",
+            "a folder a day, with columns of the schema registry's type",
+        ),
         ("kcli pipeline export orders s3://bucket/orders --runner processes", "into an object store"),
+        (
+            "kcli pipeline export '.*' s3://bucket/backup --append --with-groups --with-config",
+            "a backup: also the positions of groups, and the configuration of topics",
+        ),
+        (
+            "kcli pipeline export orders lake/orders --format delta",
+            "into a table of Delta Lake; run again, it adds what has arrived",
+        ),
         (
             "kcli pipeline export '^orders-.*' /mnt/exports/all --master spark://host:7077",
             "on a cluster; its machines share /mnt",
@@ -162,6 +260,14 @@ class ExportOptions:
     since_option("start at this time: 3h (ago), 2026-11-21T10:00Z", _INSTANT),
     until_option("stop at this time (default: the end now)", _INSTANT),
     exact_times_option(),
+    click.option(
+        "--with-groups", is_flag=True, help="also keep the positions of all groups that read the topics"
+    ),
+    click.option(
+        "--with-config",
+        is_flag=True,
+        help="also keep what is configured on the topics, their partitions and replication factor",
+    ),
 )
 @options(
     "How to export",
@@ -170,8 +276,25 @@ class ExportOptions:
         "form",
         type=click.Choice(FORMATS),
         default="parquet",
-        help="parquet, or what `kcli consume -o` prints: ndjson, csv, raw (default: parquet)",
+        help="parquet; what `kcli consume -o` prints: ndjson, csv, raw; or a table: delta, iceberg (default: parquet)",
     ),
+    click.option(
+        "--catalog",
+        metavar="URL",
+        help="of Iceberg: a REST or SQL catalog, or a name in .pyiceberg.yaml (default: a file of SQLite in DIR)",
+    ),
+    click.option(
+        "--partition-by",
+        type=_PARTITION_BY,
+        metavar="date|hour[=ZONE]",
+        help="with folders date=… or date=…/hour=… for the records' times, of UTC or of a zone such as Europe/Berlin",
+    ),
+    click.option(
+        "--typed",
+        is_flag=True,
+        help="with decoded columns beside the bytes: of values by the schema registry, and as -s says",
+    ),
+    serde_option("with --typed: decode keys or values with this serde: {names}"),
     click.option(
         "--append", is_flag=True, help="add what has arrived since the last run, up to the ends of now"
     ),
@@ -180,6 +303,12 @@ class ExportOptions:
         type=click.Choice(["fail", "record"]),
         help="with --append, when records were removed since the last run: end, or record the gap and continue "
         "(default: fail)",
+    ),
+    click.option(
+        "--on-recreate",
+        type=click.Choice(["fail", "record"]),
+        help="with --append, when a topic was deleted and created again: end, or record it and export the new one beside "
+        "the old (default: fail)",
     ),
     click.option("--compact", is_flag=True, help="merge the small files of each partition, after all else"),
     click.option("--continuous", is_flag=True, help="go on with what arrives, until Ctrl-C"),
@@ -205,7 +334,23 @@ def export(inv: Invocation, /, **given: Any) -> int:
 
     With --append each run adds what has arrived since the one before; the first one begins the export. New topics of a
     pattern and new partitions are added, and recorded in the manifest. A topic that was deleted and created again is
-    refused.
+    refused, or with --on-recreate record gets a folder of its own: `topic=T@ID`, with its topic id.
+
+    With --partition-by DIR has topic=T/date=D/hour=H/partition=P/START-END.parquet: a range of offsets is in several
+    files, and the day and the hour are columns for readers. Records without a time are in folders named
+    __HIVE_DEFAULT_PARTITION__.
+
+    With --typed the members of decoded values are columns value_NAME, those of keys key_NAME (value_decoded and
+    key_decoded, where there are no members). The types are those of all versions of the schema. A record that cannot be
+    decoded ends the export with its offset.
+
+    With --with-groups and --with-config the manifest also has what groups have committed, and how the topics are
+    configured, as of the last run that has kept them. What cannot be read is named (6); so is a share group, whose
+    position cannot be restored.
+
+    With --format delta DIR is a table of Delta Lake, or with several topics or a pattern DIR/TOPIC is one of each; with
+    iceberg DIR is the warehouse of the tables kafka.TOPIC, where _ replaces dots and dashes. Each run appends; the
+    position is part of the table's own commit. Tables are written to paths and s3://.
 
     DIR is a path, which all machines of a cluster of Spark share, or s3://BUCKET/PATH, gs://BUCKET/PATH,
     abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, hdfs://HOST:PORT/PATH or file:///PATH. Credentials are those that
@@ -219,17 +364,26 @@ def export(inv: Invocation, /, **given: Any) -> int:
             do="`kcli pipeline export TOPIC DIR`",
         )
     spec = asked.range()
+    asked.check_layout()
     # Clients are loaded when the command runs.
     from kcli.pipeline.drivers.export import COLUMNS, FIXED, Export
     from kcli.pipeline.store.urls import canonical
 
-    if asked.form == "parquet":
+    if asked.form not in ("ndjson", "csv", "raw"):
         check_pyarrow("writes Parquet", otherwise="--format ndjson")
-    tasks = chosen_runner(inv, asked.tasks, "export")
     folder = canonical(asked.folder)
     topics = Topics(asked.topics, "pipeline export")
+    lake = None
+    if asked.form in TABLES:
+        from kcli.pipeline.tables.opening import open_lake  # an extra
+
+        lake = open_lake(asked.form, folder, asked.catalog, several=topics.several)
+    tasks = chosen_runner(inv, asked.tasks, "export")
     inv.client_options(ConsumerOptions, unused=FIXED)
-    inv.configuration.check_no_registry()
+    if not asked.typed:
+        inv.configuration.check_no_registry()
+    if lake is not None:
+        return _to_tables(inv, asked, lake, topics, spec, tasks)
     with Export(
         own_cluster(inv, FIXED),
         Shown(inv),
@@ -245,26 +399,77 @@ def export(inv: Invocation, /, **given: Any) -> int:
         append=asked.append,
         compact=asked.compact,
         record_gaps=asked.on_gap == "record",
+        record_recreated=asked.on_recreate == "record",
+        with_groups=asked.with_groups,
+        with_config=asked.with_config,
     ) as driver:
         driver.contact()
         inv.cluster_id = driver.cluster
-        if os.path.isabs(folder) and os.path.lexists(folder) and not os.path.isdir(folder):
-            raise usage(
-                f"kcli pipeline export: {folder} is not a folder",
-                why="an export is a folder of files",
-                do="name a folder; it need not exist",
-            )
+        _check_folder(folder)
         driver.prepare()
         if inv.dry_run:
             show_plan(inv, driver.text())
             return inv.finish(done=True)
         if driver.is_idle:
-            return _print(inv, driver.complete(), COLUMNS, Stop(), tasks)
+            return _print(inv, driver.complete(), COLUMNS, Stop(), tasks, driver.head())
         with runner_of(inv, tasks) as runner, Stop() as stop:
-            return _print(inv, driver.run(runner, stop), COLUMNS, stop, tasks)
+            report = driver.run(runner, stop)
+            return _print(inv, report, COLUMNS, stop, tasks, driver.head())
 
 
-def _print(inv: Invocation, report: Report, columns: Sequence[Column], stop: Stop, tasks: TaskOptions) -> int:
+def _to_tables(
+    inv: Invocation, asked: ExportOptions, lake: Lake, topics: Topics, spec: RangeSpec, tasks: TaskOptions
+) -> int:
+    # Clients are loaded when the command runs.
+    from kcli.pipeline.drivers.export import COLUMNS, FIXED
+    from kcli.pipeline.drivers.table_export import TableExport
+
+    words = asked.words()
+    for name in ("until", "exact_times", "partition_by", "typed", "serdes"):
+        del words[name]
+    with TableExport(
+        own_cluster(inv, FIXED),
+        Shown(inv),
+        lake,
+        topics.existing,
+        words=words,
+        spec=spec,
+        partitions=None if asked.partitions is None else asked.partitions.value,
+        continuous=asked.continuous,
+        interval=asked.interval,
+        record_gaps=asked.on_gap == "record",
+    ) as driver:
+        driver.contact()
+        inv.cluster_id = driver.cluster
+        _check_folder(lake.folder)
+        driver.prepare()
+        if inv.dry_run:
+            show_plan(inv, driver.text())
+            return inv.finish(done=True)
+        if driver.is_idle:
+            return _print(inv, driver.report(), COLUMNS, Stop(), tasks, {"tables": driver.tables()})
+        with runner_of(inv, tasks) as runner, Stop() as stop:
+            report = driver.run(runner, stop)
+            return _print(inv, report, COLUMNS, stop, tasks, {"tables": driver.tables()})
+
+
+def _check_folder(folder: str) -> None:
+    if os.path.isabs(folder) and os.path.lexists(folder) and not os.path.isdir(folder):
+        raise usage(
+            f"kcli pipeline export: {folder} is not a folder",
+            why="an export is a folder of files",
+            do="name a folder; it need not exist",
+        )
+
+
+def _print(
+    inv: Invocation,
+    report: Report,
+    columns: Sequence[Column],
+    stop: Stop,
+    tasks: TaskOptions,
+    head: Mapping[str, Any] = NO_FIELDS,
+) -> int:
     return print_report(
         inv,
         report,
@@ -274,4 +479,5 @@ def _print(inv: Invocation, report: Report, columns: Sequence[Column], stop: Sto
         runner=tasks.runner,
         cluster=inv.cluster_id,
         title="exported",
+        head=head,
     )

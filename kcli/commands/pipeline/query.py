@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.commands.pipeline.jobs import (
-    READS,
-    TaskOptions,
-    chosen_runner,
-    job_options,
-    own_cluster,
-    wanted_range,
-)
+from kcli.commands.pipeline.following import check_follow, follow_query
+from kcli.commands.pipeline.jobs import READS, chosen_runner, own_cluster, wanted_range
+from kcli.commands.pipeline.query_options import QueryOptions, query_options
+from kcli.commands.pipeline.query_rows import clear_the_way, result_rows
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import TOPIC, CountType
-from kcli.commands.shared.params import exact_times_option, serde_option, since_option, until_option
+from kcli.commands.shared.options import TOPIC
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.topic_choice import Topics
 from kcli.commands.shared.usage import usage
@@ -28,20 +22,14 @@ from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ConsumerOptions
 from kcli.flows.stop import Stop
-from kcli.output.listing import DOCUMENTS, list_rows
 from kcli.output.progress import Progress, counted
-from kcli.output.tables import Column
-from kcli.pipeline.result_values import item_maker, with_text_cells
 from kcli.pipeline.store.urls import canonical
 
 if TYPE_CHECKING:
     from kcli.pipeline.drivers.duckdb_sql import QueriedHere
     from kcli.pipeline.drivers.sql import Queried
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _WITHOUT_SPARK = "`kcli consume TOPIC --where EXPR` filters without Spark"
-_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double"})
 
 
 class FolderExistsError(KcliError):
@@ -50,47 +38,7 @@ class FolderExistsError(KcliError):
     exit_code = ExitCode.REFUSED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryOptions:
-    """One field an option of the command line. ``topics``: the arguments, of which the last one may be a folder."""
-
-    topics: tuple[str, ...]
-    sql: str
-    engine: str
-    since: int | None
-    until: int | None
-    exact_times: bool
-    limit: int | None
-    serdes: tuple[str, ...]
-    tasks: TaskOptions
-
-
 OUTPUTS = ("table", "plain", "tsv", "csv", "json", "ndjson", "yaml", "parquet")
-
-
-def query_options(function: F) -> F:
-    """Decorates a command whose arguments are the fields of ``QueryOptions``, but for topics and SQL."""
-    for option in reversed(
-        (
-            click.option(
-                "--engine",
-                type=click.Choice(("auto", "duckdb", "spark")),
-                default="auto",
-                help="run the query on DuckDB in this process, or on Spark (default: auto, which is DuckDB if it has all "
-                "that the query needs, and no option of Spark is given)",
-            ),
-            since_option("read records from this time on: 3h (ago), yesterday"),
-            until_option("read records up to this time"),
-            exact_times_option(),
-            click.option("--limit", type=CountType(1), metavar="N", help="at most N rows of the result"),
-            serde_option(
-                "decode keys and values, for key:PATH, value:PATH, key_json and value_json: {names}"
-            ),
-            job_options,
-        )
-    ):
-        function = option(function)
-    return function
 
 
 @command(
@@ -119,6 +67,11 @@ def query_options(function: F) -> F:
             'kcli pipeline query orders --sql "select * from source" -o parquet out/',
             "the result as Parquet files",
         ),
+        (
+            "kcli pipeline query orders --sql \"select tumble(timestamp, '1 minute') as w, count(*) "
+            'from source group by 1" --follow',
+            "records of each minute, when it is over",
+        ),
     ),
 )
 @click.argument("topics", nargs=-1, required=True, type=TOPIC, metavar="TOPIC… [DIR]")
@@ -138,6 +91,10 @@ def query(inv: Invocation, /, **given: Any) -> int:
 
     Only the columns that occur are read, and conditions on topic, partition, offset, timestamp and key limit what is
     read. With -o parquet the last argument is a folder, which is created.
+
+    Each TOPIC is a table too, in backticks where SQL needs them. tumble(timestamp, '1 minute') is the start of a window
+    of time, window_start and window_end are those of that window. With --follow such a window is printed when it closes,
+    and rows of a query without aggregates are printed as they come.
 
     DuckDB runs in this process, with threads (--local). It has the functions whose results are those of Spark; a query
     with others runs on Spark, if that is installed.
@@ -168,8 +125,11 @@ def run_query(inv: Invocation, asked: QueryOptions, folder: str | None) -> int:
             why=f"{of_spark[0]} is a setting of Spark",
             do="leave one of them out",
         )
-    sql, specs = parsed(asked.sql, asked.serdes)
+    check_follow(asked, of_spark, folder)
+    sql, specs = parsed(asked.sql, asked.serdes, asked.topics)
     decoded = [f"{part}_json" for part in ("key", "value") if getattr(specs, part) is not None]
+    if asked.follow:
+        return follow_query(inv, asked, sql, specs, decoded)
     engine = chosen_engine(SPARK if of_spark else wanted, sql, decoded, folder, inv.talk.note)
     if engine == SPARK:
         chosen_runner(inv, how, "query", without_spark=_WITHOUT_SPARK)
@@ -230,7 +190,15 @@ def _run(
             inv.talk.warn(text)
         inv.talk.note(f"wrote {folder}")
     else:
-        _print(inv, found, cluster_id, stop, bar)
+        rows = result_rows(inv, found.columns, cluster_id)
+        with rows:
+            for portion in found.rows(stop):
+                clear_the_way(inv, bar)
+                rows.add_portion(portion)
+            clear_the_way(inv, bar)
+            for text in found.undecoded():  # a document of JSON ends with the warnings
+                inv.talk.warn(text)
+        inv.talk.detail(counted(rows.rows.count, "row"))
     return inv.finish(done=True, also=[stop.exit_code])
 
 
@@ -257,41 +225,3 @@ def new_folder(given: str) -> str:
             do="name a new folder",
         )
     return folder
-
-
-def _print(
-    inv: Invocation, found: Queried | QueriedHere, cluster: str | None, stop: Stop, bar: Progress
-) -> None:
-    item = item_maker(found.columns)
-    shown = inv.out.list_kind()
-    columns = []
-    for name, kind in found.columns:
-        columns.append(Column(name, "time" if kind == "timestamp" else "id" if kind in _NUMBERS else "text"))
-        if kind == "binary" and shown in ("csv", "tsv"):
-            columns.append(Column(f"{name}_encoding"))
-    head = {"columns": [column.name for column in found.columns]}
-    rows = list_rows(
-        inv.out,
-        "QueryResult",
-        "QueryRow",
-        columns,
-        cluster=cluster,
-        warnings=inv.talk.warnings,
-        missing=inv.missing,
-        head=head,
-    )
-    with rows:
-        for portion in found.rows(stop):
-            _clear_the_way(inv, bar)
-            for row in portion:
-                rows.add(item(row) if shown in DOCUMENTS else with_text_cells(item(row)))
-        _clear_the_way(inv, bar)
-        for text in found.undecoded():  # a document of JSON ends with the warnings
-            inv.talk.warn(text)
-    inv.talk.detail(counted(rows.count, "row"))
-
-
-def _clear_the_way(inv: Invocation, bar: Progress) -> None:
-    """On a terminal rows follow where the progress was."""
-    if inv.out.isatty:
-        bar.close()

@@ -22,6 +22,7 @@ from kcli.core.arrow.table import ArrowBatch
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.subscription import Span
+from kcli.core.error_codes import UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import ClosedError, ConfigError, CorruptRecordsError, KcliError, TimedOutError
 from kcli.core.kernels.active import arrow_columns
 from kcli.core.kernels.arrow_ops import Converted
@@ -262,7 +263,11 @@ class ArrowReader:
                 missing.append((tp, state.position, state.stop, state.high_watermark))
         tp, position, stop, end = missing[0]
         others = f" (and {len(missing) - 1} more partitions)" if len(missing) > 1 else ""
-        if tp in blocked:
+        topic = self._consumer.cluster.view.topics.get(tp.topic)
+        if topic is not None and topic.error == UNKNOWN_TOPIC_OR_PARTITION:
+            why = f"brokers do not report topic {tp.topic} any more: it was deleted"
+            do = "`kcli topics list` lists the topics"
+        elif tp in blocked:
             why = f"an open transaction begins at offset {blocked[tp].last_stable_offset}"
             do = "wait until it ends; `kcli txn list` shows it"
         elif 0 <= end < (stop or 0):

@@ -65,9 +65,10 @@ def spans(
     on_out_of_range: str = "fail",
     do: str = "choose another --offset, or --on-out-of-range earliest or latest",
     to_high_watermark: bool = False,
+    from_its_start: bool = False,
 ) -> dict[TopicPartition, Span]:
     """The offsets to be read in each partition. ``until_end`` limits them to the current ends. DataLossError, with the
-    remedy ``do``, for a start beyond these.
+    remedy ``do``, for a start beyond these; with ``from_its_start`` also for one that is not in the log any more.
 
     ``to_high_watermark``: where reading ends, uncommitted records count whatever the isolation level is. It begins
     before them in any case: what is in an open transaction now is read when it is committed.
@@ -91,8 +92,8 @@ def spans(
     result = {}
     for tp in wanted:
         start = starts[tp]
-        if until_end and start > now.ends[tp]:
-            start = _beyond(tp, start, now, on_out_of_range, do)
+        if (until_end and start > now.ends[tp]) or (from_its_start and start < now.starts[tp]):
+            start = _outside(tp, start, now, on_out_of_range, do)
         result[tp] = Span(start, stops.get(tp))
     return result
 
@@ -137,8 +138,8 @@ def _stops(
     return {tp: min(found[tp], now.ends[tp]) if until_end else found[tp] for tp in wanted}
 
 
-def _beyond(tp: TopicPartition, start: int, now: Bounds, on_out_of_range: str, do: str) -> int:
-    """The start if it is beyond the pinned end, where nothing could ever be read."""
+def _outside(tp: TopicPartition, start: int, now: Bounds, on_out_of_range: str, do: str) -> int:
+    """The start if it is beyond the pinned end, where nothing could ever be read, or before the log."""
     if on_out_of_range == "earliest":
         return now.starts[tp]
     if on_out_of_range == "latest":

@@ -8,6 +8,7 @@ a consumer of its own and may take place in another thread than the next one, as
 from __future__ import annotations
 
 import dataclasses
+import operator
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 
 Instant = str | int | datetime
+_SECONDS = (1_000_000_000, 10_000_000_000)
+"""What seconds since the epoch are from 2001 to 2286: as ms, they are a time of 1970."""
 Key = bytes | str | None
 Watcher = Callable[[ArrowBatch | None], object]
 
@@ -187,9 +190,10 @@ class TopicRecords:
             self.spans: Mapping[TopicPartition, Span] = self._pinned(consumer, asked, limit)
 
     def __repr__(self) -> str:
-        if self.follow:
-            return f"TopicRecords({self.topic!r}, {len(self.spans)} partitions, followed)"
-        return f"TopicRecords({self.topic!r}, {len(self.spans)} partitions, at most {self.most_rows} records)"
+        partitions = f"{len(self.spans)} partition{'' if len(self.spans) == 1 else 's'}"
+        most = self.most_rows
+        rows = "followed" if self.follow else f"at most {most:,} record{'' if most == 1 else 's'}"
+        return f"{type(self).__name__}({self.topic!r}, {partitions}, {rows})"
 
     def __enter__(self) -> TopicRecords:
         return self
@@ -255,6 +259,7 @@ class TopicRecords:
             timeout=limit,
             on_out_of_range=asked.options.on_out_of_range or "fail",
             do='choose other offsets="START:END", or on_out_of_range="earliest" or "latest"',
+            from_its_start=True,
         )
 
     def forget(self, reading: _Reading) -> None:
@@ -384,9 +389,9 @@ def range_given(since: Instant | None, until: Instant | None, offsets: str | Non
         by_time = RangeSpec(_at(since, now), _at(until, now))
         wanted = by_time if offsets is None else parse_range(offsets, now)
     except ValueError as error:
-        raise ConfigError("the range of read_topic", why=str(error)) from None
+        raise ConfigError("the range cannot be understood", why=str(error)) from None
     ends = (wanted.start, wanted.stop)
-    check_times(wanted, now, "read_topic", since=f"since={since!r}", until=f"until={until!r}")
+    check_times(wanted, now, "the range", since=f"since={since!r}", until=f"until={until!r}")
     if any(end is not None and end.kind == "stored" for end in ends):
         raise ConfigError(f"offsets={offsets!r}", why="no group is read: it has no committed offsets")
     return wanted
@@ -396,23 +401,39 @@ def _at(instant: Instant | None, now: int) -> OffsetSpec | None:
     if instant is None:
         return None
     if isinstance(instant, datetime):
-        return OffsetSpec("timestamp", round(instant.timestamp() * 1000))
-    if isinstance(instant, bool) or not isinstance(instant, int | str):
-        raise ValueError(f"{instant!r} is no time: text, a datetime, or a whole number of ms since the epoch")
-    return OffsetSpec("timestamp", instant if isinstance(instant, int) else parse_instant(instant, now))
+        return OffsetSpec("timestamp", max(0, round(instant.timestamp() * 1000)))
+    if isinstance(instant, str):
+        return OffsetSpec("timestamp", parse_instant(instant, now))
+    ms = _whole(instant)
+    if ms is None or ms < 0:
+        raise ValueError(
+            f'{instant!r} is no time: text such as "1h" (ago), a datetime, or a whole number of ms since the epoch'
+        )
+    if _SECONDS[0] <= ms < _SECONDS[1]:
+        raise ValueError(f"{ms} ms is a time of 1970, and as many seconds are one of now: times are in ms")
+    return OffsetSpec("timestamp", ms)
+
+
+def _whole(value: Any) -> int | None:
+    """A whole number, also one of NumPy; None for anything else."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
 
 
 def numbers_given(partitions: int | Iterable[int] | None) -> list[int] | None:
     """The numbers of the partitions that were asked for; None means all."""
     if partitions is None:
         return None
-    several = [partitions] if isinstance(partitions, int) else partitions
-    numbers = list(several) if isinstance(several, Iterable) else [several]
-    if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers):
+    several = partitions if isinstance(partitions, Iterable) else [partitions]
+    numbers = [_whole(number) for number in several]
+    found = [number for number in numbers if number is not None]
+    if len(found) < len(numbers):
         raise ConfigError(
             f"partitions={partitions!r}", why="a partition is a number, or there is a list of several"
         )
-    return numbers
+    return found
 
 
 def _keys(key: Key | Sequence[Key]) -> tuple[bytes | None, ...] | None:

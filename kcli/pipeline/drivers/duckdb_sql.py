@@ -42,15 +42,20 @@ class QueriedHere:
         *,
         threads: int | None,
     ) -> None:
-        self._settings, self._bar, self._registry = settings, bar, registry
-        at_once = threads or _processors()
+        self._settings, self._bar = settings, bar
+        at_once = threads or processors()
         self._options = replace(options, group_id="", enable_auto_commit=False)
         decoded = [f"{part}_json" for part in ("key", "value") if getattr(settings, f"{part}_serde")]
         self._query = Query(
             translate(query, decoded),
             settings.slices or (),
             self._narrowed,
-            Reading(self._options, self._serdes, min(_READERS, max(1, at_once // 2)), settings.times),
+            Reading(
+                self._options,
+                lambda: opened_serdes(settings, registry),
+                min(_READERS, max(1, at_once // 2)),
+                settings.times,
+            ),
             threads=at_once,
             limit=limit,
         )
@@ -84,11 +89,6 @@ class QueriedHere:
         offsets = self._query.offsets
         self._bar.update(records, size, share=min(1.0, records / offsets) if offsets else None)
 
-    def _serdes(self) -> Serdes:
-        if not self._settings.serdes:
-            return Serdes()
-        return open_serdes(parse_serdes(self._settings.serdes), self._registry())
-
     def _narrowed(self, slices: Sequence[Slice], pushed: Pushed) -> list[Slice]:
         found = pushed.narrowed(slices)
         if pushed.since_ms is None:
@@ -97,5 +97,11 @@ class QueriedHere:
             return pushed.begun(found, first_since(consumer, found, pushed.since_ms))
 
 
-def _processors() -> int:
+def opened_serdes(settings: SourceSettings, registry: Callable[[], RegistryOptions]) -> Serdes:
+    """The serdes of a query."""
+    return open_serdes(parse_serdes(settings.serdes), registry()) if settings.serdes else Serdes()
+
+
+def processors() -> int:
+    """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

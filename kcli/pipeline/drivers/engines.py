@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from kcli.core.errors import ConfigError
 from kcli.core.extras import installation, library
 from kcli.output.progress import counted
 from kcli.pipeline.duckdb.typed import LacksError
 from kcli.pipeline.sql_text import Rewritten
+
+if TYPE_CHECKING:
+    from kcli.pipeline.duckdb.following import Followed
 
 AUTO, DUCKDB, SPARK = "auto", "duckdb", "spark"
 FITS = 200_000_000
@@ -32,11 +36,9 @@ def chosen_engine(
     """
     if asked == SPARK:
         return SPARK
-    if not all(map(find_spec, _LIBRARIES)):
-        if asked == AUTO and _has_spark():
-            return SPARK
-        for name in _LIBRARIES:
-            library(name, extra="sql", wanted_by="a query without Spark")
+    if asked == AUTO and not all(map(find_spec, _LIBRARIES)) and _has_spark():
+        return SPARK
+    _need_libraries("a query without Spark")
     # sqlglot: an extra.
     from kcli.pipeline.duckdb.statement import translate
 
@@ -57,6 +59,28 @@ def chosen_engine(
             else f"add Spark: {installation('spark')}",
         ) from None
     return DUCKDB
+
+
+def followed_query(query: Rewritten, decoded: Sequence[str]) -> "Followed":
+    """The query as one that DuckDB follows; ConfigError for what cannot be followed."""
+    _need_libraries("--follow")
+    # sqlglot: an extra.
+    from kcli.pipeline.duckdb.following import NO_FOLLOW, followed
+
+    try:
+        return followed(query, decoded)
+    except LacksError as lacks:
+        raise ConfigError(
+            f"DuckDB does not run this query, and --follow is on DuckDB only: {lacks}",
+            why="DuckDB has it not, or with other results than Spark",
+            do=NO_FOLLOW,
+        ) from None
+
+
+def _need_libraries(wanted_by: str) -> None:
+    for name in _LIBRARIES:
+        if find_spec(name) is None:
+            library(name, extra="sql", wanted_by=wanted_by)
 
 
 def fitting_engine(asked: str, chosen: str, offsets: int, note: Callable[[str], object]) -> str:

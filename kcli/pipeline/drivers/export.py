@@ -10,6 +10,7 @@ import msgspec
 
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.topics import id_text
 from kcli.core.clock import wall_ms
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.ranges import offsets_in
@@ -26,52 +27,67 @@ from kcli.output.template import rfc3339
 from kcli.pipeline import plan as ranges
 from kcli.pipeline.cluster_ref import JobCluster
 from kcli.pipeline.compaction import Merge, compacted, merges_of
+from kcli.pipeline.drivers.saving_state import read_groups, read_settings
 from kcli.pipeline.export_plan import (
     OtherExportError,
     changes_of,
     check_same,
     finished,
     gaps_of,
+    gone_for_good,
+    lost_with,
     missing_files,
     next_slices,
     part_topics,
-    path_of,
     planned_again,
     planned_slices,
     planned_topics,
+    recreated_topics,
     removed,
     slice_of,
+    with_folders,
     without_removed,
+    without_topics,
     written,
 )
 from kcli.pipeline.job import Job, TaskResult, may_pass
 from kcli.pipeline.kernels.compact import CompactSettings
 from kcli.pipeline.kernels.export import ExportSettings
 from kcli.pipeline.manifest import (
+    COLUMNS_ADDED,
     COMPACTION,
     MANIFEST,
     PLAN,
+    TOPIC_RECREATED,
+    Change,
     Compaction,
     Documents,
     ExactTimes,
+    ExportedFile,
     ExportedPartition,
     ExportedTopic,
     ExportPlan,
     Manifest,
+    PlannedSlice,
     Request,
     merged,
     new_compaction,
     new_plan,
 )
+from kcli.pipeline.partition_by import parse_partition_by
 from kcli.pipeline.report import Report, report_of
 from kcli.pipeline.runners.runner import Runner
 from kcli.pipeline.running import Observer, run_tasks
+from kcli.pipeline.saved_state import Saved, is_whole
 from kcli.pipeline.store.lease import LEASE, Lease
 from kcli.pipeline.store.store import Store
 from kcli.pipeline.store.urls import open_store
+from kcli.pipeline.written_range import files_written, forget_written
+from kcli.serde.names import parse_serdes
 
 _INTERVAL = 30.0
 _EARLIEST = -2
+_ANEW = "--on-recreate record exports the new topic beside the old one; or name another folder"
 ALWAYS_KEPT = ("cleanup.policy", "max.message.bytes")
 """Settings that the manifest has even where they are defaults: with others, a copy may lose records."""
 
@@ -113,7 +129,9 @@ class Export:
     """One run; ``with`` closes its clients and ends its lock. ``existing``: the topics that exist now, of those that were
     asked for: called with the consumer, the timeout, and what is told of the others. ``topics`` and ``words`` are the
     request as it was typed; ``interval``: seconds between two rounds of a ``continuous`` export. ``append``: goes on to
-    the ends of now; ``record_gaps``: over what was removed meanwhile. ``compact``: merges small files afterwards.
+    the ends of now; ``record_gaps``: over what was removed meanwhile; ``record_recreated``: with topics that were deleted
+    and created again. ``compact``: merges small files afterwards. ``with_groups``, ``with_config``: keeps positions of
+    groups, and settings of topics.
     """
 
     def __init__(
@@ -133,6 +151,9 @@ class Export:
         append: bool,
         compact: bool,
         record_gaps: bool,
+        record_recreated: bool,
+        with_groups: bool = False,
+        with_config: bool = False,
     ) -> None:
         self.observer = observer
         self.folder = folder
@@ -148,10 +169,15 @@ class Export:
         self.append = append
         self.compact = compact
         self.record_gaps = record_gaps
+        self.record_recreated = record_recreated
+        self.with_groups = with_groups
+        self.with_config = with_config
         self.lease: Lease | None = None
         self.source = cluster.ref
-        self.settings = ExportSettings(self.source, self.folder, form)
+        self.by = None if self.request.partition_by is None else parse_partition_by(self.request.partition_by)
+        self.settings = ExportSettings(self.source, self.folder, form, by=self.by)
         self.cluster = ""
+        self.ids: dict[str, str] = {}
         self.manifest: Manifest | None = None
         self.plan: ExportPlan | None = None
         self.planned_before = False
@@ -186,12 +212,16 @@ class Export:
                 self.lease = self.stack.enter_context(Lease(self.store, self.observer.note))
             self.store.remove_leftovers()
         self.manifest, self.plan = self._found()
+        if self.plan is not None:
+            self.plan = self._typed(self.plan, self.manifest)
         if self.plan is None and (self.manifest is None or self.continuous or self.append):
             self.plan = self._planned(self.manifest)
             if _is_empty(self.plan, self.manifest) and not self.continuous:
                 self.plan = None
+        elif not (self.append or self.continuous):
+            self.plan = self._completed_state(self.plan)
         if self.plan is not None:
-            self._report_new(self.plan)
+            self._report_new(self.plan, self.manifest)
 
     @property
     def is_idle(self) -> bool:
@@ -218,36 +248,83 @@ class Export:
             merging = self.documents.compaction()
         except ConfigError as error:
             raise OtherExportError(error.what, why=error.why, do="name another folder") from None
-        ids = {topic.name: topic.topic_id for topic in self.admin.list_topics()}
+        self.ids = {topic.name: topic.topic_id for topic in self.admin.list_topics()}
+        ids = {} if self.record_recreated else self.ids
         for one in (manifest, plan):
             if one is not None:
-                check_same(one, self.folder, self.cluster, self.form, self.request, ids)
+                do = _ANEW if self.append else ""
+                check_same(one, self.folder, self.cluster, self.form, self.request, ids, do)
         if plan is not None and written(plan, manifest):
-            plan = None
             if not self.observer.dry_run:
-                self.documents.remove(PLAN)
+                self._forget(plan)
+            plan = None
         if (self.append or self.compact) and not self.observer.dry_run:
             self._tidy(manifest, merging)
         if manifest is None and plan is None:
             _check_empty(self.store)
         if manifest is not None and plan is None and (missing := missing_files(manifest, self.store)):
+            if self.by is not None:
+                raise _is_missing(self.store, missing)
+            gone_for_good(manifest, missing, self.ids, self.store)
             self.observer.note(f"{counted(len(missing), 'file')} of {self.folder} removed: written again")
             plan = planned_again(manifest, missing)
         self.planned_before = plan is not None
-        if plan is not None and plan.appended and self.record_gaps:
+        if plan is not None and plan.appended and (self.record_gaps or self.record_recreated):
             plan = self._without_removed(plan)
         return manifest, plan
 
     def _without_removed(self, plan: ExportPlan) -> ExportPlan:
-        """The plan without what retention has removed since it was made."""
-        tps = dict.fromkeys([one.tp for one in plan.slices], _EARLIEST)
-        starts = offsets_in(self.consumer.list_offsets(tps, self.observer.timeout)) if tps else {}
-        return without_removed(plan, starts, lambda one: self.store.size(path_of(one, self.form)) is not None)
+        """The plan without what retention has removed since it was made, or was deleted with its topic."""
+        there = [one.tp for one in plan.slices if self.ids.get(one.topic) == one.topic_id]
+        asked = dict.fromkeys(there, _EARLIEST) if self.record_gaps else {}
+        kept = (
+            there
+            if self.record_gaps
+            else [*there, *(one.tp for one in plan.slices if one.topic not in self.ids)]
+        )
+        starts = dict.fromkeys(kept, 0)
+        if asked:
+            starts |= offsets_in(self.consumer.list_offsets(asked, self.observer.timeout))
+        return without_removed(plan, starts, self._is_written)
+
+    def _is_written(self, one: PlannedSlice) -> bool:
+        if self.by is not None:
+            return files_written(self.store, one) is not None
+        return self.store.size(one.path(self.form)) is not None
+
+    def _typed(self, plan: ExportPlan, manifest: Manifest | None) -> ExportPlan:
+        """The plan with the typed columns as the schemas are now, of topics that have anything new."""
+        if not self.request.typed:
+            return plan
+        # Serdes and pyarrow are extras.
+        from kcli.pipeline.typed.export_columns import added_columns, chosen_serdes, grown, typed_schema
+
+        known = {} if manifest is None else {topic.topic: topic.typed for topic in manifest.topics}
+        given, registry = parse_serdes(self.request.serdes), self.source.registry_options()
+        written, topics, changes = {one.topic for one in plan.slices}, [], list(plan.changes)
+        noted = {one.topic for one in changes if one.change == COLUMNS_ADDED}
+        for topic in plan.topics:
+            name, old = topic.topic, known.get(topic.topic)
+            typed = old
+            if name in written or old is None:
+                new = typed_schema(chosen_serdes(given, registry, name), registry, name)
+                typed = grown(topic.typed or old, new, name)
+            if name not in noted and added_columns(old, typed):
+                changes.append(Change(COLUMNS_ADDED, name, str(rfc3339(wall_ms()))))
+            topics.append(msgspec.structs.replace(topic, typed=typed))
+        return msgspec.structs.replace(plan, topics=topics, changes=changes)
+
+    def _forget(self, plan: ExportPlan) -> None:
+        """Removes a plan that the manifest has, with what its tasks have noted."""
+        if self.by is not None:
+            forget_written(self.store, plan.slices)
+        self.documents.remove(PLAN)
 
     def _planned(self, manifest: Manifest | None) -> ExportPlan:
         """The plan up to the current ends."""
         timeout = self.observer.timeout
         names = self.existing(self.consumer, timeout, self.observer.failed)
+        state = self._state(names, groups=self.with_groups, settings=self.with_config)  # before the ends
         spec = self.spec if manifest is None else RangeSpec(OffsetSpec("earliest"))
         exact = self.request.exact_times
         slices = ranges.pin(
@@ -261,31 +338,66 @@ class Export:
         )
         slices = [each._replace(end=max(each.start, each.end)) for each in slices]
         configs, now = self._configs(names), str(rfc3339(wall_ms()))
-        gaps = gaps_of(slices, manifest) if self.append else {}
+        recreated: list[str] = []
+        base = manifest
+        if manifest is not None and self.record_recreated:
+            self.ids = self.ids | {each.topic: id_text(each.topic_id) for each in slices}
+            recreated = [topic.topic for topic in recreated_topics(manifest, self.ids)]
+            base = without_topics(manifest, recreated)
+        gaps = gaps_of(slices, base) if self.append else {}
         if not self.record_gaps:
             for tp, gap in gaps.items():
                 raise removed(tp, [gap])
-        following = next_slices(slices, manifest, gaps)
-        if self.append:
-            topics = part_topics(following, configs, manifest, gaps)
-        else:
-            topics = planned_topics(slices, configs, manifest)
-        return new_plan(
+        following = next_slices(slices, base, gaps)
+        topics = with_folders(
+            part_topics(following, configs, base, gaps)
+            if self.append
+            else planned_topics(slices, configs, base),
+            manifest,
+            recreated,
+        )
+        plan = new_plan(
             self.cluster,
             self.form,
             now if manifest is None else manifest.created,
             self.request,
             topics,
-            planned_slices(following),
+            planned_slices(following, topics),
             manifest.times if manifest is not None else ExactTimes(*spec.times) if exact else None,
-            changes_of(topics, names, manifest, now),
+            changes_of(topics, names, manifest, now, recreated),
             now if self.append else "",
         )
+        return msgspec.structs.replace(self._typed(plan, manifest), **state)
 
-    def _report_new(self, plan: ExportPlan) -> None:
+    def _completed_state(self, plan: ExportPlan | None) -> ExportPlan | None:
+        """The plan with what an earlier run did not read of groups and settings, or not all of it."""
+        known = [one for one in (plan, self.manifest) if one is not None]
+        groups = self.with_groups and not any(is_whole(one.groups) for one in known)
+        settings = self.with_config and not any(is_whole(one.settings) for one in known)
+        if not known or not (groups or settings):
+            return plan
+        names = [topic.topic for topic in known[0].topics]
+        state = self._state(names, groups=groups, settings=settings)
+        if plan is None and self.manifest is not None:
+            plan = planned_again(self.manifest, [])
+        return None if plan is None else msgspec.structs.replace(plan, **state)
+
+    def _state(self, names: Sequence[str], *, groups: bool, settings: bool) -> dict[str, Saved]:
+        """What is kept of groups and settings now; what cannot be read is reported."""
+        found: dict[str, Saved] = {}
+        if groups:
+            found["groups"] = read_groups(self.admin, self.cluster, names, self.observer.lacks)
+        if settings:
+            found["settings"] = read_settings(self.admin, names, self.observer.lacks)
+        return found
+
+    def _report_new(self, plan: ExportPlan, manifest: Manifest | None) -> None:
         """Changes and gaps, which the manifest is to have."""
+        before = {topic.topic: topic for topic in manifest.topics} if manifest is not None else {}
         for change in plan.changes:
             self.observer.warn(str(change))
+            if change.change == TOPIC_RECREATED:
+                self.observer.lacks(Missing.of(lost_with(before[change.topic]), change.topic))
         for tp, one in plan.partitions():
             if plan.appended and one.gaps:
                 self.observer.lacks(Missing.of(removed(tp, one.gaps), str(tp)))
@@ -333,14 +445,17 @@ class Export:
                 if stop or following is None:
                     break
                 if after:
-                    self._report_new(following)
+                    self._report_new(following, manifest)
                 plan = _divided(following, runner.slots) if after else plan
                 is_last = not self.continuous
         report = report_of(self.results, self.places, 0.0)
+        if after is not None or (
+            not self.results and not stop
+        ):  # of changes, gaps, positions or settings only
+            report = report._replace(done=True)
         self.manifest = after or manifest
         if self.append and self.manifest is not None:
-            ends = {} if begin is None else {tp: one.end for tp, one in begin.partitions()}
-            return _appended(report, ends, self.manifest)
+            return _appended(report, _ends(begin, self.manifest), self.manifest)
         if after is not None and not self.continuous:
             return of_manifest(report, after)
         return with_empty(report, plan)
@@ -388,9 +503,11 @@ class Export:
         self.documents.save(plan)
         items = [result.item for result in self.results if result.item is not None]
         before = sum(item["records"] for item in items), sum(item["bytes"] for item in items)
-        settings = replace(self.settings, times=plan.times)
+        settings = replace(self.settings, times=plan.times, typed=_typed_topics(plan))
         results = run_tasks(runner, Job("export", settings, tuple(plan.slices)), stop, bar, before)
-        files = [result.item.pop("exported") for result in results if result.item is not None]
+        done = {result.task: result.item.pop("exported") for result in results if result.item is not None}
+        files = [file for made in done.values() for file in made]
+        empty = [plan.slices[task] for task, made in done.items() if not made]
         self.results += results
         self.places += [
             {
@@ -403,18 +520,18 @@ class Export:
             }
             for one in plan.slices
         ]
-        if len(files) < len(plan.slices):
+        if len(done) < len(plan.slices):
             return None
         if self.lease is not None:
             self.lease.check()
         if plan.appended:
-            part = finished(plan, None, files)
+            part = finished(plan, None, files, empty)
             self.documents.append(part, manifest)
             after = part if manifest is None else merged([manifest, part])
         else:
-            after = finished(plan, manifest, files)
+            after = finished(plan, manifest, files, empty)
             self.documents.save(after)
-        self.documents.remove(PLAN)
+        self._forget(plan)
         if self.append or self.compact:
             self.documents.remove_old_parts()
         self.store.remove_leftovers()  # of attempts that were killed
@@ -466,6 +583,33 @@ class Export:
             self.documents.remove(COMPACTION)
         self.documents.remove_old_parts()
 
+    def head(self) -> dict[str, Any]:
+        """Of the report: what is kept of groups and settings."""
+        found: dict[str, Any] = {}
+        if self.manifest is None:
+            return found
+        if self.with_groups and self.manifest.groups is not None:
+            found["groups"] = [
+                {
+                    "group": group,
+                    "topic": tp.topic,
+                    "partition": tp.partition,
+                    "source_offset": commit.offset,
+                }
+                for group, tp, commit in self.manifest.groups.commits()
+            ]
+            self.observer.note(
+                f"{counted(len(found['groups']), 'position')} of "
+                f"{counted(len(self.manifest.groups.groups), 'group')} kept, as of {self.manifest.groups.at}"
+            )
+        if self.with_config and self.manifest.settings is not None:
+            found["settings"] = [
+                {"topic": one.topic, "setting": name, "value": value}
+                for one in self.manifest.settings.topics
+                for name, value in one.rows()
+            ]
+        return found
+
     def text(self) -> str:
         """The plan for people."""
         plan, merges = self.plan, self._merges(self.manifest)
@@ -475,7 +619,10 @@ class Export:
         if plan is None:
             text = f"{self.folder} is complete: nothing would be read"
             return "\n".join([text, *(remark if merges else [])])
-        lines = [f"Export to {self.folder}, as {self.form}"]
+        lines = [
+            f"Export to {self.folder}, as {self.form}"
+            + (f", in folders of {self.by}" if self.by is not None else "")
+        ]
         for topic in plan.topics:
             parts = [one for one in plan.slices if one.topic == topic.topic]
             offsets = sum(one.end - one.start for one in parts)
@@ -483,12 +630,36 @@ class Export:
                 f"  {visible_line(topic.topic)}: {counted(len(topic.partitions), 'partition')}, "
                 f"at most {counted(offsets, 'record')}" + (" more" if self.manifest is not None else "")
             )
+            if topic.typed is not None:
+                columns = ", ".join(f"{column.name} {column.type}" for column in topic.typed.columns)
+                lines.append(f"    typed columns: {visible_line(columns)}")
         return "\n".join([*lines, *(remark if merges else [])])
+
+
+def _typed_topics(plan: ExportPlan) -> dict[str, Any]:
+    """What tasks know of the typed columns."""
+    if all(topic.typed is None for topic in plan.topics):
+        return {}
+    from kcli.pipeline.typed.export_columns import TypedTopic  # pyarrow: an extra
+
+    return {
+        topic.topic: TypedTopic(topic.typed.serdes, topic.typed.arrow)
+        for topic in plan.topics
+        if topic.typed is not None
+    }
+
+
+def _is_missing(store: Store, missing: Sequence[ExportedFile]) -> OtherExportError:
+    return OtherExportError(
+        f"{counted(len(missing), 'file')} of {store.url} removed, of a partitioned export: {missing[0].path}",
+        why="which files a range has is known when it is read to its end: single ones are not written again",
+        do="restore them from a copy, or export to another folder",
+    )
 
 
 def _check_empty(store: Store) -> None:
     """OtherExportError for a folder with files of something else: also of an export whose plan is lost."""
-    found = [name for name in store.names() if name != LEASE]
+    found = [name for name in store.names() if LEASE not in name]  # also what a renewal is just writing
     if found:
         raise OtherExportError(
             f"{store.url} is not empty",
@@ -500,13 +671,13 @@ def _check_empty(store: Store) -> None:
 def _divided(plan: ExportPlan, slots: int) -> ExportPlan:
     """The plan with a file for each slice that a task writes."""
     return msgspec.structs.replace(
-        plan, slices=planned_slices(ranges.split(list(map(slice_of, plan.slices)), slots))
+        plan, slices=planned_slices(ranges.split(list(map(slice_of, plan.slices)), slots), plan.topics)
     )
 
 
 def _is_empty(plan: ExportPlan, manifest: Manifest | None) -> bool:
     """Whether the manifest has all of the plan."""
-    if manifest is None or plan.slices or plan.changes:
+    if manifest is None or plan.slices or plan.changes or plan.groups or plan.settings:
         return False
     if plan.appended:
         return not plan.topics
@@ -544,6 +715,15 @@ def _appended(report: Report, ends: Mapping[TopicPartition, int] | None, manifes
     items = sorted([*items, *failed.values()], key=lambda item: (item["topic"], item["partition"]))
     sums = {name: sum(item[name] for item in items) for name in ("records", "bytes")}
     return report._replace(items=items, totals={**report.totals, **sums})
+
+
+def _ends(begin: Manifest | None, after: Manifest) -> dict[TopicPartition, int]:
+    """Where partitions ended when the run began; not of topics that were created again meanwhile."""
+    if begin is None:
+        return {}
+    ids = {topic.topic: topic.topic_id for topic in after.topics}
+    anew = [topic.topic for topic in recreated_topics(begin, ids)]
+    return {tp: one.end for tp, one in without_topics(begin, anew).partitions()}
 
 
 def _since(one: ExportedPartition, start: int) -> ExportedPartition:

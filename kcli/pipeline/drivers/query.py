@@ -17,11 +17,11 @@ from kcli.serde.opening import open_serdes
 from kcli.serde.registry.options import RegistryOptions
 
 
-def parsed(sql: str, serdes: Sequence[str]) -> tuple[Rewritten, SerdeSpecs]:
-    """The SQL for Spark, and the serdes of ``-s``."""
+def parsed(sql: str, serdes: Sequence[str], topics: Sequence[str]) -> tuple[Rewritten, SerdeSpecs]:
+    """The SQL for Spark, and the serdes of ``-s``. ``topics`` may be named as tables."""
     specs = parse_serdes(serdes)
     decoded = [part for part, spec in (("key", specs.key), ("value", specs.value)) if spec is not None]
-    return rewrite(sql, (*RECORD_COLUMNS, *(f"{part}_json" for part in decoded)), decoded), specs
+    return rewrite(sql, (*RECORD_COLUMNS, *(f"{part}_json" for part in decoded)), decoded, topics), specs
 
 
 def pinned_source(

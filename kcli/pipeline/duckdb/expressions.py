@@ -261,6 +261,13 @@ class Expressions:
         sql = f"{macro}({sides[0]}, {sides[1]})" if macro else f"({sides[0]} {sign} {sides[1]})"
         return Typed(sql, kind, name, None, _any(left, right))
 
+    def _divided_whole(self, node: Any) -> Typed:
+        left, right = self.several([node.this, node.expression])
+        if left.kind not in WHOLE or right.kind not in WHOLE:
+            raise LacksError("div of something else than whole numbers")
+        sql = f"kcli_whole({cast(left, LONG)}, {cast(right, LONG)})"
+        return Typed(sql, LONG, _infix(left, "div", right), None, _any(left, right))
+
     def _counted(self, one: Typed, other: Typed) -> Typed:
         """A decimal literal beside a double or a text is a double; two texts are doubles."""
         if one.kind == DECIMAL and one.literal is not None and other.kind in (DOUBLE, TEXT):
@@ -458,6 +465,22 @@ class Expressions:
         if value.kind not in (TIME, DATE):
             raise LacksError(f"to_date of {value.kind.upper()}")
         return Typed(cast(value, DATE), DATE, _call("to_date", value), None, value.aggregates)
+
+    def _milliseconds(self, node: Any) -> Typed:
+        value = self.of(node.this)
+        if value.kind != TIME:
+            raise LacksError(f"unix_millis of {value.kind.upper()}")
+        return Typed(f"epoch_ms({value.sql})", LONG, _call("unix_millis", value), None, value.aggregates)
+
+    def _unknown_function(self, node: Any) -> Typed:
+        """A function that sqlglot has no class for."""
+        if str(node.this).lower() != "timestamp_millis" or len(node.expressions) != 1:
+            raise LacksError(name_of(node))
+        value = self.of(node.expressions[0])
+        if value.kind not in WHOLE:
+            raise LacksError(f"timestamp_millis of {value.kind.upper()}")
+        sql = f"make_timestamptz({cast(value, LONG)} * 1000)"
+        return Typed(sql, TIME, _call("timestamp_millis", value), None, value.aggregates)
 
     def _now(self, _node: Any) -> Typed:
         return Typed("now()", TIME, None)
@@ -673,6 +696,7 @@ _RULES: Mapping[type, tuple[_Rule, frozenset[str]]] = {
         ((exp.And, exp.Or), _E._joined, "this expression"),
         ((exp.Like,), _E._like, "this expression negate"),
         (tuple(_SIGNS), _E._arithmetic, "this expression"),
+        ((exp.IntDiv,), _E._divided_whole, "this expression"),
         ((exp.Neg,), _E._negative, "this"),
         ((exp.Cast, exp.TryCast), _E._cast, "this to"),
         ((exp.Case,), _E._case, "this ifs default"),
@@ -693,6 +717,8 @@ _RULES: Mapping[type, tuple[_Rule, frozenset[str]]] = {
         ((exp.TimestampTrunc,), _E._truncated, "this unit"),
         ((exp.Year, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.Second), _E._part_of_time, "this"),
         ((exp.TsOrDsToDate,), _E._date, "this"),
+        ((exp.UnixMillis,), _E._milliseconds, "this"),
+        ((exp.Anonymous,), _E._unknown_function, "this expressions"),
         ((exp.CurrentTimestamp,), _E._now, ""),
         ((exp.Count,), _E._count, "this"),
         ((exp.Sum, exp.Avg), _E._sum, "this"),

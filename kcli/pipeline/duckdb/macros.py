@@ -45,7 +45,11 @@ def _macros() -> Iterator[str]:
         failed = f"WHEN v IS NULL THEN NULL ELSE error('the text ''' || v || ''' is no {what}')"
         yield f"{name}(v) AS CASE {cases.format(cast='CAST')} {failed} END"
         yield f"{name}_or_null(v) AS CASE {cases.format(cast='TRY_CAST')} END"
-    for name, result in (("kcli_divide", "CAST(a AS DOUBLE) / b"), ("kcli_remainder", "a % b")):
+    for name, result in (
+        ("kcli_divide", "CAST(a AS DOUBLE) / b"),
+        ("kcli_remainder", "a % b"),
+        ("kcli_whole", "a // b"),
+    ):
         yield f"{name}(a, b) AS CASE WHEN b = 0 AND a IS NOT NULL THEN error('division by zero') ELSE {result} END"
     yield (
         "kcli_ascii(v, w) AS CASE WHEN strlen(v) = length(v) THEN w WHEN v IS NOT NULL THEN "

@@ -9,25 +9,21 @@ from __future__ import annotations
 import os
 import queue
 import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kcli.core.errors import ConfigError, KcliError
-from kcli.core.extras import library
 from kcli.flows.stop import Stop
 from kcli.pipeline.decoding import ByRange, join_counts
-from kcli.pipeline.duckdb.macros import MACROS
+from kcli.pipeline.duckdb.database import Database, Row
 from kcli.pipeline.duckdb.scan import Counts, Reading, ScanStream, first_error
 from kcli.pipeline.duckdb.statement import Scan, Statement
 from kcli.pipeline.duckdb.typed import quoted, text
 from kcli.pipeline.job import StoppedTaskError
 from kcli.pipeline.plan import Slice
 from kcli.pipeline.pushdown import Pushed
-from kcli.pipeline.result_values import HEADERS, ResultColumn, unique_names
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -37,11 +33,9 @@ _AHEAD = 8  # portions of rows that wait to be written
 _TURN = 0.05  # seconds
 _PART = "part-00000.parquet"
 _SUCCESS = "_SUCCESS"
-_LEAST_MEMORY = 256 << 20
 
 OnTurn = Callable[[int, int], object]
 """Called with the records and bytes read so far."""
-Row = Sequence[Any]
 Narrow = Callable[[Sequence[Slice], Pushed], list[Slice]]
 """What has to be read of ranges: asks the cluster for the offset of a time."""
 
@@ -64,37 +58,18 @@ class Query:
         limit: int | None,
         memory: int | None = None,
     ) -> None:
-        duckdb = library("duckdb", extra="sql", wanted_by="a query on DuckDB")
-        self._stack = ExitStack()
         self._counts = Counts(threading.Lock())
-        self.columns = [
-            ResultColumn(name, column.kind)
-            for name, column in zip(
-                unique_names(column.name for column in statement.columns), statement.columns, strict=True
-            )
-        ]
         self._limit = "" if limit is None else f" LIMIT {limit}"
         self._sql = statement.sql
         self._streams: list[ScanStream] = []
         with ExitStack() as stack:
-            spilled = stack.enter_context(
-                tempfile.TemporaryDirectory(prefix="kcli-query-", ignore_cleanup_errors=True)
-            )
-            settings = {
-                "threads": threads,
-                "memory_limit": f"{memory or _memory()}B",
-                "temp_directory": spilled,
-                "autoinstall_known_extensions": False,
-            }
-            self._connection = stack.enter_context(duckdb.connect(config=settings))
+            self._database = stack.enter_context(Database(statement.columns, threads, memory))
+            self.columns = self._database.columns
             stack.callback(self._close_streams)
-            for macro in MACROS:
-                self._connection.execute(f"CREATE MACRO {macro}")
             for scan in statement.scans:
                 self._streams.append(_stream(scan, slices, narrow, reading, self._counts))
-                self._connection.register(scan.table, self._streams[-1])
-            self._prepare(duckdb)
-            self._errors = duckdb.Error
+                self._database.register(scan.table, self._streams[-1])
+            self._database.check(self._sql)
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Query:
@@ -125,12 +100,11 @@ class Query:
         """The result in portions, in its order. StoppedTaskError after a request to stop."""
         portions: queue.Queue[Sequence[Row] | BaseException | None] = queue.Queue(_AHEAD)
         closed = threading.Event()
-        shown = ", ".join(_shown(number, column) for number, column in enumerate(self.columns))
-        sql = f"SELECT {shown} FROM {self._named()}{self._limit}"  # noqa: S608 - names are quoted
+        sql = self._database.shown(self._sql) + self._limit
         worker = self._begun(sql, portions, closed, fetches=True)
         try:
             while (found := self._next(portions, stop, on_turn)) is not None:
-                yield self._printed(found)
+                yield self._database.printed(found)
         finally:
             closed.set()
             self._end(worker)
@@ -141,7 +115,7 @@ class Query:
         portions: queue.Queue[Sequence[Row] | BaseException | None] = queue.Queue(1)
         names = ", ".join(f"c{number} AS {quoted(column.name)}" for number, column in enumerate(self.columns))
         path = Path(folder, _PART)
-        copied = f"SELECT {names} FROM {self._named()}{self._limit}"  # noqa: S608 - names are quoted
+        copied = f"SELECT {names} FROM {self._database.named(self._sql)}{self._limit}"  # noqa: S608 - names are quoted
         sql = f"COPY ({copied}) TO {text(str(path) + '.tmp')} "
         worker = self._begun(
             f"{sql}(FORMAT parquet, COMPRESSION zstd)", portions, threading.Event(), fetches=False
@@ -155,17 +129,6 @@ class Query:
             self._end(worker)
             shutil.rmtree(folder, ignore_errors=True)
             raise
-
-    def _printed(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Rows with headers as pairs."""
-        places = [number for number, column in enumerate(self.columns) if column.kind == HEADERS]
-        if not places:
-            return rows
-        found = [list(row) for row in rows]
-        for row in found:
-            for place in places:
-                row[place] = row[place] and [(entry["key"], entry["value"]) for entry in row[place]]
-        return found
 
     # --- the thread of DuckDB ---------------------------------------------------------------------------
 
@@ -185,8 +148,10 @@ class Query:
 
         def run() -> None:
             try:
-                self._connection.execute(sql)
-                while fetches and not closed.is_set() and (rows := self._connection.fetchmany(_ROWS)):
+                self._database.connection.execute(sql)
+                while (
+                    fetches and not closed.is_set() and (rows := self._database.connection.fetchmany(_ROWS))
+                ):
                     put(rows)
             except BaseException as error:  # noqa: BLE001 - handed to the thread of the command
                 put(error)
@@ -223,37 +188,16 @@ class Query:
         for stream in self._streams:
             stream.close()
         while worker.is_alive():
-            self._connection.interrupt()
+            self._database.connection.interrupt()
             worker.join(_TURN)
 
     def _close_streams(self) -> None:
         for stream in self._streams:
             stream.close()
 
-    # --- statements and errors --------------------------------------------------------------------------
-
-    def _named(self) -> str:
-        names = ", ".join(f"c{number}" for number in range(len(self.columns)))
-        return f"({self._sql}) AS result({names})"
-
-    def _prepare(self, duckdb: Any) -> None:
-        """Has DuckDB look at all names and types."""
-        try:
-            self._connection.execute(f"EXPLAIN SELECT * FROM {self._named()}").fetchall()  # noqa: S608 - as above
-        except duckdb.Error as error:
-            raise ConfigError(
-                "the SQL is wrong",
-                why=_message(error),
-                do="correct it; `kcli pipeline query --help` lists the columns",
-            ) from None
-
     def _failure(self, error: BaseException) -> BaseException:
         own = first_error(self._streams)
-        if own is not None:
-            return own
-        if isinstance(error, self._errors):
-            return KcliError("the query failed", why=_message(error))
-        return error
+        return own if own is not None else self._database.failure(error)
 
 
 def _stream(
@@ -264,26 +208,3 @@ def _stream(
         pass  # what is not taken is evaluated by DuckDB, as all conditions are
     where = pushed.record_filter(reading.times)
     return ScanStream(scan, narrow(slices, pushed), where, reading, counts)
-
-
-def _shown(number: int, column: ResultColumn) -> str:
-    """A column as it is printed: times as ms, since Python's own would need a zone."""
-    if column.kind == "timestamp":
-        return f"epoch_ms(c{number})"
-    return f"CAST(c{number} AS VARCHAR)" if column.kind == "date" else f"c{number}"
-
-
-def _message(error: BaseException) -> str:
-    """DuckDB's text without the SQL that it was given."""
-    lines = str(error).split("\n")
-    return lines[0].removeprefix("Invalid Input Error: ").rstrip(". ") or type(error).__name__
-
-
-def _memory() -> int:
-    """Half of the memory that is free."""
-    free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    with suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                free = int(line.split()[1]) * 1024
-    return max(_LEAST_MEMORY, free // 2)

@@ -67,7 +67,7 @@ class ScanStream:
     def __init__(
         self, scan: Scan, slices: Sequence[Slice], where: RecordFilter, reading: Reading, counts: Counts
     ) -> None:
-        self._columns = _Columns(scan)
+        self._columns = ScanColumns(scan)
         self._slices, self._where, self._reading, self._counts = slices, where, reading, counts
         self._passes: list[_Pass] = []
         self._closed = False
@@ -110,7 +110,7 @@ class _Pass(Iterator[ArrowBatch]):
 
     def __init__(
         self,
-        columns: _Columns,
+        columns: ScanColumns,
         slices: Sequence[Slice],
         where: RecordFilter,
         reading: Reading,
@@ -207,7 +207,7 @@ class _Pass(Iterator[ArrowBatch]):
                     )
 
 
-class _Columns:
+class ScanColumns:
     """The columns of a scan: their fields, and what they are made of."""
 
     def __init__(self, scan: Scan) -> None:
@@ -228,7 +228,7 @@ class RowColumns:
     ``undecoded`` counts by part and partition.
     """
 
-    def __init__(self, columns: _Columns, serdes: Serdes) -> None:
+    def __init__(self, columns: ScanColumns, serdes: Serdes) -> None:
         self._columns = columns
         self._serdes = {"key": serdes.key, "value": serdes.value}
         needed = list(columns.read)

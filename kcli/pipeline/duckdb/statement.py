@@ -1,8 +1,9 @@
 """A query in Spark's SQL as one of DuckDB: tables, names, and what of each topic has to be read. Pure.
 
-``source`` becomes a scan wherever it occurs. A scan has the columns that are used of it, the texts at paths of its JSON
-among them, and the conditions that limit what is read (``conditions.py``); these stay in the SQL too. What Spark's SQL
-has and this module does not translate is refused by its name: both engines have the same result, or one has none.
+``source`` becomes a scan wherever it occurs, and so does the name of a topic. A scan has the columns that are used of it,
+the texts at paths of its JSON among them, and the conditions that limit what is read (``conditions.py``); these stay in
+the SQL too. What Spark's SQL has and this module does not translate is refused by its name: both engines have the same
+result, or one has none.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sqlglot.errors import SqlglotError
 from kcli.core.arrow.fields import RECORD_COLUMNS
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
-from kcli.pipeline.duckdb.conditions import Condition, conditions_of
+from kcli.pipeline.duckdb.conditions import Condition, EqualTo, conditions_of
 from kcli.pipeline.duckdb.expressions import Expressions, name_of
 from kcli.pipeline.duckdb.typed import INT, LONG, TEXT, TIME, LacksError, Typed, comparable, quoted
 from kcli.pipeline.result_values import HEADERS
@@ -75,11 +76,13 @@ class Column(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """What DuckDB runs."""
+    """What DuckDB runs. ``where``: the condition of its WHERE, if it is one SELECT, with the name of its table."""
 
     sql: str
     columns: tuple[Column, ...]
     scans: tuple[Scan, ...]
+    where: str
+    alias: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ def translate(query: Rewritten, decoded: Sequence[str]) -> Statement:
         raise LacksError("this syntax")
     translation = _Translation(query, decoded)
     sql, columns = translation.query(trees[0], None, {})
-    return Statement(sql, columns, tuple(translation.scans))
+    return Statement(sql, columns, tuple(translation.scans), *translation.outermost)
 
 
 class _Translation:
@@ -120,6 +123,7 @@ class _Translation:
             name: kind for name, kind in _KINDS.items() if not name.endswith("_json") or name in decoded
         }
         self.scans: list[Scan] = []
+        self.outermost = ("", "")
 
     def query(
         self, node: Any, outer: _Select | None, views: Mapping[str, Sequence[Column]]
@@ -132,7 +136,9 @@ class _Translation:
         _check_parts(node, _OF_SELECT if isinstance(node, exp.Select) else _OF_SET)
         head, views = self._with(node.args.get("with_"), outer, views)
         if isinstance(node, exp.Select):
-            sql, columns = _Select(self, node, outer, views).translated()
+            select = _Select(self, node, outer, views)
+            sql, columns = select.translated()
+            self.outermost = select.where, select.alias  # the outermost one is translated last
         else:
             sql, columns = self._set_operation(node, outer, views)
         return head + sql, columns
@@ -215,6 +221,13 @@ class _Select:
         self._tables: list[_Table] = []
         self._aliases: dict[str, Typed] = {}
         self._aliases_first = False
+        self.where = ""
+        """The condition of WHERE, once it is translated."""
+
+    @property
+    def alias(self) -> str:
+        """The name of its first table."""
+        return self._tables[0].alias if self._tables else ""
 
     def translated(self) -> tuple[str, tuple[Column, ...]]:
         """The SQL, and the columns of the result."""
@@ -222,7 +235,8 @@ class _Select:
         tables = self._from()
         where = node.args.get("where")
         if where is not None:
-            tables += f" WHERE {self._expressions.condition(where.this).sql}"
+            self.where = self._expressions.condition(where.this).sql
+            tables += f" WHERE {self.where}"
         self._limit_scans(where)
         items: list[tuple[str | None, Typed]] = []
         for one in node.expressions:
@@ -283,14 +297,17 @@ class _Select:
         if name in self._views:
             self._add(_Table(alias, self._views[name]))
             return f"{quoted(name)} AS {quoted(alias)}"
-        if name != "source":
+        tables = self._whole.text.tables
+        if name not in tables:
             at = self._whole.text.original_position(node.this.meta.get("start", 0))
             raise ConfigError(
                 f"there is no table {node.name} at character {at + 1}",
-                why="the records of all TOPICs are the table source",
+                why="each TOPIC of the command line is a table, and the records of all of them are the table source",
                 do="select … from source where topic = 'orders'",
             )
         scan = Scan(f"kcli_scan_{len(self._whole.scans)}")
+        if (topic := tables[name]) is not None:
+            scan.conditions.append(EqualTo(("topic",), topic))
         self._whole.scans.append(scan)
         self._add(_Table(alias, [Column(name, kind) for name, kind in self._whole.known.items()], scan))
         return f"{quoted(scan.table)} AS {quoted(alias)}"

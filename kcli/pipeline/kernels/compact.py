@@ -5,10 +5,13 @@ have written.
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from kcli.core.errors import ConfigError
+from kcli.output.progress import counted
 from kcli.pipeline.compaction import Merge
 from kcli.pipeline.job import StoppedTaskError, TaskContext
-from kcli.pipeline.kernels.check_files import CHANGED, check_sizes
+from kcli.pipeline.kernels.check_files import CHANGED, check_digest, check_sizes
 from kcli.pipeline.kernels.export import records_in
 from kcli.pipeline.manifest import ExportedFile
 from kcli.pipeline.store.new_file import NewFile, digest_of
@@ -28,9 +31,13 @@ class CompactSettings:
 
 
 def run(settings: CompactSettings, task: Merge, context: TaskContext) -> dict[str, Any]:
-    """``exported`` is the file for the manifest. ConfigError for a file that is missing or has other records."""
+    """``exported`` is the file for the manifest. ConfigError for a file that is missing or was changed: the merged one
+    would have a digest that is right.
+    """
     store, path = open_store(settings.folder), task.path(settings.format)
     check_sizes(store, task.files)
+    for file in task.files:
+        check_digest(store, file)
     records = sum(file.records for file in task.files)
     made = None if store.size(path) is not None else _write(settings, task, store, path, context)
     if made is None:  # by an earlier attempt, or another one at the same time
@@ -46,10 +53,11 @@ def run(settings: CompactSettings, task: Merge, context: TaskContext) -> dict[st
         context.progress(records, 0)
     if made.records != records:
         raise ConfigError(
-            f"{store.name(path)} has {made.records} records",
+            f"{store.name(path)} has {counted(made.records, 'record')}",
             why=f"the files it is made of have {records}, as the manifest says",
             do=CHANGED,
         )
+    made = msgspec.structs.replace(made, first=task.files[0].first, last=task.files[-1].last)
     return {"records": made.records, "bytes": made.bytes, "exported": made}
 
 

@@ -7,6 +7,7 @@ and only then reads the position. So however often it is begun, and wherever it 
 import math
 import socket
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -36,6 +37,7 @@ from kcli.flows.transactions.ends import commit_transaction
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.manifest import ExportedFile
+from kcli.pipeline.restored_offsets import RestoredOffsets, commits_of, read_offsets
 from kcli.pipeline.store.urls import open_store
 
 _TIMEOUT = 60.0  # seconds for one call: a transaction of an attempt that was killed may have to end first
@@ -50,7 +52,10 @@ _LARGEST = 1 << 30
 
 
 class ImportTask(NamedTuple):
-    """``files`` hold what is left of ``source`` up to ``end``. ``target``: with ``by_key`` only its topic counts."""
+    """``files`` hold what is left of ``source`` up to ``end``. ``target``: with ``by_key`` only its topic counts.
+    ``wanted``: the offsets that groups are at, of which the task finds out where they are on the target; None: of none.
+    ``is_first``: no record of the partition is before ``files``.
+    """
 
     source: TopicPartition
     topic_id: str
@@ -59,6 +64,8 @@ class ImportTask(NamedTuple):
     start: int
     end: int
     partitions: int
+    wanted: tuple[int, ...] | None = None
+    is_first: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +131,7 @@ class _Import:
             settings.job, settings.source_cluster, task.source, task.target, by_key=settings.by_key
         )
         self._failure: KcliError | None = None
+        self._offsets: RestoredOffsets | None = None
 
     def run(self) -> dict[str, Any]:
         admin = self._stack.enter_context(
@@ -136,6 +144,7 @@ class _Import:
             check_belongs(position, self._task)
             if position.bookmark.target_topic_id not in ("", target_id):
                 position = None  # of a topic that was deleted: this one has no records of the import
+        self._offsets = self._restored_offsets(admin, position)
         bookmark = self._bookmark(position, target_id)
         self._context.progress(bookmark.records, 0)
         at = self._task.start if position is None else position.offset
@@ -143,12 +152,25 @@ class _Import:
             # Before the first record: otherwise the next run would find records of an unknown import.
             producer.begin_transaction(_TIMEOUT)
             self._commit(producer, bookmark, at)
-        for file in self._task.files:
-            if file.end > at:
-                bookmark = self._restore(producer, file, at, bookmark)
-                at = file.end
-                self._context.progress(0, file.bytes)
+        from kcli.pipeline.exported_records import in_units  # pyarrow: an extra
+
+        for files in in_units(self._task.files):
+            end = max(file.end for file in files)
+            if end > at:
+                bookmark = self._restore(producer, files, end, at, bookmark)
+                at = end
+                self._context.progress(0, sum(file.bytes for file in files))
         return self._item(bookmark)
+
+    def _restored_offsets(self, admin: Admin, position: Position | None) -> RestoredOffsets | None:
+        task = self._task
+        if task.wanted is None:
+            return None
+        if position is None:
+            return RestoredOffsets({}, task.wanted, task.start, is_first=True)
+        known = read_offsets(admin, self._group, [self._anchor], stable=True).get(self._anchor, {})
+        sent = any(file.records for file in task.files if file.start < position.offset)
+        return RestoredOffsets(known, task.wanted, position.offset, is_first=task.is_first and not sent)
 
     def _producer(self) -> Producer:
         """A producer on the target that has fenced each earlier attempt."""
@@ -192,6 +214,14 @@ class _Import:
                 why="its message.timestamp.type is LogAppendTime now",
                 do=f"set message.timestamp.type=CreateTime on topic {self._task.target.topic}",
             )
+        elif self._offsets is not None and report.base_offset < 0:
+            self._failure = InterruptedImportError(
+                f"{self._task.source}: the broker did not return the offset of a batch",
+                why="its first response was lost",
+                do="the same command continues",
+            )
+        elif self._offsets is not None:
+            self._offsets.delivered(report.origins, report.base_offset)
 
     def _bookmark(self, position: Position | None, target_id: str) -> Bookmark:
         """What this run has restored so far, in an earlier attempt as well."""
@@ -209,15 +239,17 @@ class _Import:
             start=task.start if position is None else position.offset,
         )
 
-    def _restore(self, producer: Producer, file: ExportedFile, at: int, bookmark: Bookmark) -> Bookmark:
-        """Sends the rest of a file in transactions."""
-        from kcli.pipeline.exported_records import read_records  # pyarrow: an extra
+    def _restore(
+        self, producer: Producer, files: Sequence[ExportedFile], end: int, at: int, bookmark: Bookmark
+    ) -> Bookmark:
+        """Sends the rest of files, whose ranges go up to ``end``, in transactions."""
+        from kcli.pipeline.exported_records import read_in_order  # pyarrow: an extra
 
         settings, task = self._settings, self._task
         store = open_store(settings.folder)
         where: int | Literal["by-key"] = "by-key" if settings.by_key else task.target.partition
         size, began, is_open, records = 0, math.inf, False, 0
-        for found in read_records(store, file.path, settings.format, at):
+        for found in read_in_order(store, files, settings.format, at):
             if not is_open:
                 self._check_stop(producer)
                 producer.begin_transaction(_TIMEOUT)
@@ -235,9 +267,9 @@ class _Import:
             producer.begin_transaction(_TIMEOUT)
             records = 0
         bookmark = msgspec.structs.replace(
-            bookmark, records=bookmark.records + records, ended=file.end >= task.end
+            bookmark, records=bookmark.records + records, ended=end >= task.end
         )
-        self._commit(producer, bookmark, file.end)
+        self._commit(producer, bookmark, end)
         return bookmark
 
     def _commit(self, producer: Producer, bookmark: Bookmark, offset: int) -> None:
@@ -250,6 +282,10 @@ class _Import:
             producer.send_offsets_to_transaction(
                 {self._anchor: committed(offset, -1, now)}, self._group, _TIMEOUT
             )
+            if self._offsets is not None:
+                self._offsets.reached(offset, at_end=offset >= self._task.files[-1].end)
+                for group, commit in commits_of(self._group, self._offsets.pairs).items():
+                    producer.send_offsets_to_transaction({self._anchor: commit}, group, _TIMEOUT)
             commit_transaction(producer, Stop(), patience=_COMMIT_PATIENCE, grace=_LOOK)
         except TransactionAbortableError:
             self._check_failure()
@@ -282,11 +318,17 @@ class _Import:
 
 
 def check_belongs(position: Position, task: ImportTask) -> None:
-    """ConflictError where the position is that of another partition of the export."""
+    """ConflictError where the position is that of another partition of the export, or of another topic of its name."""
     if position.bookmark.source != task.source:
         raise ConflictError(
             f"{task.target} holds {position.bookmark.source} of the export, not {task.source}",
             why="an earlier run of this import wrote it",
+            do="import to another topic: --map-topic",
+        )
+    if task.topic_id and position.bookmark.topic_id not in ("", task.topic_id):
+        raise ConflictError(
+            f"{task.target} holds records of the topic {task.source.topic} that was deleted",
+            why=f"its id was {position.bookmark.topic_id}; the one that the export goes on with has id {task.topic_id}",
             do="import to another topic: --map-topic",
         )
 

@@ -35,6 +35,6 @@ def run(settings: TimesSettings, task: TimesTask, context: TaskContext) -> dict[
             raise StoppedTaskError("the job was stopped before the records were counted")
 
     store = open_store(settings.folder)
-    tally = tally_file(store, task.file.path, settings.format, task.start, task.terms, check)
+    tally = tally_file(store, task.file, settings.format, task.start, task.terms, check)
     context.progress(tally.records, 0)
     return {"topic": task.topic, "records": tally.records, "bytes": 0, "tally": tally}

@@ -1,4 +1,4 @@
-"""A query over topics: ``source`` as a view, the result as rows that arrive while the query runs."""
+"""A query over topics: ``source`` and topics that it names as views, the result as rows that arrive while it runs."""
 
 import queue
 import threading
@@ -24,7 +24,6 @@ from kcli.pipeline.spark.undecoded import UndecodedParam
 from kcli.pipeline.spark.watching import StageCounts, Watched, run_watched
 from kcli.pipeline.sql_text import Rewritten
 
-VIEW = "source"
 _ROWS = 1000
 _AT_ONCE = 50_000  # rows of a task: the driver holds those of two
 _AHEAD = 8  # portions of rows that wait to be written
@@ -46,8 +45,7 @@ class Query:
     ) -> None:
         self._session = session
         known = [name for name in SOURCE_COLUMNS if not name.endswith("_json") or name in settings.columns]
-        at_once = 0 if query.joins_rows else _AT_ONCE
-        settings = replace(settings, pushdown=query.reads_once, at_once=at_once)
+        settings = replace(settings, at_once=0 if query.joins_rows else _AT_ONCE)
         self.undecoded: ByRange = {}
         try:
             if settings.serdes:
@@ -55,8 +53,9 @@ class Query:
                 settings = replace(settings, undecoded=accumulator.aid)
             spark = session.sql
             register(spark)
-            source = spark.read.format("kcli").option(SETTINGS, settings_to_json(settings)).load()
-            source.createOrReplaceTempView(VIEW)
+            for table, topic in query.tables.items():
+                own = replace(settings.only(topic), pushdown=table in query.read_once)
+                source_of(session, own).createOrReplaceTempView(table)
             found = spark.sql(query.sql)
             self._found = found.toDF(*unique_names(map(query.heading, found.columns)))
             if limit is not None:
@@ -123,6 +122,11 @@ class Query:
                 own = own.cast("string").alias(column.name)
             made.append(own)
         return self._found.select(*made)
+
+
+def source_of(session: Session, settings: SourceSettings) -> DataFrame:
+    """What the settings read, as a relation."""
+    return session.sql.read.format("kcli").option(SETTINGS, settings_to_json(settings)).load()
 
 
 class _Portions:

@@ -33,7 +33,7 @@ _TYPES = {
     "key_json": ("string", pa.string()),
     "value_json": ("string", pa.string()),
 }
-_KINDS = pa.array(["CreateTime", "LogAppendTime"])
+_KINDS = ("CreateTime", "LogAppendTime")
 """By the number that Spark's connector has for them; −1 for a record without a timestamp."""
 _PACKED = ("binary", pa.binary())
 _PLAIN = "headers_packed"
@@ -76,7 +76,7 @@ class RowBatches:
                 continue
             column = read.column(self._read_as(field.name))
             if field.name == "timestampType":
-                column = compute.index_in(column, _KINDS).fill_null(-1)
+                column = compute.index_in(column, pa.array(_KINDS)).fill_null(-1)
             found.append(column if column.type == field.type else column.cast(field.type))
         return pa.RecordBatch.from_arrays(found, schema=self._schema)
 

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from kcli.core.arrow.fields import COLUMNS, RECORD_COLUMNS
@@ -99,6 +99,13 @@ class SourceSettings:
         """The serdes in the form that ``parse_serdes`` reads."""
         named = (("key", self.key_serde), ("value", self.value_serde))
         return tuple(f"{part}={serde}" for part, serde in named if serde)
+
+    def only(self, topic: str | None) -> "SourceSettings":
+        """The pinned ranges of this topic only; None: of all."""
+        if topic is None or self.slices is None:
+            return self
+        slices = tuple(each for each in self.slices if each.topic == topic)
+        return replace(self, topics=(topic,), slices=slices)
 
 
 def settings_of(options: Mapping[str, str], use: Use | None = None) -> SourceSettings:

@@ -46,7 +46,7 @@ class RecordWriter(DataSourceArrowWriter):
         """Runs in a task of Spark; returns when the brokers have confirmed all rows."""
         options = self._settings.cluster.options(ProducerOptions)
         with errors_carried(), Producer(options) as producer:
-            return self._rows.send(producer, iterator)
+            return self._rows.send(producer, self._rows.encoded(iterator))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Nothing is left to do: the records are there."""
@@ -65,16 +65,21 @@ class Rows:
             isinstance(schema["headers"].dataType, BinaryType) if "headers" in schema.names else False
         )
 
-    def send(self, producer: Producer, iterator: Iterator[pa.RecordBatch]) -> Sent:
-        """Sends all rows; returns when the brokers have confirmed them."""
+    def encoded(self, iterator: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows as columns of records, with keys and values in the bytes of their serdes."""
         with self._serdes() as serdes:
             for batch in iterator:
                 if batch.num_rows:
-                    producer.send_arrow(self.topic, self._encoded(self._named(batch), serdes))
-                _check(producer)
-            _finish(producer)
-            totals = producer.totals
-            return Sent(totals.confirmed, totals.bytes)
+                    yield self._encoded(self._named(batch), serdes)
+
+    def send(self, producer: Producer, records: Iterator[pa.RecordBatch]) -> Sent:
+        """Sends all ``encoded`` rows; returns when the brokers have confirmed them."""
+        for batch in records:
+            producer.send_arrow(self.topic, batch)
+            _check(producer)
+        _finish(producer)
+        totals = producer.totals
+        return Sent(totals.confirmed, totals.bytes)
 
     def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The columns by the names that the producer has for them, without those that no record has."""

@@ -45,7 +45,7 @@ def sql_error(error: Exception, query: Rewritten, columns: Sequence[str]) -> Kcl
         name = str((error.getMessageParameters() or {}).get("relationName", "")).replace("`", "")
         return ConfigError(
             f"there is no table {name.rpartition('.')[2]}{where}",
-            why="the records of all TOPICs are the table source",
+            why="each TOPIC of the command line is a table, and the records of all of them are the table source",
             do="select … from source where topic = 'orders'",
         )
     if condition.startswith("PARSE_"):

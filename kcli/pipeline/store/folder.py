@@ -93,7 +93,11 @@ class FolderStore:
 
     def remove_leftovers(self) -> None:
         """See ``Store``."""
-        for pattern in (f"_kcli_*.json.*{_TEMPORARY}", f"topic=*/partition=*/.*{_TEMPORARY}"):
+        for pattern in (
+            f"_kcli_*.json.*{_TEMPORARY}",
+            f"topic=*/**/.*{_TEMPORARY}",
+            f"data/.*{_TEMPORARY}",  # of tables
+        ):
             for path in Path(self.url).glob(pattern):
                 with contextlib.suppress(OSError):
                     path.unlink()

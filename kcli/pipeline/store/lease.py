@@ -21,11 +21,13 @@ from typing import Any, Self
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
+from kcli.output.sanitise import visible_line
 from kcli.output.template import rfc3339
 from kcli.pipeline.store.store import ABSENT, ChangedError, Document, Store
 
 LEASE = "_kcli_lease.json"
 EXPIRES_AFTER = 30.0
+_KIND = "ExportLease"
 _RENEWALS = 3
 """Within that time."""
 _LOOK = 1.0
@@ -47,6 +49,7 @@ class Lease:
         self._note = note
         self._run = os.urandom(8).hex()
         self._version = ABSENT
+        self._writes = 0
         self._lost: KcliError | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="lease", daemon=True)
@@ -89,14 +92,15 @@ class Lease:
         return ABSENT
 
     def _put(self, version: str) -> str:
-        lease = {"api": "kcli/v1", "kind": "ExportLease", "run": self._run, "host": socket.gethostname()}
-        text = json.dumps({**lease, "time": rfc3339(wall_ms())}, indent=1)
+        lease = {"api": "kcli/v1", "kind": _KIND, "run": self._run, "host": socket.gethostname()}
+        self._writes += 1  # each is another version, also where a clock stands still
+        text = json.dumps({**lease, "time": rfc3339(wall_ms()), "writes": self._writes}, indent=1)
         while True:
             try:
                 return self._store.put(LEASE, text.encode() + b"\n", version)
             except ChangedError:
                 found = self._store.read(LEASE)
-                if found is None or json.loads(found.data).get("run") != self._run:
+                if found is None or _lease(found).get("run") != self._run:
                     raise self._held(found) from None
                 version = found.version  # the answer to an earlier request was lost
 
@@ -120,8 +124,16 @@ class Lease:
 
 
 def _holder(found: Document | None) -> str:
-    try:
-        lease: Any = {} if found is None else json.loads(found.data)
-        return f"run {lease['run']} on {lease['host']} since {lease['time']}"
-    except (ValueError, KeyError, TypeError):
+    lease = {} if found is None else _lease(found)
+    if not {"run", "host", "time"} <= lease.keys():
         return "an unknown run"
+    return visible_line(f"run {lease['run']} on {lease['host']} since {lease['time']}")
+
+
+def _lease(found: Document) -> dict[str, Any]:
+    """Empty for what is no lease."""
+    try:
+        lease = json.loads(found.data)
+    except ValueError:
+        return {}
+    return lease if isinstance(lease, dict) else {}

@@ -12,14 +12,15 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import lru_cache
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
+from urllib.parse import urlsplit
 
 from kcli.core.errors import KcliError
 from kcli.core.extras import library
 from kcli.pipeline.store.errors import StoreAwayError, StoreError
 from kcli.pipeline.store.new_file import NewFile
 from kcli.pipeline.store.remote_file import RemoteFile
-from kcli.pipeline.store.s3_errors import code_of, s3_error
+from kcli.pipeline.store.s3_errors import code_of, no_credentials, s3_error
 from kcli.pipeline.store.store import ABSENT, Document, changed
 
 _ATTEMPTS = 5
@@ -186,17 +187,22 @@ class S3Store:
         raise AssertionError
 
     def _uploads(self) -> Iterator[Any]:
-        """The uploads of files of an export that are not completed."""
-        markers: dict[str, str] = {}
-        while True:
-            found = self.call("list_multipart_uploads", None, Prefix=f"{self.prefix}topic=", **markers) or {}
-            yield from found.get("Uploads", ())
-            if not found.get("IsTruncated"):
-                return
-            markers = {
-                "KeyMarker": found.get("NextKeyMarker", ""),
-                "UploadIdMarker": found.get("NextUploadIdMarker", ""),
-            }
+        """The uploads of files of an export or a table that are not completed."""
+        for folder in ("topic=", "data/"):
+            prefix, markers = f"{self.prefix}{folder}", dict[str, str]()
+            while True:
+                # Some servers have this error for a bucket that never had an upload.
+                found = self.call(
+                    "list_multipart_uploads", None, unless={"NoSuchUpload"}, Prefix=prefix, **markers
+                )
+                found = found or {}
+                yield from found.get("Uploads", ())
+                if not found.get("IsTruncated"):
+                    break
+                markers = {
+                    "KeyMarker": found.get("NextKeyMarker", ""),
+                    "UploadIdMarker": found.get("NextUploadIdMarker", ""),
+                }
 
     def _error(self, error: Exception, path: str | None) -> KcliError:
         return s3_error(error, self.url, self.bucket, self.url if path is None else self.name(path))
@@ -280,6 +286,37 @@ class _NewS3File(NewFile):
             "upload_part", self._path, UploadId=self._upload, PartNumber=number, Body=data
         )
         return str(cast(Any, found)["ETag"])
+
+
+class Access(NamedTuple):
+    """What other libraries need to reach the store, in this process only. ``endpoint``: empty for AWS's own."""
+
+    endpoint: str
+    region: str
+    key: str
+    secret: str
+    token: str
+
+
+def access(url: str) -> Access:
+    """What botocore finds now; StoreDeniedError without credentials."""
+    client = _client(_environment())
+    session = library("botocore.session", extra="lake", wanted_by="s3://").get_session()
+    try:
+        found = session.get_credentials()
+        keys = None if found is None else found.get_frozen_credentials()
+    except Exception as error:
+        raise s3_error(error, url, urlsplit(url).netloc, url) from error
+    if keys is None:
+        raise no_credentials(url)
+    host = urlsplit(client.meta.endpoint_url).hostname or ""
+    return Access(
+        "" if host.endswith((".amazonaws.com", ".amazonaws.com.cn")) else str(client.meta.endpoint_url),
+        str(client.meta.region_name),
+        keys.access_key,
+        keys.secret_key,
+        keys.token or "",
+    )
 
 
 def _environment() -> tuple[tuple[str, str], ...]:

@@ -66,7 +66,7 @@ def s3_error(error: BaseException, url: str, bucket: str, name: str) -> KcliErro
     if code:
         return _refused(error, code, url, bucket, name)
     if kinds & _NO_CREDENTIALS:
-        return StoreDeniedError(f"{url}: no credentials", why=text_of(error), do=_CHAIN)
+        return no_credentials(url, text_of(error))
     if kinds & _SETTINGS or isinstance(error, ValueError):
         return ConfigError(
             f"{url}: the settings for the store are not valid",
@@ -76,6 +76,11 @@ def s3_error(error: BaseException, url: str, bucket: str, name: str) -> KcliErro
     if kinds & {"HTTPClientError", "ConnectionError", "OSError"}:
         return away(name, text_of(error), _ENDPOINT)
     return StoreError(f"{name}: the store failed", why=f"{type(error).__name__}: {text_of(error)}")
+
+
+def no_credentials(url: str, why: str = "AWS's usual chain has none") -> StoreDeniedError:
+    """The error for a process without credentials."""
+    return StoreDeniedError(f"{url}: no credentials", why=why, do=_CHAIN)
 
 
 def _refused(error: BaseException, code: str, url: str, bucket: str, name: str) -> KcliError:

@@ -18,7 +18,7 @@ from kcli.serde.errors import DecodeError
 from kcli.serde.names import SerdeSpecs
 from kcli.serde.opening import Serdes, open_serdes
 from kcli.serde.registry.options import RegistryOptions
-from kcli.serde.schema_serde import SchemaSerde
+from kcli.serde.schema_serde import SchemaSerde, Target
 from kcli.serde.serde import Serde, SerdeContext
 
 PARTS = ("key", "value")
@@ -36,17 +36,28 @@ _PLAIN = {
 
 class TypedParts:
     """The typed columns of a topic. ``types`` by part; ``dropped``: members of values that the types do not have, so far.
+    ``every_version``: the types have the members of all versions of the schema, whose names are ``schemas``, by part.
 
-    KcliError of the registry, or ConfigError, for a schema that is not found or not usable.
+    KcliError of the registry, or ConfigError, for a schema that is not found or not usable, and for versions that no type
+    has both of.
     """
 
-    def __init__(self, specs: SerdeSpecs, registry: RegistryOptions, topic: str) -> None:
+    def __init__(
+        self, specs: SerdeSpecs, registry: RegistryOptions, topic: str, *, every_version: bool = False
+    ) -> None:
         self._specs, self._registry = specs, registry
         self.dropped: set[str] = set()
+        self.schemas: dict[str, list[str]] = {}
         self._shapes: dict[str, Shape] = {}
         with self.open() as serdes:
             for part, serde in _parts(serdes):
-                self._shapes[part] = _shape_of(serde, topic, part, self.dropped)
+                if every_version and isinstance(serde, SchemaSerde):
+                    targets = serde.versions(topic, part)
+                    shapes = [_of_target(serde, target, self.dropped) for target in targets]
+                    self.schemas[part] = [target.name for target in targets]
+                    self._shapes[part] = _of_all(shapes, self.schemas[part], self.dropped)
+                else:
+                    self._shapes[part] = _shape_of(serde, topic, part, self.dropped)
 
     @property
     def types(self) -> Mapping[str, Any]:
@@ -122,7 +133,9 @@ class Decoder:
 def check_undecodable(given: str) -> None:
     """ConfigError for another word."""
     if given not in ("fail", "null"):
-        raise ConfigError(f"undecodable={given!r}", why='it is "fail" or "null"')
+        raise ConfigError(
+            f"undecodable={given!r}", why="there is no such choice", do='it is "fail" or "null"'
+        )
 
 
 def _parts(serdes: Serdes) -> Iterable[tuple[str, Serde]]:
@@ -132,7 +145,10 @@ def _parts(serdes: Serdes) -> Iterable[tuple[str, Serde]]:
 def _shape_of(serde: Serde, topic: str, part: str, dropped: set[str]) -> Shape:
     if not isinstance(serde, SchemaSerde):
         return _PLAIN.get(serde.name, shape.JSON)
-    target = serde.prepare(topic, part)
+    return _of_target(serde, serde.prepare(topic, part), dropped)
+
+
+def _of_target(serde: SchemaSerde, target: Target, dropped: set[str]) -> Shape:
     codec: Any = target.codec
     try:
         if serde.name == "avro":
@@ -148,3 +164,27 @@ def _shape_of(serde: Serde, topic: str, part: str, dropped: set[str]) -> Shape:
     from kcli.pipeline.typed.json_schema import json_schema_shape  # one format of several
 
     return json_schema_shape(codec.schema, dropped)
+
+
+def _of_all(shapes: Sequence[Shape], names: Sequence[str], dropped: set[str]) -> Shape:
+    found = shapes[0]
+    for number, one in enumerate(shapes):
+        try:
+            found = shape.joined(found, one, "", dropped)
+        except ValueError:
+            raise _conflict(shapes[: number + 1], names, dropped) from None
+    return found
+
+
+def _conflict(shapes: Sequence[Shape], names: Sequence[str], dropped: set[str]) -> KcliError:
+    """The error that names the last one, and the latest before it that does not go with it."""
+    for other in reversed(range(len(shapes) - 1)):
+        try:
+            shape.joined(shapes[other], shapes[-1], "", dropped)
+        except ValueError as error:
+            return ConfigError(
+                f"{names[len(shapes) - 1]} and {names[other]} have no type in common",
+                why=str(error),
+                do="name the version whose records are to be decoded: version=N",
+            )
+    raise AssertionError("a shape joins with each of its versions, and not with all")

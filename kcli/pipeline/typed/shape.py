@@ -22,12 +22,14 @@ _LARGEST_DECIMAL = 76
 
 class Shape(NamedTuple):
     """``convert`` makes a value of ``type`` of one of JSON; None is null. ``is_json``: the type is text, and the value
-    its JSON.
+    its JSON. ``members``: of an object; ``item``: of a list, a shape.
     """
 
     type: Any
     convert: Convert
     is_json: bool = False
+    members: Sequence[tuple[str, Any]] = ()
+    item: Any = None
 
 
 def _text(value: Any) -> str | None:
@@ -145,7 +147,7 @@ def record(fields: Sequence[tuple[str, Shape]], path: str, dropped: set[str]) ->
             dropped.update(f"{path}.{name}" if path else name for name in value.keys() - names)
         return {name: inner(value.get(name)) for name, inner in made}
 
-    return Shape(pa.struct([(name, shape.type) for name, shape in fields]), convert)
+    return Shape(pa.struct([(name, shape.type) for name, shape in fields]), convert, members=tuple(fields))
 
 
 def several(item: Shape) -> Shape:
@@ -158,7 +160,7 @@ def several(item: Shape) -> Shape:
             raise ValueError(f"{_shown(value)} is no list")
         return [item.convert(inner) for inner in value]
 
-    return Shape(pa.list_(item.type), convert)
+    return Shape(pa.list_(item.type), convert, item=item)
 
 
 def mapping(key: Shape, value: Shape) -> Shape:
@@ -172,6 +174,38 @@ def mapping(key: Shape, value: Shape) -> Shape:
         return [(key.convert(name), value.convert(inner)) for name, inner in found.items()]
 
     return Shape(pa.map_(key.type, value.type), convert)
+
+
+_WIDER = ((pa.int32(), pa.int64()), (pa.float32(), pa.float64()))
+
+
+def joined(old: Shape, new: Shape, path: str, dropped: set[str]) -> Shape:
+    """The shape of values of two versions of a schema: members of both, and of two kinds of whole or floating numbers the
+    wider. ValueError, which names the member, for other types.
+    """
+    if old.members and new.members:
+        ours, theirs = dict(old.members), dict(new.members)
+        fields = [
+            (name, joined(ours[name], theirs[name], f"{path}.{name}" if path else name, dropped))
+            if name in ours and name in theirs
+            else (name, ours.get(name) or theirs[name])
+            for name in ours | theirs
+        ]
+        return record(fields, path, dropped)
+    if old.item is not None and new.item is not None:
+        return several(joined(old.item, new.item, f"{path}[]", dropped))
+    if old.type == new.type and (old is JSON) == (new is JSON):
+        return new
+    if NULL in (old, new):
+        return new if old is NULL else old
+    for narrow, wide in _WIDER:
+        if {old.type, new.type} == {narrow, wide}:
+            return old if old.type == wide else new
+    raise ValueError(f"{path or 'the whole'} is {_named(new)} in one and {_named(old)} in the other")
+
+
+def _named(shape: Shape) -> str:
+    return "any JSON" if shape is JSON else str(shape.type)
 
 
 def _shown(value: Any) -> str:

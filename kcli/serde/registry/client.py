@@ -88,6 +88,14 @@ class Registry:
         path = _with_format(f"/subjects/{_quoted(subject)}/versions/latest", serialized)
         return _schema_of(self._transport.ask("GET", path), path)
 
+    def versions(self, subject: str) -> list[int]:
+        """The numbers of all versions of a subject, in their order, requested each time; SchemaNotFoundError."""
+        path = f"/subjects/{_quoted(subject)}/versions"
+        found = self._transport.ask("GET", path)
+        if not isinstance(found, list) or not all(type(number) is int for number in found):
+            raise _odd(path, "it is no list of numbers")
+        return sorted(found)
+
     def look_up(self, subject: str, schema: Schema) -> int:
         """The id of a schema that is registered under ``subject``; SchemaNotFoundError."""
         path = f"/subjects/{_quoted(subject)}"

@@ -81,6 +81,10 @@ PIPELINE = [
         "`kcli pipeline replay TOPIC --to TOPIC` and `kcli produce TOPIC` write records"),
     Row("pipeline import {dir}", 2, "is no complete export", "an export writes at last",
         "name the folder DIR of a `kcli pipeline export TOPIC DIR`, or run that again"),
+    Row("pipeline import {dir} --with-groups --partitions by-key", 2, "--with-groups with --partitions by-key",
+        "go to several by key", "leave one of them out"),
+    Row("pipeline export orders {dir} --continuous --with-groups", 2, "--with-groups with --continuous",
+        "of a run that ends", "leave one of them out"),
     Row("pipeline import {dir}/spoilt", 2, "is not valid", "", "it is written by `kcli pipeline export TOPIC DIR`"),
 ]  # fmt: skip
 

@@ -81,9 +81,11 @@ class Rendered:
 
 
 class Formatter:
-    """Makes bytes of records; ``begin`` and ``end`` frame them. ``is_json``: unsafe characters become JSON's escapes."""
+    """Makes bytes of records; ``begin`` and ``end`` frame them. ``is_json``: unsafe characters become JSON's escapes;
+    ``is_visible``: there are none.
+    """
 
-    is_json = False
+    is_json = is_visible = False
 
     def begin(self) -> bytes:
         """What precedes the first record."""
@@ -125,7 +127,7 @@ class RecordSink:
     def __init__(self, out: Output, formatter: Formatter, *, escape: bool) -> None:
         self._out = out
         self._formatter = formatter
-        self._escape = escape
+        self._escape = escape and not formatter.is_visible
         self._begun = False
         self._size = self._records = 0  # records: of what is flushed
         self._handed: list[_Handed] = []  # since the last flush
@@ -426,7 +428,7 @@ class CsvFormatter(ProgramFormatter):
         return self.HEADER if self._headers else b""
 
 
-class _RecordByRecord(Formatter):
+class RecordByRecord(Formatter):
     """A formatter for people, which formats each record."""
 
     def one(self, record: Record, marker: str | None) -> bytes:
@@ -442,7 +444,7 @@ class _RecordByRecord(Formatter):
         return Rendered(b"".join(parts), len(parts), last)
 
 
-class HexFormatter(_RecordByRecord):
+class HexFormatter(RecordByRecord):
     """``-o hex``: see ``hexdump``."""
 
     def one(self, record: Record, marker: str | None) -> bytes:
@@ -473,7 +475,7 @@ class GrowingTable:
         return line.encode("utf-8", "backslashreplace") + b"\n"
 
 
-class TableFormatter(_RecordByRecord):
+class TableFormatter(RecordByRecord):
     """``-o table``: place and time, key, value and headers in columns."""
 
     _HEADINGS = ("TIME", "PARTITION", "OFFSET", "KEY", "VALUE", "HEADERS")

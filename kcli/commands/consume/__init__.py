@@ -235,9 +235,9 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str,
     Without a group, from the earliest offset on, and without end unless -e, --tail, -n, a range or
     --idle-timeout sets one.
 
-    Formats: -o value (the default), table, ndjson, json, csv, raw (a length in 4 bytes,
-    then the value), hex (a dump for people), kcat (as kcat -J), or -f. Cells of csv are what the records hold: to a
-    spreadsheet those that begin with =, +, - or @ are formulas, unless it imports them as text.
+    Formats: -o value (the default), pretty (a block a record, for people), table, ndjson, json, csv, raw (a length in 4
+    bytes, then the value), hex (a dump for people), kcat (as kcat -J), or -f. Cells of csv are what the records hold:
+    to a spreadsheet those that begin with =, +, - or @ are formulas, unless it imports them as text.
 
     Verbs of -f: %t topic, %p partition, %o offset, %k key, %v or %s value, %K %V %S lengths of key and value
     (-1 for null), %R the value's length in 4 bytes, %T or %d timestamp in ms, %T{iso} in UTC, %d{strftime[%H:%M]},

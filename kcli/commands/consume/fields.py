@@ -33,7 +33,7 @@ class ChosenFields:
         self._asked, self._decoding = asked, decoding
         shown = asked.select
         if shown is None and not (
-            asked.count or asked.template is not None or kind in ("raw", "hex", "kcat")
+            asked.count or asked.template is not None or kind in ("pretty", "raw", "hex", "kcat")
         ):
             shown = asked.distinct
         self._distinct = self._reader("--distinct", asked.distinct)

@@ -48,6 +48,10 @@ def record_formatter(
         return records.RawFormatter()
     if kind == "hex":
         return records.HexFormatter()
+    if kind == "pretty":
+        from kcli.output.pretty import PrettyFormatter  # msgspec is loaded only where it is used
+
+        return PrettyFormatter(colour=inv.out.colour, width=inv.out.width, decoders=decoders)
     if kind == "table":
         return records.TableFormatter(
             headers=inv.out.headers, topics=topics, width=inv.out.width, decoders=decoders

@@ -227,7 +227,7 @@ class ConsumeOptions:
     def _check_result(self, kind: str) -> None:
         """Usage errors for formats that are for whole records, and for an expectation that is never decided."""
         what = "--count" if self.count else "--select" if self.select is not None else None
-        if what is not None and kind in ("raw", "hex", "kcat"):
+        if what is not None and kind in ("pretty", "raw", "hex", "kcat"):
             raise usage(
                 f"kcli consume: {what} with -o {kind}",
                 why="that format is for whole records",

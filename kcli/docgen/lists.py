@@ -41,6 +41,11 @@ def _screen(name: str, rows: str, module: str) -> Listed:
 LISTS = {
     made.kind: made
     for made in (
+        _list(
+            "acls check",
+            "What ACLs allow.",
+            Items("AclCheck", "An operation on a resource.", "flows.acls.check:COLUMNS"),
+        ),
         _list("acls list", "ACLs: who may do what.", Items("Acl", "An ACL.", "flows.acls.rows:ACL")),
         _list(
             "cluster describe",

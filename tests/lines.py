@@ -13,6 +13,7 @@ NO_CLUSTER = {path for path in PATHS if ROWS[path][1] == LOCAL} | {"pipeline doc
 """What contacts no cluster, or, as a doctor, no other than it is told to."""
 
 LINES = {
+    "acls check": "--principal User:a --operation read --topic {topic}",
     "acls create": "--principal User:a --operation read --topic {topic} --dry-run",
     "acls delete": "--topic {topic} --dry-run",
     "acls list": "",

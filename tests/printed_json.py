@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 from kcli.docgen.kinds import names, schema_of
 
-OPEN = ("QueryRow", "Progress")
+OPEN = ("QueryRow", "Progress", "RecordCount", "RecordFields")
 """Kinds with properties that depend on what is asked for."""
 RECORD = {"topic", "partition", "offset", "timestamp", "headers"}
 _MOST = 20

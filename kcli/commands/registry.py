@@ -69,8 +69,9 @@ ROWS: dict[str, Row] = {
         "cancel moves in progress: partitions keep the replicas that they had before",
     ),
     "elect-leaders": ("elect_leaders:elect_leaders", CHANGES, "make preferred replicas leaders of their partitions"),
-    "acls": ("acls:acls", NOUN, "list, create and delete ACLs: who may do what"),
+    "acls": ("acls:acls", NOUN, "list, check, create and delete ACLs: who may do what"),
     "acls list": ("acls.list:list_acls", READS, "list ACLs"),
+    "acls check": ("acls.check:check_acls", READS, "say whether ACLs allow an operation, and which of them decides"),
     "acls create": (
         "acls.create:create_acls", CHANGES,
         "create ACLs: after a plan and a question, and with a check afterwards",

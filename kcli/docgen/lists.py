@@ -41,6 +41,11 @@ def _screen(name: str, rows: str, module: str) -> Listed:
 LISTS = {
     made.kind: made
     for made in (
+        _list(
+            "acls check",
+            "What ACLs allow.",
+            Items("AclCheck", "An operation on a resource.", "flows.acls.check:COLUMNS"),
+        ),
         _list("acls list", "ACLs: who may do what.", Items("Acl", "An ACL.", "flows.acls.rows:ACL")),
         _list(
             "cluster describe",
@@ -69,7 +74,25 @@ LISTS = {
             Items("ConsumePlan", "", "commands.consume.dry_run:COLUMNS"),
             kind="ConsumePlan",
         ),
+        _list(
+            "consume --count",
+            "How many records there are, in all or by fields.",
+            Items(
+                "RecordCount",
+                "A group: its further properties are the fields of --by.",
+                "commands.consume.count:COUNTED",
+            ),
+        ),
         _list("consume -o json", "Records.", Items("Record")),
+        _list(
+            "consume --select",
+            "Fields of records.",
+            Items(
+                "RecordFields",
+                "A record: its properties are the fields of --select.",
+                "commands.consume.fields:SELECTED",
+            ),
+        ),
         _list(
             "doctor, pipeline doctor",
             "What was checked, step by step.",

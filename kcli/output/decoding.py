@@ -67,6 +67,13 @@ class Decoders:
             self.undecoded[which].add(record.topic, record.partition, record.offset, error)
             return None
 
+    def schema_id(self, which: int, record: Record) -> "int | UUID | None":
+        """The id of the schema that the bytes of a record name; None where they name none."""
+        serde, data = self.of(which), record.key if which == op.KEY else record.value
+        if serde is None or data is None:
+            return None
+        return serde.schema_id(data, SerdeContext(record.topic, PARTS[which], record.headers, record.key))
+
     def columns(self, parts: Sequence[Part], extras: list[Extra]) -> list[Part]:
         """The parts with decoded keys and values, where there is a serde for them; their columns join ``extras``."""
         return [

@@ -116,12 +116,15 @@ def document(
 
 
 def record_document(
-    cluster: Callable[[], str | None], warnings: Sequence[str], missing: Sequence[Entry]
+    cluster: Callable[[], str | None],
+    warnings: Sequence[str],
+    missing: Sequence[Entry],
+    kind: str = "RecordList",
 ) -> tuple[Callable[[], bytes], Callable[[], bytes]]:
-    """Head and tail of a RecordList, for items that are encoded elsewhere; both look when they are written."""
+    """Head and tail of a list of records, for items that are encoded elsewhere; both look when they are written."""
 
     def head() -> bytes:
-        fields = {"kind": "RecordList", "api": API, "cluster": cluster(), "at": time_text(wall_ms())}
+        fields = {"kind": kind, "api": API, "cluster": cluster(), "at": time_text(wall_ms())}
         return (compact(fields)[:-1] + ',"items":[').encode()
 
     def tail() -> bytes:

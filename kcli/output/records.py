@@ -6,7 +6,7 @@ bytes stay as they are.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -81,9 +81,11 @@ class Rendered:
 
 
 class Formatter:
-    """Makes bytes of records; ``begin`` and ``end`` frame them. ``is_json``: unsafe characters become JSON's escapes."""
+    """Makes bytes of records; ``begin`` and ``end`` frame them. ``is_json``: unsafe characters become JSON's escapes;
+    ``is_visible``: there are none.
+    """
 
-    is_json = False
+    is_json = is_visible = False
 
     def begin(self) -> bytes:
         """What precedes the first record."""
@@ -125,7 +127,7 @@ class RecordSink:
     def __init__(self, out: Output, formatter: Formatter, *, escape: bool) -> None:
         self._out = out
         self._formatter = formatter
-        self._escape = escape
+        self._escape = escape and not formatter.is_visible
         self._begun = False
         self._size = self._records = 0  # records: of what is flushed
         self._handed: list[_Handed] = []  # since the last flush
@@ -426,7 +428,7 @@ class CsvFormatter(ProgramFormatter):
         return self.HEADER if self._headers else b""
 
 
-class _RecordByRecord(Formatter):
+class RecordByRecord(Formatter):
     """A formatter for people, which formats each record."""
 
     def one(self, record: Record, marker: str | None) -> bytes:
@@ -442,7 +444,7 @@ class _RecordByRecord(Formatter):
         return Rendered(b"".join(parts), len(parts), last)
 
 
-class HexFormatter(_RecordByRecord):
+class HexFormatter(RecordByRecord):
     """``-o hex``: see ``hexdump``."""
 
     def one(self, record: Record, marker: str | None) -> bytes:
@@ -450,8 +452,31 @@ class HexFormatter(_RecordByRecord):
         return dump_record(record, marker)
 
 
-class TableFormatter(_RecordByRecord):
-    """``-o table``: aligned columns that grow with their content; a row never waits for the next."""
+class GrowingTable:
+    """Aligned columns that grow with their content, except the last ``loose``; a row never waits for the next. ``least``
+    are widths by heading.
+    """
+
+    def __init__(
+        self, headings: Sequence[str], least: Mapping[str, int], width: int | None, *, loose: int
+    ) -> None:
+        self._widths = [max(least.get(name.lower(), 0), len(name)) for name in headings]
+        self._width = width
+        self._growing = len(self._widths) - loose
+
+    def line(self, cells: Iterable[str]) -> bytes:
+        """A row, cut where the terminal ends."""
+        shown = [visible_line(cell) for cell in cells]
+        for index, cell in enumerate(shown[: self._growing]):
+            self._widths[index] = max(self._widths[index], min(len(cell), 40))
+        line = "  ".join(cell.ljust(width) for cell, width in zip(shown, self._widths, strict=True)).rstrip()
+        if self._width is not None and len(line) > self._width:
+            line = line[: self._width - 1] + "…"
+        return line.encode("utf-8", "backslashreplace") + b"\n"
+
+
+class TableFormatter(RecordByRecord):
+    """``-o table``: place and time, key, value and headers in columns."""
 
     _HEADINGS = ("TIME", "PARTITION", "OFFSET", "KEY", "VALUE", "HEADERS")
 
@@ -460,14 +485,13 @@ class TableFormatter(_RecordByRecord):
     ) -> None:
         self._show_topic = topics > 1
         self._headings = ("TOPIC", *self._HEADINGS) if self._show_topic else self._HEADINGS
-        self._widths = [24 if name == "TIME" else len(name) for name in self._headings]
+        self._table = GrowingTable(self._headings, {"time": 24}, width, loose=2)
         self._with_headings = headers
-        self._width = width
         self._decoders = decoders
 
     def begin(self) -> bytes:
         """The headings."""
-        return self._line(self._headings) if self._with_headings else b""
+        return self._table.line(self._headings) if self._with_headings else b""
 
     def one(self, record: Record, marker: str | None) -> bytes:
         """A row."""
@@ -479,21 +503,12 @@ class TableFormatter(_RecordByRecord):
             marker or _text(self._shown(op.VALUE, record)),
             " ".join(f"{_text(name)}={_text(value)}" for name, value in record.headers),
         ]
-        return self._line([record.topic, *cells] if self._show_topic else cells)
+        return self._table.line([record.topic, *cells] if self._show_topic else cells)
 
     def _shown(self, which: int, record: Record) -> bytes | None:
         decoded = self._decoders.text(which, record) if self._decoders is not None else None
         data = record.key if which == op.KEY else record.value
         return data if decoded is None else decoded
-
-    def _line(self, cells: Iterable[str]) -> bytes:
-        shown = [visible_line(cell) for cell in cells]
-        for index, cell in enumerate(shown[:-2]):
-            self._widths[index] = max(self._widths[index], min(len(cell), 40))
-        line = "  ".join(cell.ljust(width) for cell, width in zip(shown, self._widths, strict=True)).rstrip()
-        if self._width is not None and len(line) > self._width:
-            line = line[: self._width - 1] + "…"
-        return line.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _text(data: str | bytes | None) -> str:

@@ -2,10 +2,10 @@ r"""The ``-f`` format: text with verbs, parsed once into a render program.
 
 Verbs of kcl and of kcat, where they differ kcat's: ``%t`` topic, ``%p`` partition, ``%o`` offset, ``%k`` key,
 ``%v`` ``%s`` value, ``%K`` ``%V`` ``%S`` lengths of key and value (−1 for null), ``%R`` the value's length as
-four big-endian bytes, ``%T`` ``%d`` timestamp in ms, ``%d{strftime[…]}`` the time in UTC, ``%h`` headers as
-``n=v,…``, ``%h{NAME}`` the last value of that name, ``%h{…}`` with ``%k`` and ``%v`` each header, ``%H`` their
+four big-endian bytes, ``%T`` ``%d`` timestamp in ms, ``%T{iso}`` and ``%d{strftime[…]}`` the time in UTC, ``%h``
+headers as ``n=v,…``, ``%h{NAME}`` the last value of that name, ``%h{…}`` with ``%k`` and ``%v`` each header, ``%H`` their
 number, ``%e`` leader epoch, ``%x`` producer id, ``%y`` producer epoch, ``%%``. ``%k``, ``%v`` and ``%s`` take
-``{base64}``, ``{hex}``, ``{json}``.
+``{base64}``, ``{hex}``, ``{json}``, and ``{.a.b}`` for a member of JSON.
 Escapes ``\n \r \t \\ \xNN``. No newline is added.
 
 ``RECORD`` is such a program, too: a record as JSON, as ``consume -o ndjson`` writes and ``produce -i ndjson`` reads it.
@@ -47,6 +47,9 @@ class Wanted(NamedTuple):
 Extra = Callable[[Wanted], Sequence[bytes | None]]
 """A column that only Python can compute, an entry per record of the batch; those that are not written do not count."""
 
+Member = Callable[[str], Extra]
+"""Of ``value.a.b``: what is there, as text. Raises TemplateError for what is no path."""
+
 TOPIC, PARTITION, BROKER = "topic", "partition", "broker"
 Part = Op | str
 """An operation, or topic, partition, broker: literals as soon as it is known what is read."""
@@ -62,8 +65,9 @@ class Template:
     ``has_verbs``: whether it prints anything of a record.
     """
 
-    def __init__(self, text: str, *, null: bytes = b"") -> None:
-        self._null = null
+    def __init__(self, text: str, *, null: bytes = b"", member: Member | None = None) -> None:
+        """``member`` makes the column of a path within key or value."""
+        self._null, self._member = null, member
         self.extras: list[Extra] = []
         self.parts = self._parse(text, self._record_verb)
         self.has_verbs = _has_verbs(self.parts)
@@ -109,6 +113,11 @@ class Template:
                 self.extras.append(_header_value(bytes(name[1]), self._null))  # type: ignore[arg-type]
                 return (op.EXTRA, len(self.extras) - 1)
             return (op.HEADERS, op.HEADERS_EACH, bind(inner, TopicPartition("", -1)))
+        if verb in "Td" and argument == "iso":
+            return (op.TIME, b"", b"", self._null)
+        if verb in "kvs" and argument is not None and argument[:1] in (".", "[") and self._member is not None:
+            self.extras.append(self._member(("key" if verb == "k" else "value") + argument))
+            return (op.EXTRA, len(self.extras) - 1)
         if verb == "d" and argument is not None:
             self.extras.append(_strftime(argument, said))
             return (op.EXTRA, len(self.extras) - 1)
@@ -125,7 +134,7 @@ class Template:
         if found is None and simple is None and verb in _SIMPLE:
             raise TemplateError(f"{said!r} is not for headers: %h{{…}} may contain %k, %v and lengths")
         if found is None:
-            raise TemplateError(f"there is no verb {said!r}")
+            raise TemplateError(f"there is no verb {said!r}; there are {_VERBS}")
         if argument is not None:
             raise TemplateError(f"%{verb} accepts nothing in braces: {said!r}")
         return found
@@ -167,6 +176,7 @@ _SIMPLE: dict[str, Part] = {
     "x": (op.NUMBER, op.PRODUCER_ID),
     "y": (op.NUMBER, op.PRODUCER_EPOCH),
 }
+_VERBS = "%t %p %o %k %v %s %K %V %S %R %T %d %h %H %e %x %y %%"
 
 
 def _verb(text: str, pos: int) -> tuple[str, str | None, int]:
@@ -205,7 +215,7 @@ _ENCODINGS = {None: op.RAW, "hex": op.HEX, "base64": op.BASE64, "json": op.JSON_
 def _encoding(argument: str | None, said: str) -> int:
     form = _ENCODINGS.get(argument)
     if form is None:
-        raise TemplateError(f"{said!r}: the encodings are base64, hex and json")
+        raise TemplateError(f"{said!r}: there are base64, hex, json, and paths such as .a.b")
     return form
 
 
@@ -228,7 +238,7 @@ def _header_value(name: bytes, null: bytes) -> Extra:
 
 def _strftime(argument: str, said: str) -> Extra:
     if not (argument.startswith("strftime[") and argument.endswith("]")):
-        raise TemplateError(f"{said!r}: write %d{{strftime[%Y-%m-%d %H:%M:%S]}}")
+        raise TemplateError(f"{said!r}: write %d{{strftime[%Y-%m-%d %H:%M:%S]}}, or %T{{iso}}")
     pattern = argument[len("strftime[") : -1]
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -38,6 +38,9 @@ ELSEWHERE = {
     "commands/txn/_describing.py:_describe_id": [
         "TransactionDescriptionList TransactionDescription view.TRANSACTION"
     ],
+    "commands/consume/count.py:PrintedCounts._print": [
+        "RecordCountList RecordCount COUNTED"
+    ],  # and those of --by
     "commands/produce/_documents.py:print_document": [
         "ProducePlan ProducePlan PLAN",
         "ProduceReport ProduceReport REPORT",

@@ -166,7 +166,7 @@ def test_a_document_without_a_required_property_is_invalid(kind: str) -> None:
         of = schema
         if "if" in schema:
             of = schema["then"] if "items" in whole else schema["$defs"]["item"]
-        assert of["required"] or kind in (*OPEN, "PipelinePartition", "QueryRow")
+        assert of["required"] or kind in (*OPEN, "PipelinePartition")
         for key in of["required"]:
             without = {name: value for name, value in whole.items() if name != key}
             assert list(judge.iter_errors(without)), f"{kind} is valid without {key}"

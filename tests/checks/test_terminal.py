@@ -40,6 +40,7 @@ OWN = (
     "commands/groups/lag_output.py:LagOutput._show_table",
     "commands/shared/options.py:VersionOption.handle_parse_result", "output/terminal.py:page", "flows/stop.py:Stop._now",
     "commands/pipeline/pack.py:pack", "commands/exporter/run.py:run",
+    "commands/consume/count.py:PrintedCounts._print",
     "commands/perf/result.py:print_result", "commands/perf/result.py:_print_latencies",
     "commands/perf/live_figures.py:Reporting._write", "commands/perf/live_figures.py:Reporting.add",
     "docgen/__main__.py:main", "docgen/__main__.py:write_site",

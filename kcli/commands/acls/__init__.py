@@ -14,4 +14,4 @@ from kcli.commands.shared.command import Group
     ),
 )
 def acls() -> None:
-    """List, create and delete ACLs: who may do what."""
+    """List, check, create and delete ACLs: who may do what."""

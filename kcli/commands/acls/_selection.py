@@ -74,7 +74,8 @@ def acl_options(
     deny: str = "only ACLs that deny",
 ) -> Callable[[Callable[[Selection], Any]], Callable[..., Any]]:
     """The options that name ACLs; the command gets the ``Selection``. ``topic``, ``pattern``, ``host``, ``deny``: what
-    they mean for the verb; by default they select ACLs that exist.
+    they mean for the verb; by default they select ACLs that exist. There is no --pattern without ``patterns``, and no
+    --deny where that is empty.
     """
     who = (
         click.option("--principal", "principals", multiple=True, metavar="TYPE:NAME", help="as in User:alice"),
@@ -82,7 +83,7 @@ def acl_options(
             "--operation", "operations", type=_OPERATIONS, multiple=True, metavar="OPERATION", help="as in read"
         ),
         click.option("--host", "hosts", multiple=True, metavar="ADDRESS", help=host),
-        click.option("--deny", is_flag=True, help=deny),
+        *((click.option("--deny", is_flag=True, help=deny),) if deny else ()),
     )  # fmt: skip
     resources = (
         click.option("--topic", "topics", type=TOPIC, multiple=True, metavar="TOPIC", help=topic),
@@ -92,7 +93,7 @@ def acl_options(
             help="a transactional id",
         ),
         click.option("--cluster", "cluster", is_flag=True, help="the cluster itself"),
-        click.option("--pattern", type=click.Choice(patterns), help=pattern),
+        *((click.option("--pattern", type=click.Choice(patterns), help=pattern),) if patterns else ()),
     )  # fmt: skip
 
     def decorate(function: Callable[[Selection], Any]) -> Callable[..., Any]:
@@ -114,11 +115,11 @@ def _selection(
     groups: Sequence[str],
     transactional_ids: Sequence[str],
     cluster: bool,
-    pattern: str | None,
     hosts: Sequence[str],
-    deny: bool,
+    pattern: str | None = None,
+    deny: bool = False,
 ) -> Selection:
-    """The options of ``acls list``, ``create`` or ``delete``; usage errors for what cannot be meant."""
+    """The options of ``acls list``, ``create``, ``delete`` or ``check``; usage errors for what cannot be meant."""
     resources = [Resource(AclResource.TOPIC, name) for name in topics]
     resources += [Resource(AclResource.GROUP, name) for name in groups]
     resources += [Resource(AclResource.TRANSACTIONAL_ID, name) for name in transactional_ids]
@@ -131,12 +132,12 @@ def _selection(
         pattern=AclPattern[pattern.upper()] if pattern else None,
         permission=AclPermission.DENY if deny else None,
     )
-    if verb == "create":
-        _check_complete(found)
+    if verb in ("create", "check"):
+        _check_complete(verb, found)
         for resource in found.resources:
-            _check_name(resource, found.pattern)
+            _check_name(verb, resource, found.pattern)
             for operation in found.operations:
-                _check_operation(operation, resource.kind)
+                _check_operation(verb, operation, resource.kind)
     elif found.pattern is AclPattern.MATCH and not found.resources:
         raise usage(
             "acls list: --pattern match without a name",
@@ -196,9 +197,9 @@ def _plain(text: str) -> str:
 def _host(verb: str, text: str) -> str:
     if not text:
         raise _empty(verb, "--host")
-    if verb == "create" and text != "*" and address_of(text) is None:
+    if verb in ("create", "check") and (text != "*" or verb == "check") and address_of(text) is None:
         raise usage(
-            f"acls create: --host {text} is not an IP address",
+            f"acls {verb}: --host {text} is not an IP address",
             why="Kafka compares the address of a client's connection: a name or a range never matches",
             do="write an address, as in --host 192.0.2.7, or leave it out for any host",
         )
@@ -209,11 +210,11 @@ def _empty(verb: str, option: str) -> Refused:
     return usage(
         f"acls {verb}: {option} is empty",
         why="perhaps a variable is not set",
-        do="leave the option out to select any" if verb != "create" else "give it a value",
+        do="give it a value" if verb in ("create", "check") else "leave the option out to select any",
     )
 
 
-def _check_complete(found: Selection) -> None:
+def _check_complete(verb: str, found: Selection) -> None:
     missing = [
         (option, example)
         for option, values, example in (
@@ -225,25 +226,31 @@ def _check_complete(found: Selection) -> None:
     ]
     if missing:
         raise usage(
-            f"acls create: missing option {missing[0][0]}",
-            why="an ACL is about a principal, an operation and a resource",
+            f"acls {verb}: missing option {missing[0][0]}",
+            why=f"{'an ACL' if verb == 'create' else 'the question'} is about a principal, an operation and a resource",
             do=f"add {' '.join(example for _, example in missing)}, for example",
         )
 
 
-def _check_name(resource: Resource, pattern: AclPattern | None) -> None:
+def _check_name(verb: str, resource: Resource, pattern: AclPattern | None) -> None:
     flag, name = _FLAG[resource.kind], resource.name
     if pattern is AclPattern.PREFIXED and name == "*":
         raise usage(
-            f"acls create: {flag} '*' with --pattern prefixed",
+            f"acls {verb}: {flag} '*' with --pattern prefixed",
             why="no name begins with *: such an ACL would never apply",
             do="leave out --pattern: the literal '*' is for all names",
         )
+    if verb == "check" and name == "*":
+        raise usage(
+            f"acls check: {flag} '*'",
+            why="a client asks for one name, and '*' is none",
+            do=f"name one, as in {flag} orders; `kcli acls list --topic '*'` lists the ACLs for all",
+        )
     if resource.kind is AclResource.TOPIC and name != "*" and not is_topic_name(name):
         prefix = name.rstrip("*")
-        starred = prefix != name and is_topic_name(prefix)
+        starred = verb == "create" and prefix != name and is_topic_name(prefix)
         raise usage(
-            f"acls create: no topic can have the name {name!r}",
+            f"acls {verb}: no topic can have the name {name!r}",
             why="ACLs have no patterns but '*' alone, for all names" if starred else _TOPIC_NAMES,
             do=f"write --topic {prefix} --pattern prefixed"
             if starred
@@ -251,13 +258,13 @@ def _check_name(resource: Resource, pattern: AclPattern | None) -> None:
         )
 
 
-def _check_operation(operation: AclOperation, kind: AclResource) -> None:
+def _check_operation(verb: str, operation: AclOperation, kind: AclResource) -> None:
     if operation in OPERATIONS_OF[kind]:
         return
     others = [other for other, operations in OPERATIONS_OF.items() if operation in operations]
     flags = " or ".join(_FLAG[other] for other in others)
     raise usage(
-        f"acls create: {word(operation)} is no operation on a {word(kind).replace('_', ' ')}",
+        f"acls {verb}: {word(operation)} is no operation on a {word(kind).replace('_', ' ')}",
         why=f"those are {', '.join(map(word, OPERATIONS_OF[kind]))}",
         do=f"use it with {flags}, in a command of its own"
         if others

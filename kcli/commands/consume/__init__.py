@@ -1,12 +1,12 @@
 """``kcli consume``: its options. What a run does is in ``run.py``."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kcli.commands.shared.command import command, options
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import GROUP, RECORD_KINDS, TOPIC, CountType
+from kcli.commands.shared.options import GROUP, POSITIVE_DURATION, RECORD_KINDS, TOPIC, CountType
 from kcli.commands.shared.params import (
     DURATION,
     Word,
@@ -21,12 +21,33 @@ from kcli.commands.shared.params import (
     until_option,
 )
 
+if TYPE_CHECKING:
+    from kcli.flows.consume.expectation import Expectation
+
+
+def _sample(text: str) -> int:
+    one, slash, every = text.partition("/")
+    if one.strip() != "1" or not slash or not every.strip().isdecimal() or int(every) < 1:
+        raise ValueError(f"{text!r} is not a sample: 1/1000 is one of a thousand records")
+    return int(every)
+
+
+def _expectation(text: str) -> "Expectation":
+    from kcli.flows.consume.expectation import parse_expectation  # not for --help
+
+    return parse_expectation(text)
+
+
+SAMPLE = Word("sample", _sample)
+EXPECTATION = Word("expectation", _expectation)
+
 
 @command(
     "consume",
     exits={
         5: "an offset is not in the log (--on-out-of-range), a batch is damaged (--on-corrupt), or records are lost",
         6: "some of the topics or partitions could not be read",
+        8: "another number of records than --expect says",
     },
     reads=("KCLI_IMPL",),
     outputs=RECORD_KINDS,
@@ -45,6 +66,10 @@ from kcli.commands.shared.params import (
             "kcli consume orders -s value=avro -X schema.registry.url=http://registry:8081",
             "Avro, Protobuf, JSON Schema",
         ),
+        ("kcli consume orders --select 'key,value.customer.id as customer' -e", "two fields of each record"),
+        ("kcli consume orders --count --by hour", "how many records there are for each hour"),
+        ("kcli consume prices --latest-per-key", "the last value of each key"),
+        ("kcli consume orders --key 4711 --offset latest --expect 1.. --within 10s", "a check in a script"),
         ("kcli consume orders -g billing", "as a member of a group, from its committed offsets on"),
     ),
 )
@@ -82,6 +107,7 @@ from kcli.commands.shared.params import (
         metavar="N",
         help="the last N records of all partitions together, then exit",
     ),
+    click.option("--follow", is_flag=True, help="with --tail: go on with new records"),
     click.option(
         "-e",
         "--exit",
@@ -115,6 +141,49 @@ from kcli.commands.shared.params import (
     ),
     click.option("--key", metavar="KEY", help="only records with this key, from the partition it belongs to"),
     click.option("--all-partitions", is_flag=True, help="with --key: read all partitions"),
+)
+@options(
+    "What to make of them",
+    click.option(
+        "--select",
+        metavar="FIELD,…",
+        help="only these fields of each record: key, value.customer.id as customer, headers.trace, timestamp",
+    ),
+    click.option(
+        "--count", is_flag=True, help="print only how many records there are, up to the end offsets"
+    ),
+    click.option(
+        "--by",
+        metavar="FIELD,…",
+        help="with --count: how many for each key, topic, hour, headers.NAME, value.PATH",
+    ),
+    click.option(
+        "--top", type=CountType(1), metavar="N", help="with --by: only the N groups with the most records"
+    ),
+    click.option(
+        "--latest-per-key",
+        is_flag=True,
+        help="only the last record of each key in each partition, up to the end offsets, without tombstones",
+    ),
+    click.option("--with-tombstones", is_flag=True, help="with --latest-per-key: tombstones, too"),
+    click.option(
+        "--distinct", metavar="FIELD,…", help="each different value of these fields once, as it first comes"
+    ),
+    click.option(
+        "--sample", type=SAMPLE, metavar="1/N", help="only one of N records, chosen by its offset: 1/1000"
+    ),
+    click.option(
+        "--expect",
+        type=EXPECTATION,
+        metavar="N|N..M|N..",
+        help="exit with 8 unless as many records are read: 1, 10..20, 5.. (or more)",
+    ),
+    click.option(
+        "--within",
+        type=POSITIVE_DURATION,
+        metavar="DUR",
+        help="with --expect: stop after this time at the latest",
+    ),
 )
 @options(
     "As a member of a group",
@@ -166,14 +235,14 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str,
     Without a group, from the earliest offset on, and without end unless -e, --tail, -n, a range or
     --idle-timeout sets one.
 
-    Formats: -o value (the default), table, ndjson, json, csv, raw (a length in 4 bytes,
-    then the value), hex (a dump for people), kcat (as kcat -J), or -f. Cells of csv are what the records hold: to a
-    spreadsheet those that begin with =, +, - or @ are formulas, unless it imports them as text.
+    Formats: -o value (the default), pretty (a block a record, for people), table, ndjson, json, csv, raw (a length in 4
+    bytes, then the value), hex (a dump for people), kcat (as kcat -J), or -f. Cells of csv are what the records hold:
+    to a spreadsheet those that begin with =, +, - or @ are formulas, unless it imports them as text.
 
     Verbs of -f: %t topic, %p partition, %o offset, %k key, %v or %s value, %K %V %S lengths of key and value
-    (-1 for null), %R the value's length in 4 bytes, %T or %d timestamp in ms, %d{strftime[%H:%M]}, %h headers,
-    %h{NAME} the value of one, %h{%k=%v } each, %H their number, %e leader epoch, %x %y producer id and epoch, %%;
-    %v{base64}, {hex}, {json}.
+    (-1 for null), %R the value's length in 4 bytes, %T or %d timestamp in ms, %T{iso} in UTC, %d{strftime[%H:%M]},
+    %h headers, %h{NAME} the value of one, %h{%k=%v } each, %H their number, %e leader epoch, %x %y producer id and epoch,
+    %%; %v{base64}, {hex}, {json}; %v{.customer.id} a member of JSON.
 
     With -g only what was written and flushed is committed: every five seconds, before partitions go to other
     members, and at the end. Where nothing is committed yet, it starts at the earliest offset, or at the one given with
@@ -184,6 +253,13 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str,
     JSON), headers (name to last value), topic, partition, offset, timestamp, as in value.status >= 500 or headers.kind
     in ('late', 'lost'); it is JMESPath and more: see `kcli help filters`. An expression that uses a value that is not
     JSON does not match.
+
+    Fields of --select, --by and --distinct: topic, partition, offset, timestamp (ms), time, date and hour in UTC, key,
+    value, headers, timestamp_type, leader_epoch; in JSON value.a.b, value.list[0], value."a.b", key.id; headers.NAME.
+    What a record lacks is null. --select prints a tab between fields; -o csv, ndjson, json and table name them.
+
+    --latest-per-key reads the range twice, and filters what is latest; keys that memory does not hold go to files in
+    TMPDIR. --expect N or N..M with --within waits until the time is over or too many came, N.. until enough came.
 
     -s decodes: as JSON in -o ndjson and json, where value_encoding names the serde, as text elsewhere; --where and --grep
     see what is decoded. avro, protobuf and jsonschema find schemas in a registry (-X schema.registry.url=URL) or a

@@ -45,7 +45,7 @@ def dry_run(
         consumer,
         partitions,
         spec,
-        until_end=asked.until_end,
+        until_end=asked.reads_to_the_end,
         timeout=inv.timeout,
         on_out_of_range=consumer.options.on_out_of_range,
     )

@@ -11,7 +11,7 @@ from kcli.commands.shared.params import raw_bytes
 from kcli.commands.shared.usage import Refused, nearest, usage
 from kcli.core.types import TopicPartition
 from kcli.output import records
-from kcli.output.template import Template, TemplateError
+from kcli.output.template import Member, Template, TemplateError
 
 if TYPE_CHECKING:
     from kcli.output.decoding import Decoders
@@ -25,12 +25,15 @@ def record_formatter(
     cluster_id: Callable[[], str | None],
     broker: Callable[[TopicPartition], int],
     decoders: "Decoders | None" = None,
+    member: Member | None = None,
 ) -> records.Formatter:
-    """``cluster_id`` and ``broker`` are called when something is printed; ``topics`` is the number of topics read."""
+    """``cluster_id`` and ``broker`` are called when something is printed; ``topics`` is the number of topics read.
+    ``member``: see Template.
+    """
     null = b"" if asked.null_marker is None else raw_bytes(asked.null_marker)
     kind = asked.format_kind(inv.values.output)
     if asked.template is not None:
-        return _template(asked.template, null, decoders)
+        return _template(asked.template, null, decoders, member)
     if kind == "ndjson":
         return records.NdjsonFormatter(decoders)
     if kind == "json":
@@ -45,6 +48,10 @@ def record_formatter(
         return records.RawFormatter()
     if kind == "hex":
         return records.HexFormatter()
+    if kind == "pretty":
+        from kcli.output.pretty import PrettyFormatter  # msgspec is loaded only where it is used
+
+        return PrettyFormatter(colour=inv.out.colour, width=inv.out.width, decoders=decoders)
     if kind == "table":
         return records.TableFormatter(
             headers=inv.out.headers, topics=topics, width=inv.out.width, decoders=decoders
@@ -77,9 +84,11 @@ def _without_verbs(text: str) -> Refused:
     )
 
 
-def _template(text: str, null: bytes, decoders: "Decoders | None") -> records.Formatter:
+def _template(
+    text: str, null: bytes, decoders: "Decoders | None", member: Member | None
+) -> records.Formatter:
     try:
-        template = Template(text, null=null)
+        template = Template(text, null=null, member=member)
         if not template.has_verbs:
             raise _without_verbs(text)
         return records.TemplateFormatter(template, decoders)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.usage import usage
@@ -12,10 +13,40 @@ from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy, parse_reset
 from kcli.profiles.applicability import Unused, unused_of_members
 from kcli.profiles.profile import COMMAND_LINE
 
+if TYPE_CHECKING:
+    from kcli.flows.consume.expectation import Expectation
+
 _OF_TAIL = "--tail N prints N records and exits"
+_OF_COUNT = "--count prints no records"
+_OF_LATEST = "--latest-per-key reads the range twice, up to its end"
 _OF_GROUP = "the group determines what its members read, and from where"
 _CONTRADICTIONS = (
-    ("--tail", ("--until", "--max-messages", "--idle-timeout", "--merge"), _OF_TAIL),
+    ("--tail", ("--until", "--merge", "--latest-per-key", "--sample"), _OF_TAIL),
+    ("--follow", ("-e", "--count"), "--follow goes on without an end"),
+    (
+        "--count",
+        (
+            "--tail",
+            "--select",
+            "-f",
+            "-J",
+            "--raw",
+            "--merge",
+            "--print-control",
+            "--delimiter",
+            "--null-marker",
+        ),
+        _OF_COUNT,
+    ),
+    (
+        "--latest-per-key",
+        ("--sample", "--print-control", "--idle-timeout", "--within", "--group"),
+        _OF_LATEST,
+    ),
+    ("--select", ("-f", "-J", "--raw", "--print-control"), "--select determines what is printed"),
+    ("--distinct", ("--print-control",), "the end of a transaction has no fields"),
+    ("--sample", ("--print-control",), "the end of a transaction is no record"),
+    ("--group", ("--count",), "offsets are committed for records that were printed"),
     ("--group", ("--tail", "--partitions", "--all-partitions", "--exact-times"), _OF_GROUP),
     (
         "--group",
@@ -23,7 +54,26 @@ _CONTRADICTIONS = (
         "records that wait for others cannot be committed in the order of their offsets",
     ),
 )
-_WITHOUT_GROUP = ("--tail", "--partitions", "--all-partitions", "--exact-times", "--merge")
+_OF_ENDING_TAIL = ("--max-messages", "--idle-timeout", "--within")
+_WITHOUT_GROUP = (
+    "--tail",
+    "--partitions",
+    "--all-partitions",
+    "--exact-times",
+    "--merge",
+    "--count",
+    "--latest-per-key",
+)
+_SPELLED = {"until_end": "-e", "template": "-f", "kcat": "-J"}
+_BELONGS = {
+    "--all-partitions": ("--key", "all partitions are read anyway"),
+    "--by": ("--count", "it determines what is counted"),
+    "--top": ("--by", "it is a number of groups"),
+    "--with-tombstones": ("--latest-per-key", "otherwise they are printed anyway"),
+    "--follow": ("--tail", "without an end reading goes on anyway"),
+    "--within": ("--expect", "it is the time for what is expected"),
+}
+"""Options without effect unless another is given, and why."""
 _STARTS = ("--offset", "--since", "--tail", "--from-beginning")
 _ALWAYS: dict[str, Unused] = {
     "max_poll_records": ("records are written in whole batches", "leave it out; -n N stops after N records"),
@@ -63,9 +113,40 @@ class ConsumeOptions:
     null_marker: str | None = None
     raw: bool = False
     merge: bool = False
+    select: str | None = None
+    count: bool = False
+    by: str | None = None
+    top: int | None = None
+    latest_per_key: bool = False
+    with_tombstones: bool = False
+    distinct: str | None = None
+    sample: int | None = None
+    follow: bool = False
+    expect: "Expectation | None" = None
+    within: float | None = None
     on_out_of_range: str | None = None
     on_recreate: str = "fail"
     on_corrupt: str | None = None
+
+    @property
+    def reads_to_the_end(self) -> bool:
+        """Whether reading stops at the end offsets: also where only the result is printed."""
+        return self.until_end or self.count or self.latest_per_key
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether reading ends by itself, if it is not the range that ends it."""
+        limits = (self.max_messages, self.idle_timeout, self.within, None if self.follow else self.tail)
+        return self.reads_to_the_end or any(limit is not None for limit in limits)
+
+    @property
+    def limit(self) -> int | None:
+        """The number of records after which reading stops: within a time, as soon as it is known whether they are as
+        expected.
+        """
+        if self.expect is None or self.within is None:
+            return self.max_messages
+        return min(self.expect.decided_at, self.max_messages or self.expect.decided_at)
 
     @property
     def keeps_single_records(self) -> bool:
@@ -76,7 +157,7 @@ class ConsumeOptions:
         """The names of the options that were given, without those that have a default."""
         for field in fields(self):
             if getattr(self, field.name) not in (None, False, ()):
-                yield f"--{field.name.replace('_', '-')}"
+                yield _SPELLED.get(field.name, f"--{field.name.replace('_', '-')}")
 
     def format_kind(self, output: str | None) -> str:
         """The format of the records; ``output`` is the value of ``-o``."""
@@ -89,6 +170,12 @@ class ConsumeOptions:
             clash = sorted(given & set(others)) if one in given else []
             if clash:
                 raise usage(f"kcli consume: {one} and {clash[0]} together", why=why, do="use one of them")
+        if self.tail is not None and not self.follow and (clash := sorted(given & {*_OF_ENDING_TAIL})):
+            raise usage(
+                f"kcli consume: --tail and {clash[0]} together",
+                why=_OF_TAIL,
+                do="use one of them, or add --follow",
+            )
         starts = [name for name in _STARTS if name in given]
         if len(starts) > 1:
             raise usage(
@@ -103,12 +190,13 @@ class ConsumeOptions:
                 why="each chooses the output format",
                 do="use one of them",
             )
-        if self.all_partitions and self.key is None:
-            raise usage(
-                "kcli consume: --all-partitions without --key",
-                why="all partitions are read anyway",
-                do="leave it out",
-            )
+        for option, (other, why) in _BELONGS.items():
+            if option in given and other not in given:
+                raise usage(
+                    f"kcli consume: {option} without {other}",
+                    why=why,
+                    do=f"add {other}, or leave {option} out",
+                )
         if not self.topics:
             raise usage(
                 "kcli consume: missing argument TOPIC",
@@ -116,6 +204,7 @@ class ConsumeOptions:
                 do="name one: `kcli consume TOPIC`, or -t TOPIC",
             )
         self._check_format(self.format_kind(output))
+        self._check_result(self.format_kind(output))
 
     def _check_format(self, kind: str) -> None:
         """A usage error for an option that the format ignores; --key uses the null marker with all formats."""
@@ -134,6 +223,23 @@ class ConsumeOptions:
                     why="it has no effect on that format",
                     do=f"leave {flag} out",
                 )
+
+    def _check_result(self, kind: str) -> None:
+        """Usage errors for formats that are for whole records, and for an expectation that is never decided."""
+        what = "--count" if self.count else "--select" if self.select is not None else None
+        if what is not None and kind in ("pretty", "raw", "hex", "kcat"):
+            raise usage(
+                f"kcli consume: {what} with -o {kind}",
+                why="that format is for whole records",
+                do="use value, table, csv, ndjson or json",
+            )
+        ranged = self.until is not None or (self.offset is not None and self.offset.stop is not None)
+        if self.expect is not None and not (self.is_bounded or ranged):
+            raise usage(
+                "kcli consume: --expect without an end",
+                why="reading goes on without end, so it is never decided",
+                do="add --within DUR, as in --within 10s, or -e for the records that there are",
+            )
 
 
 def group_of(inv: Invocation, asked: ConsumeOptions) -> str | None:

@@ -1,7 +1,8 @@
 """One run of ``kcli consume``: checks its options, connects, reads to the end, and returns the exit status."""
 
 import errno
-from contextlib import nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from kcli.commands.consume.scope import (
     echo_times,
     group_reading,
     hidden_records,
+    offsets_of,
     selection,
     wanted_range,
     warn_of_hidden_topics,
@@ -24,21 +26,25 @@ from kcli.commands.shared.exit import abandon
 from kcli.commands.shared.topic_choice import Topics
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.errors import KcliError
-from kcli.core.positions import RangeSpec
+from kcli.core.consumer.subscription import Span
+from kcli.core.errors import DataLossError, KcliError
+from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.records.run import RUN_BYTES
 from kcli.core.types import TopicPartition
 from kcli.flows.consume.extent import Reading
 from kcli.flows.consume.group_commits import GroupCommits
-from kcli.flows.consume.run import ConsumeResult, consume
+from kcli.flows.consume.latest import LatestFilter, LatestOffsets
+from kcli.flows.consume.run import ConsumeResult, Sink, consume
 from kcli.flows.consume.time_order import Merger, tail
-from kcli.flows.filters.selection import Selection
+from kcli.flows.filters.selection import Selection, TimeFilter
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
-from kcli.output.records import RecordSink, Written
+from kcli.output.records import Formatter, RecordSink, Written
 
 if TYPE_CHECKING:
+    from kcli.commands.consume.count import PrintedCounts
     from kcli.commands.consume.decoding import Decoding
+    from kcli.commands.consume.fields import ChosenFields
 
 _STOP_PATIENCE = 1.5  # seconds after the last commit for leaving the group: a stop is over within five
 
@@ -54,7 +60,10 @@ def run(inv: Invocation, **given: Any) -> int:
     policy = reset_policy(inv, asked)
     spec = wanted_range(asked, policy)
     decoding = _decoding(inv, asked, topics)
-    chosen, where = selection(asked, spec, decoding, warn=inv.talk.warn)
+    fields = _fields(inv, asked, decoding)
+    chosen, where = selection(
+        asked, spec, decoding, fields.distinct if fields is not None else None, warn=inv.talk.warn
+    )
     for note in where.notes if where is not None else ():
         inv.talk.note(note)
     consumers: list[Consumer] = []
@@ -63,14 +72,22 @@ def run(inv: Invocation, **given: Any) -> int:
         node = consumers[0].cluster.view.leader(tp)
         return -1 if node is None else int(node.id)
 
-    formatter = record_formatter(
-        inv,
-        asked,
-        topics=2 if topics.several else 1,
-        cluster_id=lambda: consumers[0].cluster.view.cluster_id if consumers else None,
-        broker=broker,
-        decoders=decoding.decoders if decoding is not None else None,
-    )
+    def cluster_id() -> str | None:
+        return consumers[0].cluster.view.cluster_id if consumers else None
+
+    formatter: Formatter
+    if fields is not None and fields.select is not None:
+        formatter = fields.formatter(inv, cluster_id)
+    else:
+        formatter = record_formatter(
+            inv,
+            asked,
+            topics=2 if topics.several else 1,
+            cluster_id=cluster_id,
+            broker=broker,
+            decoders=decoding.decoders if decoding is not None else None,
+            member=fields.member if fields is not None else None,
+        )
     client, commit = consumer_options(inv, asked, spec, policy)
     if decoding is None:
         inv.configuration.check_no_registry()
@@ -88,14 +105,14 @@ def run(inv: Invocation, **given: Any) -> int:
             dry_run(inv, consumer, reading.partitions(), spec, asked)
             return inv.finish(done=True)
         reading.prepare()
-        escape = inv.out.isatty and not asked.raw
         # Before this Ctrl-C simply ends the process; from here on what was read is written first.
-        with (
-            Stop(unconfirmed=reading.unconfirmed) as stop,
-            RecordSink(inv.out, formatter, escape=escape) as sink,
-        ):
+        with Stop(unconfirmed=reading.unconfirmed) as stop, ExitStack() as ending:
+            if fields is not None:
+                ending.callback(fields.close)
+            sink = ending.enter_context(_sink(inv, asked, fields, formatter, cluster_id, stop))
             code = reading.run(sink, stop)
             undecoded = decoding.report(inv, where) if decoding is not None else 0
+            undecoded += fields.report(inv) if fields is not None else 0
         damaged = reading.result.unreadable + consumer.metrics().batches_skipped
         if stop:
             consumer.close(_STOP_PATIENCE)
@@ -109,7 +126,38 @@ def run(inv: Invocation, **given: Any) -> int:
         damaged=damaged,
         undecoded=undecoded,
     )
+    if asked.expect is not None and not stop:
+        try:
+            asked.expect.check(reading.result.records)
+        except KcliError as error:
+            inv.failed(error)
     return inv.finish(done=True, also=[code])
+
+
+def _fields(inv: Invocation, asked: ConsumeOptions, decoding: "Decoding | None") -> "ChosenFields | None":
+    named = (asked.select, asked.by, asked.distinct)
+    if not any(named) and not any(path in (asked.template or "") for path in ("{.", "{[")):
+        return None
+    from kcli.commands.consume.fields import ChosenFields  # only where fields are chosen
+
+    return ChosenFields(asked, asked.format_kind(inv.values.output), decoding)
+
+
+def _sink(
+    inv: Invocation,
+    asked: ConsumeOptions,
+    fields: "ChosenFields | None",
+    formatter: Formatter,
+    cluster_id: Callable[[], str | None],
+    stop: Stop,
+) -> "AbstractContextManager[RecordSink | PrintedCounts]":
+    if asked.count:
+        from kcli.commands.consume.count import PrintedCounts  # only where records are counted
+
+        return PrintedCounts(
+            inv, asked, fields.by if fields is not None else None, cluster_id, lambda: bool(stop)
+        )
+    return RecordSink(inv.out, formatter, escape=inv.out.isatty and not asked.raw)
 
 
 def _decoding(inv: Invocation, asked: ConsumeOptions, topics: Topics) -> "Decoding | None":
@@ -144,7 +192,8 @@ class _ConsumeRun:
             warn_of_hidden_topics(inv, consumer)
         self._reading: Reading | None = None
         self._commits: GroupCommits | None = None
-        self._total: int | None = None
+        self._spans: dict[TopicPartition, Span] = {}
+        self._latest: LatestFilter | None = None
 
     def partitions(self) -> list[TopicPartition]:
         """The partitions to be read."""
@@ -158,18 +207,21 @@ class _ConsumeRun:
                 inv, consumer, self._topics, self._spec, asked, commit=self._commit
             )
         elif asked.tail is None:
-            self._reading, self._total = chosen_reading(
+            self._reading, self._spans = chosen_reading(
                 inv, consumer, self._topics, self._spec, asked, self.partitions()
             )
 
-    def run(self, sink: RecordSink, stop: Stop) -> int:
+    def run(self, sink: Sink, stop: Stop) -> int:
         """Reads to the end; returns the exit status. What an error or a signal cuts off is missing in the document."""
         try:
             if self._asked.tail is not None:
                 self._tail(self._asked.tail, sink, stop)
-            else:
+            if self._asked.latest_per_key and not stop:
+                self._find_latest(stop)
+            if (self._asked.tail is None or self._asked.follow) and not stop:
                 self._consume(sink, stop)
-            if stop and (self._asked.until_end or self._asked.tail is not None):
+            tails = self._asked.tail is not None and not self._asked.follow
+            if stop and (self._asked.reads_to_the_end or tails):
                 why = "the command was stopped before the end"
                 self._lacks_rest(why, stop.exit_code)
         except KcliError as error:
@@ -181,7 +233,8 @@ class _ConsumeRun:
             if stop and isinstance(error, BrokenPipeError):
                 abandon(1)  # Ctrl-C has ended the reader too
                 return stop.exit_code
-            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
+            if full and isinstance(sink, RecordSink):
                 self._note_written(sink.written())
             raise
         return stop.exit_code
@@ -215,45 +268,93 @@ class _ConsumeRun:
         left = self._commits.uncommitted if self._commits is not None else {}
         return f"written but not committed: {offsets_text(left)}" if left else ""
 
-    def _tail(self, count: int, sink: RecordSink, stop: Stop) -> None:
+    def _tail(self, count: int, sink: Sink, stop: Stop) -> None:
         stop.wake(self._consumer.wakeup)
         now = ranges.bounds(self._consumer, self.partitions(), self._inv.timeout)
         for fetched in tail(self._consumer, now, count, stop, self._selection):
-            sink.batch(fetched)
+            sink.batch(fetched, None, b"")
             self.result.records += 1
         sink.flush()
         self.result.scanned = self._selection.scanned
         if not stop:
             hidden_records(self._inv, self._consumer, now.ends)
+        if self._asked.follow:
+            spec = RangeSpec(OffsetSpec("earliest"))
+            self._reading, _ = chosen_reading(
+                self._inv, self._consumer, self._topics, spec, self._asked, self.partitions()
+            )
+            for tp, end in now.ends.items():
+                self._consumer.seek(tp, end)
 
-    def _consume(self, sink: RecordSink, stop: Stop) -> None:
+    def _find_latest(self, stop: Stop) -> None:
+        """The first of two readings: which records are the last of their keys."""
         inv, consumer, asked = self._inv, self._consumer, self._asked
         assert self._reading is not None
-        with inv.progress("scanned" if self._selection else "read", total=self._total) as bar:
-            if inv.out.isatty:
+        latest = LatestOffsets()
+        with inv.progress("looked for latest", total=offsets_of(self._spans)) as bar, closing(latest):
+            consume(
+                consumer,
+                self._reading,
+                latest,
+                stop=stop,
+                selection=Selection([TimeFilter(*self._spec.times)] if asked.exact_times else []),
+                skip_corrupt=inv.talk.warn if consumer.options.on_corrupt == "skip" else None,
+                progress=lambda result: bar.update(result.scanned, result.bytes),
+            )
+            if stop:
+                return
+            found = LatestFilter(latest.offsets(), tombstones=asked.with_tombstones)
+        if latest.without_key:
+            inv.talk.note(f"{counted(latest.without_key, 'record')} without a key: left out")
+        self._selection.begin_with(found)
+        self._latest = found
+        consumer.assign({tp: self._spans[tp] for tp in consumer.assignment})
+
+    def _consume(self, sink: Sink, stop: Stop) -> None:
+        inv, consumer, asked = self._inv, self._consumer, self._asked
+        assert self._reading is not None
+        total, limit, before = offsets_of(self._spans), asked.limit, self.result.records
+        with inv.progress("scanned" if self._selection else "read", total=total) as bar:
+            if inv.out.isatty and not asked.count:
                 bar.style = "none"  # records and a bar on one terminal would mix
 
             def progress(result: ConsumeResult) -> None:
-                self.result = result
-                extra = {"matched": result.records} if self._selection else {}
+                self.result = replace(result, records=before + result.records)
+                extra = {"matched": self.result.records} if self._selection else {}
                 bar.update(result.scanned, result.bytes, **extra)
 
-            self.result = consume(
+            found = consume(
                 consumer,
                 self._reading,
                 sink,
                 stop=stop,
-                limit=asked.max_messages,
+                limit=None if limit is None else limit - before,
                 idle_timeout=asked.idle_timeout,
+                within=asked.within,
                 selection=self._selection,
                 merger=Merger(consumer) if asked.merge else None,
                 skip_corrupt=inv.talk.warn if consumer.options.on_corrupt == "skip" else None,
                 progress=progress,
             )
-        limit = asked.max_messages
+        self.result = replace(found, records=before + found.records)
         ended = self._reading.done and not stop and (limit is None or self.result.records < limit)
-        if asked.until_end and ended:
+        if asked.reads_to_the_end and ended:
             states = [consumer.state(tp) for tp in consumer.assignment]
             ends = {state.tp: state.stop for state in states if state.stop is not None}
             below = {state.tp for state in states if state.high_watermark != state.stop}
             hidden_records(inv, consumer, {tp: end for tp, end in ends.items() if tp in below})
+        if self._latest is not None and ended:
+            self._report_latest(self._latest)
+
+    def _report_latest(self, latest: LatestFilter) -> None:
+        if latest.tombstones:
+            keys = counted(latest.tombstones, "key")
+            self._inv.talk.note(f"{keys} whose last record is a tombstone: left out (--with-tombstones)")
+        if latest.found < latest.wanted:
+            lost = latest.wanted - latest.found
+            error = DataLossError(
+                f"{counted(lost, 'record')} of the {latest.wanted:,} that are the last of their keys are gone",
+                why="compaction or retention has deleted them between the two readings",
+                do="run it again",
+            )
+            self._inv.lacks(Missing.of(error))

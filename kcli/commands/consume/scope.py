@@ -14,12 +14,21 @@ from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
 from kcli.core.consumer import ranges
 from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.subscription import Span
 from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy, check_times
 from kcli.core.types import TopicPartition
 from kcli.flows.consume.extent import Chosen, GroupShare
 from kcli.flows.consume.group_commits import GroupCommits
 from kcli.flows.filters.grep import parse_grep
-from kcli.flows.filters.selection import PARTITIONER, Filter, KeyFilter, Selection, TimeFilter, owner
+from kcli.flows.filters.selection import (
+    PARTITIONER,
+    Filter,
+    KeyFilter,
+    SampleFilter,
+    Selection,
+    TimeFilter,
+    owner,
+)
 from kcli.output.template import rfc3339
 
 if TYPE_CHECKING:
@@ -83,11 +92,14 @@ def selection(
     asked: ConsumeOptions,
     spec: RangeSpec,
     decoding: "Decoding | None" = None,
+    distinct: Filter | None = None,
     *,
     warn: Callable[[str], object] = str,
 ) -> "tuple[Selection, Where | None]":
     """The filters, cheapest first; a usage error for an invalid one. They see the decoded fields of ``decoding``."""
-    filters: list[Filter] = [TimeFilter(*spec.times)] if asked.exact_times else []
+    filters: list[Filter] = [] if asked.sample is None else [SampleFilter(asked.sample)]
+    if asked.exact_times:
+        filters.append(TimeFilter(*spec.times))
     key, value = (decoding.key, decoding.value) if decoding is not None else (None, None)
     if asked.key is not None:
         filters.append(KeyFilter(_wanted_key(asked, decoding)))
@@ -106,6 +118,8 @@ def selection(
 
         where = Where(asked.where, key, value, warn=warn)
         filters.append(where)
+    if distinct is not None:
+        filters.append(distinct)
     return Selection(filters), where
 
 
@@ -165,13 +179,13 @@ def chosen_reading(
     spec: RangeSpec,
     asked: ConsumeOptions,
     partitions: Sequence[TopicPartition],
-) -> tuple[Chosen, int | None]:
-    """The reading, with its partitions assigned, and the number of offsets to be read if it has an end."""
-    bounded = asked.until_end or spec.stop is not None
+) -> tuple[Chosen, dict[TopicPartition, Span]]:
+    """The reading, with its partitions assigned, and what it reads of them."""
+    bounded = asked.reads_to_the_end or spec.stop is not None
     reading = Chosen(
         consumer,
         spec,
-        until_end=asked.until_end,
+        until_end=asked.reads_to_the_end,
         timeout=inv.timeout,
         detail=inv.talk.detail,
         warn=inv.talk.warn,
@@ -181,10 +195,14 @@ def chosen_reading(
         exact_times=asked.exact_times,
         find_new=new_partitions(consumer, topics, asked, bounded=bounded),
     )
-    spans = reading.begin(partitions).values()
-    if any(span.stop is None for span in spans):
-        return reading, None
-    return reading, sum(max(0, (span.stop or 0) - (span.start or 0)) for span in spans) or None
+    return reading, reading.begin(partitions)
+
+
+def offsets_of(spans: Mapping[TopicPartition, Span]) -> int | None:
+    """The number of offsets to be read, if there is an end."""
+    if any(span.stop is None for span in spans.values()):
+        return None
+    return sum(max(0, (span.stop or 0) - (span.start or 0)) for span in spans.values()) or None
 
 
 def group_reading(

@@ -175,7 +175,7 @@ TARGET = OfferedType("target", ("earliest", "latest", "current"), "offsets")
 OUTPUT_KINDS = OUTPUT_WORDS
 REPORT_KINDS = tuple(kind for kind in OUTPUT_KINDS if kind != "name")
 """Of what has no names to be passed on: reports, comparisons, measurements."""
-RECORD_KINDS = ("value", "table", "ndjson", "json", "csv", "raw", "hex", "kcat")
+RECORD_KINDS = ("value", "pretty", "table", "ndjson", "json", "csv", "raw", "hex", "kcat")
 
 
 LIKE_A_DURATION = r"(?i)(\d+(\.\d+)?(ms|s|m|h|d|w))+|P(\d|T\d)[\dDTHMS.]*"

@@ -1,9 +1,11 @@
 """From partitions to output: whole batches are filtered, formatted and written before the next poll.
 
-Ends when everything was read, the limit is reached, nothing arrived within the idle timeout, or on a stop. What is
-counted has been written and flushed, and only what was flushed is reported to the reading, which may commit it.
+Ends when everything was read, the limit is reached, nothing arrived within the idle timeout, the time is over, or on a
+stop. What is counted has been written and flushed, and only what was flushed is reported to the reading, which may
+commit it.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -64,20 +66,22 @@ def consume(
     stop: Stop,
     limit: int | None = None,
     idle_timeout: float | None = None,
+    within: float | None = None,
     selection: Selection | None = None,
     merger: Merger | None = None,
     skip_corrupt: Callable[[str], object] | None = None,
     progress: Progress = lambda _result: None,
 ) -> ConsumeResult:
-    """Reads to the end of ``reading``. ``skip_corrupt`` is called with each skipped batch; None: a corrupt batch ends
-    it.
+    """Reads to the end of ``reading``, at most ``within`` seconds long. ``skip_corrupt`` is called with each skipped
+    batch; None: a corrupt batch ends it.
     """
     run = _ReadLoop(sink, selection or Selection(), limit, merger, skip_corrupt)
-    started = heard = time.monotonic()
+    started = heard = now = time.monotonic()
+    deadline = math.inf if within is None else started + within
     stop.wake(consumer.wakeup)
-    while not (stop or run.full() or reading.done):
+    while not (stop or run.full() or reading.done or now >= deadline):
         reading.tick()
-        wait = min(1.0, idle_timeout or 1.0, merger.wait if merger is not None else 1.0)
+        wait = min(1.0, idle_timeout or 1.0, merger.wait if merger is not None else 1.0, deadline - now)
         try:
             batches = consumer.poll(wait)
         except TopicRecreatedError as error:

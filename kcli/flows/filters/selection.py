@@ -140,6 +140,10 @@ class Selection:
         """Whether there are any filters."""
         return bool(self._filters)
 
+    def begin_with(self, first: Filter) -> None:
+        """Adds a filter in front of the others."""
+        self._filters.insert(0, first)
+
     def select(self, fetched: FetchedBatch) -> bytes | bytearray | None:
         """The selection for ``render_records``: empty for all, None for no record. Transaction markers are always
         selected.
@@ -148,12 +152,34 @@ class Selection:
         self.scanned += min(batch.count, fetched.stop - fetched.first)
         if not self._filters or batch.is_control:
             return b""
-        fields, mask = BatchFields(fetched), Mask(b"\1") * batch.count
-        if fetched.first > batch.base_offset or fetched.stop <= batch.last_offset:
-            both(mask, Mask(fetched.first <= fields.offset(n) < fetched.stop for n in range(batch.count)))
+        fields = BatchFields(fetched)
+        mask = _wanted(fields, fetched)
         if not all(one.keep(fields, mask) for one in self._filters):
             return None
         return mask if 0 in mask else b""
+
+
+def wanted_mask(fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> tuple[Mask, int]:
+    """The records of a batch that are used, at most ``limit`` of the selected ones, and the offset of the last one; −1:
+    the limit has left none out.
+    """
+    fields, batch = BatchFields(fetched), fetched.batch
+    mask = Mask(selected) if selected else _wanted(fields, fetched)
+    if limit is None or mask.count(1) <= limit:
+        return mask, -1
+    last = -1
+    for _ in range(limit):
+        last = mask.index(1, last + 1)
+    mask[last + 1 :] = bytes(batch.count - last - 1)
+    return mask, fields.offset(last) if limit else -1
+
+
+def _wanted(fields: BatchFields, fetched: FetchedBatch) -> Mask:
+    """The records of the requested part of a batch."""
+    batch = fetched.batch
+    if fetched.first <= batch.base_offset and fetched.stop > batch.last_offset:
+        return Mask(b"\1") * batch.count
+    return Mask(fetched.first <= fields.offset(n) < fetched.stop for n in range(batch.count))
 
 
 def both(mask: Mask, hits: Mask) -> bool:
@@ -178,6 +204,18 @@ class TimeFilter:
         low, high = self._low, self._high
         times = fields.timestamps(b"\1" * len(mask))
         return both(mask, Mask(low <= time < high for time in times))
+
+
+class SampleFilter:
+    """One of ``every`` records, by their offsets: the same records each time."""
+
+    def __init__(self, every: int) -> None:
+        self._every = every
+
+    def keep(self, fields: BatchFields, mask: Mask) -> bool:
+        """See Filter."""
+        every = self._every
+        return both(mask, Mask(offset % every == 0 for offset in fields.offsets(b"\1" * len(mask))))
 
 
 PARTITIONER = "murmur2"

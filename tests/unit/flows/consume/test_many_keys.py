@@ -1,0 +1,152 @@
+"""Counts, latest records and different values of more keys than memory may hold: as with all of them in memory."""
+
+import random
+from array import array
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.types import Record, TopicPartition
+from kcli.flows.consume import counting, distinct, latest
+from kcli.flows.consume.buckets import Buckets, add_counts
+from kcli.flows.filters.field_paths import FieldReader, parse_fields
+from kcli.flows.filters.selection import BatchFields, Mask, wanted_mask
+from tests.batches import batch_of
+
+KEYS = [None, b"", b"a", b"\xff", *(b"key-%d" % n for n in range(200))]
+
+
+def batches(count: int = 60, each: int = 20, partitions: int = 2) -> list[FetchedBatch]:
+    """Records with random keys; every fifth batch has gaps between its offsets."""
+    chosen = random.Random(7)
+    found, ends = [], [0] * partitions
+    for number in range(count):
+        tp = TopicPartition("t", number % partitions)
+        rows = []
+        for _ in range(each):
+            ends[tp.partition] += 1 if number % 5 else chosen.randint(1, 9)
+            value = None if chosen.random() < 0.1 else b'{"n":%d}' % chosen.randrange(50)
+            rows.append(Record(*tp, ends[tp.partition], 0, 0, chosen.choice(KEYS), value, ()))
+        found.append(FetchedBatch(tp, batch_of(rows), 0, 1 << 60, 1 << 60))
+    return found
+
+
+def records(found: list[FetchedBatch]) -> list[Record]:
+    return [record for one in found for record in one.batch.records(*one.tp)]
+
+
+@pytest.fixture(params=[1 << 30, 30])
+def in_memory(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> int:
+    """How many keys memory holds: all of them, or few."""
+    for module in (counting, latest, distinct):
+        monkeypatch.setattr(module, "IN_MEMORY", request.param)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    return int(request.param)
+
+
+def left_on_disk(tmp_path: Path) -> list[Path]:
+    return list(tmp_path.rglob("*"))
+
+
+@pytest.mark.parametrize("top", [None, 3, 1000])
+def test_counts_by_key(in_memory: int, top: int | None, tmp_path: Path) -> None:
+    found = batches()
+    one = counting.Counting(FieldReader(parse_fields("key")))
+    assert sum(one.batch(batch)[0] for batch in found) == one.total == 1200
+    counted = [(cells[0], count) for cells, count in one.groups(top)]
+    wanted = Counter(record.key for record in records(found))
+    assert dict(counted) == {key: wanted[key] for key, _ in counted}
+    assert [count for _, count in counted] == sorted(wanted.values(), reverse=True)[:top]
+    assert len({key for key, _ in counted}) == min(len(wanted), top or 1 << 30)
+    assert bool(left_on_disk(tmp_path)) == (in_memory < 1000)
+    one.close()
+    assert left_on_disk(tmp_path) == []
+
+
+def test_values_of_json_are_not_confused(in_memory: int) -> None:
+    values = [
+        b'{"a":%b}' % text
+        for text in (b"1", b"true", b'"1"', b"null", b"[1]", b"1.0", b"[true]", b'"[1]"', b"1")
+    ]
+    rows = [Record("t", 0, n, 0, 0, None, value, ()) for n, value in enumerate(values)]
+    one = counting.Counting(FieldReader(parse_fields("value.a")))
+    for row in rows:
+        one.batch(FetchedBatch(TopicPartition("t", 0), batch_of([row]), 0, 99, 99))
+    found = [(repr(cells[0]), count) for cells, count in one.groups(None)]
+    assert found[0] == ("1", 2)
+    assert sorted(found[1:]) == sorted(
+        (text, 1) for text in ("True", "'1'", "None", "[1]", "1.0", "[True]", "'[1]'")
+    )
+
+
+@pytest.mark.parametrize("tombstones", [False, True])
+def test_the_last_record_of_each_key_in_each_partition(
+    in_memory: int, tombstones: bool, tmp_path: Path
+) -> None:
+    found = batches()
+    first = latest.LatestOffsets()
+    for batch in found:
+        first.batch(batch)
+    wanted = {(record.partition, record.key): record for record in records(found) if record.key is not None}
+    assert first.without_key == sum(record.key is None for record in records(found))
+    chosen = latest.LatestFilter(first.offsets(), tombstones=tombstones)
+    first.close()
+    assert left_on_disk(tmp_path) == []
+    kept = []
+    for batch in found:
+        mask, _ = wanted_mask(batch, None, b"")
+        if chosen.keep(BatchFields(batch), mask):
+            kept += [
+                record for record, wants in zip(batch.batch.records(*batch.tp), mask, strict=True) if wants
+            ]
+    assert {(r.partition, r.offset) for r in kept} == {
+        (r.partition, r.offset) for r in wanted.values() if tombstones or r.value is not None
+    }
+    assert (chosen.wanted, chosen.found) == (len(wanted), len(wanted))
+    assert chosen.tombstones == (0 if tombstones else sum(r.value is None for r in wanted.values()))
+
+
+def test_a_record_that_is_gone_at_the_second_reading_is_not_found() -> None:
+    offsets = {TopicPartition("t", 0): array("q", [3, 9])}
+    chosen = latest.LatestFilter(offsets, tombstones=False)
+    rows = [Record("t", 0, n, 0, 0, b"k", b"v", ()) for n in (2, 3, 4)]
+    mask = Mask(b"\1\1\1")
+    assert chosen.keep(BatchFields(FetchedBatch(TopicPartition("t", 0), batch_of(rows), 0, 99, 99)), mask)
+    assert (mask, chosen.wanted, chosen.found) == (Mask(b"\0\1\0"), 2, 1)
+
+
+def test_each_different_value_once(in_memory: int, tmp_path: Path) -> None:
+    found = batches()
+    one = distinct.DistinctFilter(FieldReader(parse_fields("key,value")))
+    kept = []
+    for batch in found:
+        mask, _ = wanted_mask(batch, None, b"")
+        if one.keep(BatchFields(batch), mask):
+            kept += [
+                record for record, wants in zip(batch.batch.records(*batch.tp), mask, strict=True) if wants
+            ]
+    firsts: dict[tuple[bytes | None, bytes | None], Record] = {}
+    for record in records(found):
+        firsts.setdefault((record.key, record.value), record)
+    assert [(r.partition, r.offset) for r in kept] == [(r.partition, r.offset) for r in firsts.values()]
+    assert one.count == len(firsts)
+    assert bool(left_on_disk(tmp_path)) == (in_memory < 1000)
+    one.close()
+    assert left_on_disk(tmp_path) == []
+
+
+def test_entries_come_back_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    buckets = Buckets()
+    assert not buckets
+    for _ in range(3):
+        buckets.add({n: n for n in range(5000)})
+    assert buckets
+    assert list(buckets.ordered(add_counts, lambda entry: -entry[1])) == [
+        (n, 3 * n) for n in range(4999, -1, -1)
+    ]
+    buckets.close()
+    assert left_on_disk(tmp_path) == []

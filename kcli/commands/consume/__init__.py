@@ -1,6 +1,6 @@
 """``kcli consume``: its options. What a run does is in ``run.py``."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -9,6 +9,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import GROUP, POSITIVE_DURATION, RECORD_KINDS, TOPIC, CountType
 from kcli.commands.shared.params import (
     DURATION,
+    EXPECTATION,
     Word,
     delimiter_option,
     exact_times_option,
@@ -21,9 +22,6 @@ from kcli.commands.shared.params import (
     until_option,
 )
 
-if TYPE_CHECKING:
-    from kcli.flows.consume.expectation import Expectation
-
 
 def _sample(text: str) -> int:
     one, slash, every = text.partition("/")
@@ -32,14 +30,7 @@ def _sample(text: str) -> int:
     return int(every)
 
 
-def _expectation(text: str) -> "Expectation":
-    from kcli.flows.consume.expectation import parse_expectation  # not for --help
-
-    return parse_expectation(text)
-
-
 SAMPLE = Word("sample", _sample)
-EXPECTATION = Word("expectation", _expectation)
 
 
 @command(

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 
 class Topics:
-    """Names and patterns (which begin with ``^``) as given. Patterns match internal topics only if
-    ``exclude.internal.topics`` is false.
+    """Names and patterns as given: regular expressions begin with ``^``, and shell patterns have ``*``, ``?`` or ``[``,
+    which no name has. Patterns match internal topics only if ``exclude.internal.topics`` is false.
     """
 
     def __init__(self, given: Sequence[str], command: str = "consume") -> None:
-        self.names = [name for name in dict.fromkeys(given) if not name.startswith("^")]
-        self.patterns = [_pattern(name, command) for name in dict.fromkeys(given) if name.startswith("^")]
+        words = [glob_regex(word) if _GLOB.search(word) else word for word in dict.fromkeys(given)]
+        self.names = [name for name in words if not name.startswith("^")]
+        self.patterns = [_pattern(name, command) for name in words if name.startswith("^")]
         for name in self.names:
             check_topic_name(name, command)
 
@@ -106,6 +107,22 @@ class Topics:
         self.names = [name for name in self.names if name not in refused]
         known = cluster.all_topics(deadline).topics
         return [topic_refused(name, TOPIC_AUTHORIZATION_FAILED, known) for name in refused]
+
+
+_GLOB = re.compile(r"^[^\^]*[*?\[]")
+
+
+def glob_regex(glob: str) -> str:
+    """``orders-*`` → ``^orders-.*$``: a regular expression that brokers read as well (RE2). ``[!ab]`` is ``[^ab]``; a
+    bracket that is not closed, or empty, is a character.
+    """
+    found = ""
+    for wild, negated, inside, other in re.findall(r"([*?])|\[([!^]?)([^\]]+)\]|(.)", glob, re.DOTALL):
+        if inside:
+            found += f"[{'^' if negated else ''}{inside.replace('[', chr(92) + '[')}]"
+        else:
+            found += {"*": ".*", "?": "."}.get(wild) or (other if other in "-_" else re.escape(other))
+    return f"^{found}$"
 
 
 def _pattern(text: str, command: str) -> re.Pattern[str]:

@@ -4,6 +4,7 @@ import click
 
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
+from kcli.commands.shared.config_flags import config_value
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import CountType
 from kcli.commands.shared.params import check_topic_name
@@ -19,7 +20,7 @@ _MOST_PARTITIONS = (1 << 31) - 1
     examples=(
         ("kcli topics create orders --partitions 12", "the broker's default replication factor"),
         (
-            "kcli topics create orders --config retention.ms=3600000 --if-not-exists",
+            "kcli topics create orders --config retention.ms=7d --if-not-exists",
             "no error when it already exists",
         ),
         ("kcli topics create orders --partitions 12 --dry-run", "only check the request"),
@@ -78,5 +79,5 @@ def _config_pairs(configs: tuple[str, ...]) -> dict[str, str]:
                 why="there is no = in it",
                 do="write --config retention.ms=3600000",
             )
-        pairs[key.strip()] = value
+        pairs[key.strip()] = config_value("topics create", "--config", key.strip(), value)
     return pairs

@@ -1,5 +1,7 @@
 """``kcli topics trim``: delete the records before an offset or a time."""
 
+import re
+
 import click
 
 from kcli.commands.shared.changing import run_change
@@ -18,10 +20,13 @@ _EXAMPLES = (
 )
 
 
+_AGO = re.compile(r"(?i:-?(?:[0-9]+(?:\.[0-9]+)?(?:ms|[wdhms]))+)")
+
+
 @command(
     "trim",
     examples=(
-        ("kcli topics trim orders --before @-7d", "what is older than a week; asks for the name to be typed"),
+        ("kcli topics trim orders --before 7d", "what is older than a week; asks for the name to be typed"),
         ("kcli topics trim orders --before 1200 -p 0 --yes", "in a script"),
         ("kcli topics trim orders --before -1000 --dry-run", "all but the last 1000 of each partition"),
         ("kcli topics trim orders --before latest", "all records; the topic stays"),
@@ -33,7 +38,7 @@ _EXAMPLES = (
     required=True,
     type=OfferedType("offset", ("latest",)),
     metavar="SPEC",
-    help="the records before it are deleted: an offset, +N, -N, latest, or a time",
+    help="the records before it are deleted: an offset, +N, -N, latest, or a time, such as 7d (before now)",
 )
 @click.option(
     "-p", "--partitions", type=PARTITIONS, metavar="LIST", help="only these partitions, as in 0,2,5-7"
@@ -53,6 +58,8 @@ def trim_topic(inv: Invocation, name: str, before: str, partitions: tuple[int, .
 
     check_topic_name(name, "topics trim")
     now = wall_ms()
+    if _AGO.fullmatch(before.strip()):
+        before = f"@{before.strip()}"
     spec = offset_spec(before, now, "topics trim: --before", _EXAMPLES, terminal=has_terminal(inv))
     if spec.kind == "stored":
         raise usage(

@@ -25,6 +25,7 @@ from kcli.flows.configs.key_changes import (
     rejected,
 )
 from kcli.flows.configs.resources import described, explained, shown_name
+from kcli.flows.configs.units import with_unit
 from kcli.flows.permitted import not_checked
 from kcli.flows.read_back import NotAppliedError
 from kcli.output.progress import counted
@@ -305,4 +306,4 @@ def change_line(planned: PlannedChange, note: str) -> str:
 def _shown(planned: PlannedChange, value: str | None) -> str:
     if planned.sensitive:
         return HIDDEN
-    return value or "(empty)"
+    return with_unit(planned.change.name, value) or "(empty)"

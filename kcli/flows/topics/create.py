@@ -21,6 +21,7 @@ from kcli.core.error_codes import (
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotValidatedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicSpec
+from kcli.flows.configs.units import with_unit
 from kcli.flows.configs.values import is_valid, own_values, same_value
 from kcli.flows.permitted import creation_failed, denied_creations, not_checked
 from kcli.flows.topics.partitions import many_partitions
@@ -237,7 +238,7 @@ def _line(name: str, topic: NewTopic, spec: TopicSpec) -> str:
     )
     copies = topic.replication_factor or max(spec.replication_factor, 0)
     replicas = f" of {counted(copies, 'replica')}" if copies else ""
-    configs = "".join(f", {key}={value}" for key, value in spec.configs.items())
+    configs = "".join(f", {key}={with_unit(key, value)}" for key, value in spec.configs.items())
     return visible_line(f"  {name}: {count}{replicas}{configs}")
 
 

@@ -183,7 +183,7 @@ def test_changes_are_made_after_a_plan_and_reported_with_old_and_new(cluster: Fa
     ]
     done = run(cluster, "alter topics orders --remove cleanup.policy=delete --unset retention.ms --yes")
     said = ok(done) + done.stderr
-    assert b"retention.ms: 6 (topic) \xe2\x86\x92 604800000 (default)" in said
+    assert b"retention.ms: 6 (topic) \xe2\x86\x92 604800000 (7 d) (default)" in said
     assert b"cleanup.policy: delete,compact (topic) \xe2\x86\x92 compact (topic)" in said
     assert values(cluster, "topics orders") == [("orders", "cleanup.policy", "compact", "topic")]
 

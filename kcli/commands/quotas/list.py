@@ -47,7 +47,8 @@ def list_quotas(inv: Invocation, user: str | None, of_client_id: str | None, ip:
         inv.talk.note("no quota matches" if wanted else "the cluster has no quotas")
     units = inv.out.list_kind() in ("table", "wide")
     rows = (
-        entity_row(entity) | {"key": key, "value": _value(key, value, units=units), "unit": UNITS.get(key)}
+        entity_row(entity)
+        | {"key": key, "value": shown_number(value), "unit": _unit(key, value, units=units)}
         for entity in sorted(found, key=_order)
         for key, value in sorted(found[entity].items())
     )
@@ -55,11 +56,11 @@ def list_quotas(inv: Invocation, user: str | None, of_client_id: str | None, ip:
     return inv.finish(done=True)
 
 
-def _value(key: str, value: float, *, units: bool) -> float | int | str | None:
-    """As a number; for people, with ``units``, also what it means."""
-    number = shown_number(value)
+def _unit(key: str, value: float, *, units: bool) -> str | None:
+    """Unit of the value; for people, with ``units``, also what a large number of bytes is."""
+    unit = UNITS.get(key)
     text = rate_in_units(key, value) if units else ""
-    return f"{number:,} ({text})" if text else number
+    return f"{unit} ({text})" if text else unit
 
 
 def _order(entity: QuotaEntity) -> list[tuple[bool, bool, str]]:

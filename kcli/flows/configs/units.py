@@ -31,7 +31,7 @@ _GREATEST = re.compile(
     r"|(?:log\.)?message\.timestamp\.(?:before|after|difference)\.max\.ms"
 )
 _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([^0-9\s.][^0-9\s.]*)")
-_WITH_UNIT = re.compile(r"[+-]?[0-9][0-9.]*\s*[^0-9\s.].*", re.DOTALL)
+_WITH_UNIT = re.compile(r"[+-]?[0-9][0-9.]*\s*[^0-9\s._].*", re.DOTALL)
 
 _TIME_UNITS = "w, d, h, m (minutes), s and ms, as in 7d or 1h30m"
 _SIZE_UNITS = "B, KB, MB, GB, TB (powers of 1000) and KiB, MiB, GiB, TiB (powers of 1024), as in 1GiB"

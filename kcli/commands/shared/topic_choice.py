@@ -22,9 +22,10 @@ class Topics:
     """
 
     def __init__(self, given: Sequence[str], command: str = "consume") -> None:
-        words = [glob_regex(word) if _GLOB.search(word) else word for word in dict.fromkeys(given)]
-        self.names = [name for name in words if not name.startswith("^")]
-        self.patterns = [_pattern(name, command) for name in words if name.startswith("^")]
+        words = {word: glob_regex(word) if _GLOB.search(word) else word for word in given}
+        self.names = [name for name in words.values() if not name.startswith("^")]
+        self._asked = [word for word, name in words.items() if name.startswith("^")]
+        self.patterns = [_pattern(words[word], command) for word in self._asked]
         for name in self.names:
             check_topic_name(name, command)
 
@@ -47,9 +48,8 @@ class Topics:
         cluster.all_topics(cluster.deadline(timeout))
         names = [*self.names, *self.matching(consumer)]
         if not names:
-            patterns = ", ".join(pattern.pattern for pattern in self.patterns)
             raise NotFoundError(
-                f"no topic matches {patterns}",
+                f"no topic matches {', '.join(self._asked)}",
                 why=f"the cluster has no topic with such a name, apart from internal ones, {OR_HIDDEN}",
                 do="`kcli topics list` lists the topics",
             )

@@ -27,7 +27,7 @@ class TopicAlter(ConfigAlteration):
 
     kind = "TopicAlter"
     printed_by = "topics alter"
-    columns = (Column("topic", wide=True), *COLUMNS)
+    columns: Sequence[Column] = (Column("topic", wide=True), *COLUMNS)
     named_by = "topic"
     parts = True
 
@@ -41,6 +41,8 @@ class TopicAlter(ConfigAlteration):
     ) -> None:
         topics = [ConfigResource(ConfigKind.TOPIC, name) for name in dict.fromkeys(names)]
         super().__init__(topics, changes, named=named)
+        if len(topics) > 1:
+            self.columns = (Column("topic"), *COLUMNS)
         self.partitions = partitions
         self._topics: dict[str, TopicInfo] = {}
         self._growth: dict[ConfigResource, KcliError | None] = {}

@@ -249,17 +249,16 @@ def _like(admin: Admin, like: str, specs: Mapping[str, TopicSpec]) -> dict[str, 
     """The specs with the partitions, the replication factor, and what is set on the topic ``like``, as far as they leave
     it open. Which replicas are throttled is not copied: that names partitions and brokers of that topic.
     """
-    topic, entries = admin.describe_topics([like])[like], admin.describe_topic_configs([like])[like]
+    topic = admin.describe_topics([like])[like]
+    if isinstance(topic, NotFoundError):
+        raise unknown_topic(like, [one.name for one in admin.list_topics()])
     if isinstance(topic, KcliError):
-        raise (
-            unknown_topic(like, [one.name for one in admin.list_topics()])
-            if isinstance(topic, NotFoundError)
-            else topic
-        )
-    if isinstance(entries, KcliError):
-        raise entries
+        raise topic
     if topic.error is not None:
         raise topic.error
+    entries = admin.describe_topic_configs([like])[like]
+    if isinstance(entries, KcliError):
+        raise entries
     own = {
         key: value
         for key, value in (own_values(entries) or {}).items()
@@ -269,7 +268,7 @@ def _like(admin: Admin, like: str, specs: Mapping[str, TopicSpec]) -> dict[str, 
         name: TopicSpec(
             name,
             len(topic.partitions) if spec.partitions == -1 else spec.partitions,
-            topic.replication_factor if spec.replication_factor == -1 else spec.replication_factor,
+            (topic.replication_factor or -1) if spec.replication_factor == -1 else spec.replication_factor,
             own | dict(spec.configs),
         )
         for name, spec in specs.items()

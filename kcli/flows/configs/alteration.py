@@ -171,6 +171,11 @@ class ConfigAlteration(Change[AlteredKey, Any]):
                 yield f"Alter {visible_line(str(resource))}: {counted(count, 'change')}."
                 for item in items:
                     yield from self.lines(item)
+        yield from self.remarks(plan)
+
+    def remarks(self, plan: Sequence[AlterItem]) -> Iterable[str]:  # noqa: ARG002
+        """What is said once, below the changes; by default nothing."""
+        return ()
 
     def lines(self, item: AlterItem) -> list[str]:
         """The lines of a change."""

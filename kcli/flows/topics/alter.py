@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from kcli.core.admin.new_partitions import NotKnownError
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.flows.configs.alteration import COLUMNS, AlteredKey, AlterItem, ConfigAlteration
-from kcli.flows.topics.partitions import AddedPartitions
+from kcli.flows.topics.partitions import ADDED, AddedPartitions
 from kcli.flows.topics.purpose import internal_purpose
 from kcli.output.tables import Column
 
@@ -87,6 +87,10 @@ class TopicAlter(ConfigAlteration):
         """Internal topics."""
         purposes = {one: internal_purpose(self._topics[one.name]) for one in resources}
         return {one: purpose for one, purpose in purposes.items() if purpose is not None}
+
+    def remarks(self, plan: Sequence[AlterItem]) -> Iterable[str]:
+        """What added partitions mean."""
+        return [ADDED] if any(item.facts.needed for item in _split(plan)[1]) else []
 
     def lines(self, item: AlterItem) -> list[str]:
         """The lines of a change."""

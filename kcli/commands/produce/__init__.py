@@ -118,19 +118,19 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
     click.option(
         "--key-from",
         type=VALUE_PATH,
-        metavar="PATH",
+        metavar="FIELD",
         help="key of each record from its JSON value, such as value.customer.id; a text as it is, else as JSON",
     ),
     click.option(
         "--headers-from",
         type=VALUE_PATH,
-        metavar="PATH",
+        metavar="FIELD",
         help="headers of each record from an object in its JSON value: a header for each member",
     ),
     click.option(
         "--partition-from",
         type=VALUE_PATH,
-        metavar="PATH",
+        metavar="FIELD",
         help="partition of each record from a number in its JSON value",
     ),
     click.option("-p", "--partition", type=CountType(0), metavar="N", help="partition of all records"),

@@ -16,7 +16,7 @@ from kcli.commands.shared.params import raw_bytes
 from kcli.commands.shared.usage import usage
 from kcli.core.kernels.active import encode_headers
 from kcli.core.options import ProducerOptions
-from kcli.flows.inputs.input_format import FORMATS, Encoding, HeaderBlocks, InputFormat
+from kcli.flows.inputs.input_format import FORMATS, Encoding, FromValue, HeaderBlocks, InputFormat
 from kcli.flows.inputs.item import BadLine
 from kcli.flows.inputs.lines import LineFormat
 
@@ -47,8 +47,6 @@ def input_format(asked: ProduceOptions, client: ProducerOptions) -> InputFormat:
     if form.kind == "pattern":
         _check_pattern(form)
     if asked.key_from or asked.headers_from or asked.partition_from:
-        from kcli.flows.inputs.from_value import FromValue  # only where values name something
-
         form.from_value = FromValue(asked.key_from, asked.headers_from, asked.partition_from)
     if client.partitioner == "manual":
         asked.check_partitions()

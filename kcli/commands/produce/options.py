@@ -222,7 +222,7 @@ class ProduceOptions:
         raise usage(
             "kcli produce: --partitioner manual without partitions",
             why=f"{'this pattern' if kind == 'pattern' else f'-i {kind}'} has no field for the partition",
-            do="give -p N or --partition-from PATH, or use -i ndjson, csv or kcat, or -f with %p",
+            do="give -p N or --partition-from FIELD, or use -i ndjson, csv or kcat, or -f with %p",
         )
 
 

@@ -4,26 +4,18 @@ A value that lacks one of them, or has null there, is bad input: no record gets 
 chose, because a member is missing. Loaded only where one of the options is given.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.core.kernels.active import decode_headers, encode_headers
 from kcli.core.types import Header
-from kcli.flows.filters.field_paths import FieldPath, JsonPaths
+from kcli.flows.filters.field_paths import JsonPaths
 from kcli.flows.filters.json_value import Decode, RepeatedError
-from kcli.flows.inputs.input_format import Encoding, text_bytes
+from kcli.flows.inputs.input_format import Encoding, FromValue, text_bytes
 from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Item, Parser
 from kcli.flows.inputs.ndjson import check_partition
 from kcli.serde.json_text import dump_json
 
 _WRONG_JSON = (ValueError, RecursionError)
-
-
-class FromValue(NamedTuple):
-    """Paths into the value, of what it names; None where it does not."""
-
-    key: FieldPath | None = None
-    headers: FieldPath | None = None
-    partition: FieldPath | None = None
 
 
 class FromValueParser:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.kernels.active import encode_headers
 from kcli.core.types import Header
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from kcli.flows.inputs.from_value import FromValue
+    from kcli.flows.filters.field_paths import FieldPath
     from kcli.serde.opening import Serdes
     from kcli.serde.serde import Serde
 
@@ -182,6 +182,14 @@ class HeaderBlocks:
 FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
 ENCODED = ("ndjson", "kcat", "csv")
 """Those whose parsers encode keys and values themselves."""
+
+
+class FromValue(NamedTuple):
+    """Paths into the value of a record, which is JSON, to its key, headers and partition; None where it has none."""
+
+    key: FieldPath | None = None
+    headers: FieldPath | None = None
+    partition: FieldPath | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)

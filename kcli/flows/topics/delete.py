@@ -63,7 +63,7 @@ class TopicDeletion(Change[str, Topic | None]):
     kind = "TopicDelete"
     printed_by = "topics delete"
     item_meaning = "A topic."
-    columns = (
+    columns: Sequence[Column] = (
         Column("topic"),
         Column("topic_id", wide=True, meaning="Id of the topic; null where brokers have none."),
         Column(
@@ -78,6 +78,7 @@ class TopicDeletion(Change[str, Topic | None]):
             "last_write",
             "time",
             spare=1,
+            sometimes=True,
             meaning="With --match: the newest time of a record; null where it is unknown, or there was none.",
         ),
     )
@@ -86,6 +87,8 @@ class TopicDeletion(Change[str, Topic | None]):
 
     def __init__(self, names: Sequence[str], match: str | None = None) -> None:
         self.names, self.match = tuple(dict.fromkeys(names)), match
+        if match is None:
+            self.columns = self.columns[:-1]
         self._unknown: list[str] = []
 
     def decide(self, admin: Admin) -> list[TopicItem]:
@@ -204,8 +207,7 @@ class TopicDeletion(Change[str, Topic | None]):
             "topic_id": (topic.topic_id or None) if topic else None,
             "partitions": topic.partitions if topic else None,
             "records": topic.records if topic else None,
-            "last_write": topic.last_write if topic else None,
-        }
+        } | ({"last_write": topic.last_write if topic else None} if self.match is not None else {})
 
     def summary(self, items: Sequence[TopicItem]) -> Iterable[str]:
         """A line for each."""

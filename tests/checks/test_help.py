@@ -34,7 +34,8 @@ METAVARS = {
     "RACK": "a rack", "RATE": "records or bytes in a second", "REGEX": "a regular expression", "SERDE": "a serializer",
     "SHARE": "0 to 1", "SIZE": "bytes, with a unit", "SPEC": "an offset, a time, or a range", "SQL": "of Spark",
     "STATE": "of a group", "STR": "any text", "TIME": "an instant", "TOPIC": "a topic",
-    "TYPE": "of a group or a principal", "URL": "a URL", "VALUE": "what a key is set to, a value of a record", "VERSION": "of Kafka",
+    "TYPE": "of a group or a principal", "URL": "a URL", "VERSION": "of Kafka",
+    "VALUE": "what a key is set to, a value of a record",
     "ZONE": "a time zone of IANA",
 }  # fmt: skip
 BY_TYPE = {

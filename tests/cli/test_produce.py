@@ -827,6 +827,13 @@ def test_a_value_that_lacks_what_it_is_to_name_is_bad_input(cluster: FakeCluster
     assert values(cluster, "t", 0) == values(cluster, "t", 2) == []
 
 
+def test_an_object_that_becomes_a_key_has_no_member_twice(cluster: FakeCluster) -> None:
+    done = produce(cluster, "one", "--key-from", "value.id", stdin=b'{"id":{"a":1,"a":2}}\n{"id":{"a":1}}\n')
+    assert done.returncode == 6
+    assert b"its value is ambiguous: the member 'a' is there twice" in done.stderr
+    assert [record[0] for record in records(cluster)] == [b'{"a":1}']
+
+
 def test_failed_lines_are_read_again_with_what_their_values_name(
     cluster: FakeCluster, tmp_path: Path
 ) -> None:

@@ -27,6 +27,8 @@ _MEANT_FOR: dict[str, tuple[str, frozenset[str]]] = {
     "empty_is_null": ("-Z", frozenset({"lines", "pattern", "csv", "value", "failed"})),
     "null_marker": ("--null-marker", frozenset({"lines", "pattern", "csv", "value", "failed"})),
 }
+_INPUTS = {"pattern": "this pattern", "value": "--value"}
+"""Kinds that are no value of ``-i``."""
 _NAMES_PARTITION = frozenset({"ndjson", "kcat", "csv", "failed"})
 
 
@@ -221,7 +223,7 @@ class ProduceOptions:
             return
         raise usage(
             "kcli produce: --partitioner manual without partitions",
-            why=f"{'this pattern' if kind == 'pattern' else f'-i {kind}'} has no field for the partition",
+            why=f"{_INPUTS.get(kind, f'-i {kind}')} has no field for the partition",
             do="give -p N or --partition-from FIELD, or use -i ndjson, csv or kcat, or -f with %p",
         )
 

@@ -4,6 +4,7 @@ A value that lacks one of them, or has null there, is bad input: no record gets 
 chose, because a member is missing. Loaded only where one of the options is given.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from kcli.core.kernels.active import decode_headers, encode_headers
@@ -28,9 +29,11 @@ class FromValueParser:
         self._parser = parser
         self._named = named
         self._encoding = encoding
-        asked = [field for field in named if field is not None]
-        self._asked = asked
-        self._json = JsonPaths([field.path for field in asked], every=named.headers is not None)
+        self._asked = [field for field in named if field is not None]
+        paths = [field.path for field in self._asked]
+        # Of an object all members are used, which is costly to check and needed where one may be.
+        self._of_objects = JsonPaths(paths, every=True)
+        self._json = self._of_objects if named.headers is not None else JsonPaths(paths)
         self._block = b""  # of the record before: often the same
         self._headers: tuple[Header, ...] = ()
 
@@ -45,41 +48,40 @@ class FromValueParser:
     def _completed(self, items: list[Item]) -> list[Item]:
         values = [item.value for item in items if type(item) is InputRow and item.value is not None]
         read = self._json.quick(values)
-        return [item if type(item) is BadInput else self._item(item, read) for item in items]
+        return [self._item(item, read) if type(item) is InputRow else item for item in items]
 
-    def _item(self, row: Any, read: Decode) -> Item:
+    def _item(self, row: InputRow, read: Decode) -> Item:
+        named, (line, key, value, headers, timestamp, partition, raw) = self._named, row
         try:
-            return self._row(row, read)
+            found = self._cells(value, read)
+            if value and self._json is not self._of_objects and isinstance(found[0], dict | list):
+                found = self._checked(self._of_objects, value)
+            cells = iter(found)
+            if named.key is not None:
+                key = self._key(next(cells))
+            if named.headers is not None:
+                headers = self._with_headers(headers, next(cells), named.headers.name)
+            if named.partition is not None:
+                partition = _partition(next(cells), named.partition.name)
         except BadLine as bad:
-            return BadInput(row.line, bad.column, bad.reason, row.raw)
+            return BadInput(line, bad.column, bad.reason, raw)
+        return InputRow(line, key, value, headers, timestamp, partition, raw)
 
-    def _row(self, row: InputRow, read: Decode) -> InputRow:
-        found = iter(self._cells(row.value, read))
-        named = self._named
-        key, headers, partition = row.key, row.headers, row.partition
-        if named.key is not None:
-            key = self._key(next(found))
-        if named.headers is not None:
-            headers = self._with_headers(headers, next(found), named.headers.name)
-        if named.partition is not None:
-            partition = _partition(next(found), named.partition.name)
-        return row._replace(key=key, headers=headers, partition=partition)
-
-    def _cells(self, value: bytes | None, read: Decode) -> list[Any]:
+    def _cells(self, value: bytes | None, read: Decode) -> Sequence[Any]:
         if value is None:
             raise BadLine(f"its value is null, and has no {self._asked[0].name}")
         try:
             cells = self._json.cells(read(value))
         except _WRONG_JSON:  # a quick reader is stricter than JSON, or right
-            cells = self._checked(value)
-        for field, cell in zip(self._asked, cells, strict=True):
-            if cell is None:
-                raise BadLine(f"its value has no {field.name}, or null there")
-        return list(cells)
+            cells = self._checked(self._json, value)
+        if None in cells:
+            missing = self._asked[cells.index(None)]
+            raise BadLine(f"its value has no {missing.name}, or null there")
+        return cells
 
-    def _checked(self, value: bytes) -> Any:
+    def _checked(self, paths: JsonPaths, value: bytes) -> Sequence[Any]:
         try:
-            return self._json.checked(value)
+            return paths.checked(value)
         except RepeatedError as error:
             raise BadLine(f"its value is ambiguous: {error}") from None
         except _WRONG_JSON:

@@ -163,6 +163,15 @@ def test_what_is_set_already_is_no_change(quotas: Kcli, cluster: FakeCluster) ->
     assert not cluster.seen(AlterClientQuotasRequest)
 
 
+def test_units_are_typed_and_shown_to_people_only(quotas: Kcli) -> None:
+    quotas("alter --user alice --set producer_byte_rate=10MB/s --yes")
+    assert "bytes/s (10 MB/s)" in quotas("list --user alice -o table").out
+    for form in ("plain", "tsv", "json"):
+        assert "MB/s" not in quotas(f"list --user alice -o {form}").out
+    quotas.refused("alter --user alice --set producer_byte_rate=10M", 2, "10MB (powers of 1000) or 10MiB")
+    quotas.refused("alter --user alice --set producer_byte_rate=10parsec", 2, "units are B, KB, MB")
+
+
 def test_a_dry_run_lets_the_brokers_check_and_changes_nothing(quotas: Kcli, cluster: FakeCluster) -> None:
     line = "alter --user alice --set producer_byte_rate=5 --dry-run"
     assert "1024 bytes/s (1 KiB/s) → 5 bytes/s" in quotas(line).out

@@ -48,7 +48,7 @@ SAMPLE = Word("sample", _sample)
         ("kcli consume orders --tail 10 -o table", "the last ten records, with their offsets"),
         ("kcli consume orders --offset @-1h -e -o ndjson", "the last hour, as JSON lines"),
         ("kcli consume orders -p 0 --offset 100:200 -f '%o %k=%v\\n'", "a range of one partition"),
-        ("kcli consume '^orders-.*' --merge -e -f '%T %t %v\\n'", "several topics, ordered by time"),
+        ("kcli consume 'orders-*' --merge -e -f '%T %t %v\\n'", "several topics, ordered by time"),
         ("kcli consume orders --key 4711 -e", "all records with one key, from the partition that has it"),
         ("kcli consume orders --grep v:error --grep '!k:^test' -n 5", "the first five that match"),
         ("kcli consume orders --where 'value.status >= 500' -e -o json", "by the content of JSON values"),
@@ -224,7 +224,7 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str,
     """Read records and print them.
 
     Without a group, from the earliest offset on, and without end unless -e, --tail, -n, a range or
-    --idle-timeout sets one.
+    --idle-timeout sets one. A TOPIC with *, ? or [ is a shell pattern, one that begins with ^ a regular expression.
 
     Formats: -o value (the default), table, ndjson, json, csv, raw (a length in 4 bytes,
     then the value), hex (a dump for people), kcat (as kcat -J), or -f. Cells of csv are what the records hold: to a

@@ -35,6 +35,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
     outputs=("table", "plain", "json", "ndjson"),
     examples=(
         ("kcli produce orders < lines.txt", "one record a line"),
+        ("kcli produce orders -k k1 --value '{\"id\":1}'", "one record"),
         ("echo 'k1:hello' | kcli produce orders -K :", "the key is what precedes the first colon"),
         ("kcli produce orders -z zstd -H source=import a.txt b.txt", "two files, compressed, with a header"),
         (
@@ -46,7 +47,6 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
             "continue after failures, and after a kill",
         ),
         ("kcli produce orders -i failed bad.ndjson", "send again what failed"),
-        ("kcli produce orders -k k1 --value '{\"id\":1}'", "one record"),
         ("kcli produce orders --key-from value.id a.json", "keys from the values, which are JSON"),
         ("kcli produce orders -f '%k\\t%v\\n' --rate 10MB/s a.tsv", "by a pattern, at a limited rate"),
         ("kcli produce orders -k k1 --tombstone", "a null value: compaction deletes the key"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
+from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from tests.fake.cluster import FakeCluster
 from tests.printed_json import check_printed
 from tests.run import Noun, kcli_process, ok
@@ -79,3 +80,16 @@ def test_everything_means_what_users_have_made(cluster: FakeCluster, topics: Nou
 def test_names_or_a_pattern_are_given(cluster: FakeCluster, topics: Noun, line: str) -> None:
     topics(line, 2)
     assert cluster.seen(DeleteTopicsRequest) == []
+
+
+def test_brokers_that_do_not_know_the_last_write_delete_all_the_same(
+    cluster: FakeCluster, topics: Noun
+) -> None:
+    """Before Kafka 3.0 (KIP-734)."""
+    filled(cluster)
+    cluster.cap_versions({ListOffsetsRequest: 6})
+    planned = topics("delete --match test-a --dry-run")
+    assert planned.out.splitlines()[3].split() == ["test-a", "2", "2"]
+    assert "warning: when 2 partitions were last written is not known: " in planned.err
+    topics("delete --match test-a --yes")
+    assert "test-a" not in left(cluster)

@@ -103,6 +103,11 @@ class TopicDeletion(Change[str, Topic | None]):
         ends = log_ends(admin, [TopicPartition(t.name, p.partition) for t in topics for p in t.partitions])
         self._unknown = [str(error) for error in unknown_offsets(ends)]
         newest = offsets_at(admin, list(ends), MAX_TIMESTAMP) if self.match is not None else {}
+        if errors := [
+            one for tp, one in newest.items() if isinstance(one, KcliError) and ends[tp].error is None
+        ]:
+            count = counted(len(errors), "partition")
+            self._unknown.append(f"when {count} were last written is not known: {errors[0]}")
         return [self._item(name, found[name], denied.get(name), ends, newest) for name in self.names]
 
     def _item(
@@ -159,7 +164,7 @@ class TopicDeletion(Change[str, Topic | None]):
         ]
 
     def warnings(self, plan: Sequence[TopicItem]) -> Iterable[str]:  # noqa: ARG002 - the change's signature
-        """The topics whose records cannot be counted."""
+        """The topics whose records cannot be counted, or whose last write is not known."""
         return self._unknown
 
     def again(self, item: TopicItem, now: TopicItem | None) -> TopicItem:

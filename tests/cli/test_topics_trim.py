@@ -83,7 +83,7 @@ def test_where_nothing_is_older_nothing_is_asked(topics: Noun, before: str) -> N
     assert deletions(topics.cluster) == sent
 
 
-@pytest.mark.parametrize("before", ["7d", "-1h30m", "@7d", "1.5H"])
+@pytest.mark.parametrize("before", ["7d", "-1h30m", "@7d", "1.5H", "PT1H"])
 def test_a_duration_is_a_time_before_now(topics: Noun, before: str) -> None:
     plan = topics(f"trim t --before {before} --dry-run").out
     assert "before now = " in plan

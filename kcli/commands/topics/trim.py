@@ -1,7 +1,5 @@
 """``kcli topics trim``: delete the records before an offset or a time."""
 
-import re
-
 import click
 
 from kcli.commands.shared.changing import run_change
@@ -12,15 +10,12 @@ from kcli.commands.shared.options import TOPIC, OfferedType
 from kcli.commands.shared.params import PARTITIONS, check_topic_name
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
-from kcli.core.positions import OffsetSpec
+from kcli.core.positions import OffsetSpec, parse_duration_ms
 
 _EXAMPLES = (
     "--before 1200, --before @-7d, --before 2026-11-21T10:00Z, --before -1000 (keeps the last 1000 of each partition), "
     "--before latest (all records)"
 )
-
-
-_AGO = re.compile(r"(?i:-?(?:[0-9]+(?:\.[0-9]+)?(?:ms|[wdhms]))+)")
 
 
 @command(
@@ -58,7 +53,7 @@ def trim_topic(inv: Invocation, name: str, before: str, partitions: tuple[int, .
 
     check_topic_name(name, "topics trim")
     now = wall_ms()
-    if _AGO.fullmatch(before.strip()):
+    if _is_duration(before):
         before = f"@{before.strip()}"
     spec = offset_spec(before, now, "topics trim: --before", _EXAMPLES, terminal=has_terminal(inv))
     if spec.kind == "stored":
@@ -68,6 +63,15 @@ def trim_topic(inv: Invocation, name: str, before: str, partitions: tuple[int, .
             do=f"as in {_EXAMPLES}",
         )
     return run_change(inv, TopicTrim(name, spec, _words(spec, now, ago=is_ago(before)), partitions))
+
+
+def _is_duration(text: str) -> bool:
+    """``7d``: how long before now; a number without a unit is an offset."""
+    try:
+        parse_duration_ms(text.strip().removeprefix("-"), unit=True)
+    except ValueError:
+        return False
+    return True
 
 
 def _words(spec: OffsetSpec, now: int, *, ago: bool) -> str:

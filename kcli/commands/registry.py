@@ -25,7 +25,7 @@ ROWS: dict[str, Row] = {
     ),
     "topics offsets": ("topics.offsets:topic_offsets", READS, "show the offsets of topics, by partition"),
     "topics create": ("topics.create:create_topics", CHANGES, "create topics"),
-    "topics alter": ("topics.alter:alter_topic", CHANGES, "change the configuration of a topic, and add partitions"),
+    "topics alter": ("topics.alter:alter_topic", CHANGES, "change the configuration of topics, and add partitions"),
     "topics trim": ("topics.trim:trim_topic", CHANGES, "delete the records of a topic before an offset or a time"),
     "topics delete": ("topics.delete:delete_topics", CHANGES, "delete topics with all their records"),
     "groups": ("groups:groups", NOUN, "list, describe and change groups and their offsets"),

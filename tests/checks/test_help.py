@@ -34,14 +34,15 @@ METAVARS = {
     "RACK": "a rack", "RATE": "records or bytes in a second", "REGEX": "a regular expression", "SERDE": "a serializer",
     "SHARE": "0 to 1", "SIZE": "bytes, with a unit", "SPEC": "an offset, a time, or a range", "SQL": "of Spark",
     "STATE": "of a group", "STR": "any text", "TIME": "an instant", "TOPIC": "a topic",
-    "TYPE": "of a group or a principal", "URL": "a URL", "VALUE": "what a key is set to", "VERSION": "of Kafka",
+    "TYPE": "of a group or a principal", "URL": "a URL", "VERSION": "of Kafka",
+    "VALUE": "what a key is set to, a value of a record",
     "ZONE": "a time zone of IANA",
 }  # fmt: skip
 BY_TYPE = {
     DURATION: "DUR", INSTANT: "TIME", OFFSET_RANGE: "SPEC", PARTITIONS: "LIST", RATE: "RATE", GROUP: "GROUP",
     TOPIC: "TOPIC", TOPIC_PARTITIONS: "TOPIC[:LIST]",
 }  # fmt: skip
-NOUNS = {"clients", "partitions", "ports", "records", "topics", "values"}
+NOUNS = {"clients", "headers", "keys", "partitions", "ports", "records", "topics", "values"}
 """Plurals that are no third person."""
 
 

@@ -183,9 +183,22 @@ def test_changes_are_made_after_a_plan_and_reported_with_old_and_new(cluster: Fa
     ]
     done = run(cluster, "alter topics orders --remove cleanup.policy=delete --unset retention.ms --yes")
     said = ok(done) + done.stderr
-    assert b"retention.ms: 6 (topic) \xe2\x86\x92 604800000 (default)" in said
+    assert b"retention.ms: 6 (topic) \xe2\x86\x92 604800000 (7 d) (default)" in said
     assert b"cleanup.policy: delete,compact (topic) \xe2\x86\x92 compact (topic)" in said
     assert values(cluster, "topics orders") == [("orders", "cleanup.policy", "compact", "topic")]
+
+
+def test_units_are_typed_and_shown_to_people_only(cluster: FakeCluster) -> None:
+    done = run(cluster, "alter topics orders --set retention.ms=7d --set segment.bytes=1GiB --yes")
+    assert "retention.ms: 5 (topic) → 604800000 (7 d) (topic)" in done.stderr.decode()
+    for form in ("plain", "tsv", "csv", "json"):
+        shown = run(cluster, f"describe topics orders -o {form}").stdout.decode()
+        assert "604800000" in shown
+        assert "7 d" not in shown
+    for form in ("table", "wide"):
+        shown = run(cluster, f"describe topics orders -o {form}").stdout.decode()
+        assert "604800000 (7 d)" in shown
+        assert "1073741824 (1 GiB)" in shown
 
 
 def test_one_broker_or_all_brokers_are_changed(cluster: FakeCluster) -> None:

@@ -97,6 +97,19 @@ def test_patterns_match_what_there_is_and_never_internal_topics(cluster: FakeClu
     assert lines(cluster, "^t2$", "-t", "t2", "-e", "-f", "%t\\n") == ["t2"]
 
 
+def test_a_shell_pattern_is_a_pattern(cluster: FakeCluster) -> None:
+    """As a name, for -t, and for a group's subscription."""
+    for name in ("o-a", "o-b", "xo-c"):
+        cluster.create_topic(name, 1)
+        put(cluster, name, 0, (None, name.encode()))
+    assert sorted(lines(cluster, "o-*", "-e")) == ["o-a", "o-b"]
+    assert lines(cluster, "-t", "o-[!a]", "-e") == ["o-b"]
+    assert sorted(lines(cluster, "?o-*", "o-a", "-e")) == ["o-a", "xo-c"]
+    assert sorted(lines(cluster, "o-?", "-g", "members", "-e")) == ["o-a", "o-b"]
+    done = kcli("consume", "none-*", "-e", bootstrap=cluster.bootstrap)
+    assert (done.returncode, b"no topic matches none-*" in done.stderr) == (1, True)
+
+
 def test_an_unmatched_pattern_exits_with_1_and_an_invalid_one_with_2(cluster: FakeCluster) -> None:
     done = kcli("consume", "^x", "-e", bootstrap=cluster.bootstrap)
     assert (done.returncode, b"no topic matches ^x" in done.stderr) == (1, True)

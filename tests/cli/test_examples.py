@@ -33,6 +33,8 @@ INPUTS = {
     "a.txt": b"one\n",
     "b.txt": b"two\n",
     "a.tsv": b"k1\tone\nk2\ttwo\n",
+    "orders.json": b'{"customer":{"id":1}}\n',
+    "headers.txt": b"source=import\n",
     "a.json": b'{"id":1}\n{"id":2}\n',
     "order.avsc": b'{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}',
 }

@@ -725,3 +725,223 @@ def test_input_without_end_into_a_cluster_that_takes_nothing_stays_small_and_res
     assert process.returncode == 0, err
     assert int(err.split(b"RSS ")[1].split()[0]) < 200_000
     assert len(values(cluster)) == 50_000
+
+
+# --- one record, and what values name ----------------------------------------------------------------------------------
+
+
+def test_the_options_are_one_record_and_stdin_is_not_read(cluster: FakeCluster) -> None:
+    done = produce(cluster, "one", "--value", 'a:b\n{"c": 1}', "-k", "k", "-H", "x=1", stdin=b"not read\n")
+    ok(done)
+    ok(produce(cluster, "one", "--value", ""))
+    ok(produce(cluster, "one", "--value", "7", "-s", "value=long"))
+    assert [(key, value, headers) for key, value, headers, _time in records(cluster)] == [
+        (b"k", b'a:b\n{"c": 1}', (("x", b"1"),)),
+        (None, b"", ()),
+        (None, (7).to_bytes(8, "big"), ()),
+    ]
+
+
+def test_a_tombstone_is_null_and_has_a_key(cluster: FakeCluster) -> None:
+    ok(produce(cluster, "one", "-k", "k", "--tombstone"))
+    assert [record[:2] for record in records(cluster)] == [(b"k", None)]
+    refused = produce(cluster, "one", "--tombstone")
+    assert refused.returncode == 2
+    assert said(refused)[0] == "kcli: produce: --tombstone without -k"
+    assert len(values(cluster)) == 1
+
+
+@pytest.mark.parametrize(
+    "more",
+    [["FILE"], ["-i", "ndjson"], ["-f", "%v\n"], ["-D", ","], ["-K", ":"], ["--tee"], ["--checkpoint", "c"]],
+    ids=lambda more: more[0],
+)
+@pytest.mark.parametrize("one", [["--value", "v"], ["--tombstone", "-k", "k"]], ids=lambda one: one[0])
+def test_one_record_refuses_what_is_for_an_input(
+    cluster: FakeCluster, tmp_path: Path, one: list[str], more: list[str]
+) -> None:
+    done = produce(cluster, "one", *one, *more)
+    assert done.returncode == 2
+    assert said(done)[0] == f"kcli: produce: {one[0]} with {more[0]}"
+    assert values(cluster) == []
+
+
+def test_a_value_that_is_no_record_is_bad_input_and_can_be_sent_again(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    kept = tmp_path / "failed"
+    done = produce(cluster, "one", "--value", "a\nb", "-s", "value=json", "--failed", str(kept))
+    assert done.returncode == 1
+    assert b"line 1 of --value is not a valid record" in done.stderr
+    ok(produce(cluster, "one", "-i", "failed", str(kept)))
+    assert values(cluster) == [b"a\nb"]
+
+
+FROM_VALUE = ["--key-from", "value.id", "--headers-from", "value.meta", "--partition-from", "value.p"]
+
+
+def test_keys_headers_and_partitions_come_from_the_values(cluster: FakeCluster) -> None:
+    lines = [
+        {"id": "a", "meta": {"x": "1", "n": None, "deep": [1, {"y": 2}], "é": 1.5}, "p": 2},
+        {"id": 7, "meta": {}, "p": 0},
+        {"id": {"k": [1, True]}, "meta": {"x": ""}, "p": 2},
+    ]
+    texts = [json.dumps(line, ensure_ascii=False).encode() for line in lines]
+    ok(produce(cluster, "t", *FROM_VALUE, "-H", "all=1", stdin=b"\n".join(texts)))
+    everyone = ("all", b"1")
+    assert [record[:3] for record in records(cluster, "t", 2)] == [
+        (b"a", texts[0], (("x", b"1"), ("n", None), ("deep", b'[1,{"y":2}]'), ("é", b"1.5"), everyone)),
+        (b'{"k":[1,true]}', texts[2], (("x", b""), everyone)),
+    ]
+    assert [record[:3] for record in records(cluster, "t", 0)] == [(b"7", texts[1], (everyone,))]
+
+
+BAD_VALUES = {
+    "": "its value is not JSON, so it has no value.id",
+    "{": "its value is not JSON, so it has no value.id",
+    "[1]": "its value has no value.id, or null there",
+    '{"meta":{},"p":0}': "its value has no value.id, or null there",
+    '{"id":null,"meta":{},"p":0}': "its value has no value.id, or null there",
+    '{"id":1,"p":0}': "its value has no value.meta, or null there",
+    '{"id":1,"meta":{}}': "its value has no value.p, or null there",
+    '{"id":1,"meta":[],"p":0}': "value.meta is not an object: its members are the headers",
+    '{"id":1,"meta":{},"p":"0"}': "value.p is not a whole number: it is the partition",
+    '{"id":1,"meta":{},"p":true}': "value.p is not a whole number: it is the partition",
+    '{"id":1,"meta":{},"p":1.0}': "value.p is not a whole number: it is the partition",
+    '{"id":1,"meta":{},"p":-1}': "there is no partition -1",
+    '{"id":1,"id":2,"meta":{},"p":0}': "its value is ambiguous: the member 'id' is there twice",
+    '{"id":1,"meta":{"a":1,"a":2},"p":0}': "its value is ambiguous: the member 'a' is there twice",
+    '{"id":{"a":1,"a":2},"meta":{},"p":0}': "its value is ambiguous: the member 'a' is there twice",
+}
+
+
+def test_a_value_that_lacks_what_it_is_to_name_is_bad_input(cluster: FakeCluster, tmp_path: Path) -> None:
+    """Never a null key, nor a partition that nobody chose; the other records are sent."""
+    kept, good = tmp_path / "failed", '{"id":1,"meta":{},"p":1}'
+    lines = [line for bad in BAD_VALUES for line in (bad, good)]
+    done = produce(cluster, "t", *FROM_VALUE, "--failed", str(kept), stdin="\n".join(lines).encode())
+    assert done.returncode == 6
+    assert [(one["input"], one["reason"]) for one in failures(kept)] == list(BAD_VALUES.items())
+    assert {one["code"] for one in failures(kept)} == {"BAD_INPUT"}
+    assert values(cluster, "t", 1) == [good.encode()] * len(BAD_VALUES)
+    assert values(cluster, "t", 0) == values(cluster, "t", 2) == []
+
+
+def test_an_object_that_becomes_a_key_has_no_member_twice(cluster: FakeCluster) -> None:
+    done = produce(cluster, "one", "--key-from", "value.id", stdin=b'{"id":{"a":1,"a":2}}\n{"id":{"a":1}}\n')
+    assert done.returncode == 6
+    assert b"its value is ambiguous: the member 'a' is there twice" in done.stderr
+    assert [record[0] for record in records(cluster)] == [b'{"a":1}']
+
+
+def test_failed_lines_are_read_again_with_what_their_values_name(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    kept = tmp_path / "failed"
+    produce(cluster, "t", *FROM_VALUE, "--failed", str(kept), stdin=b'{"id":5,"meta":{}}\n')
+    kept.write_text(kept.read_text().replace("{}}", '{},\\"p\\":1}'))
+    ok(produce(cluster, "t", *FROM_VALUE, "-i", "failed", str(kept)))
+    assert [record[:2] for record in records(cluster, "t", 1)] == [(b"5", b'{"id":5,"meta":{},"p":1}')]
+
+
+@pytest.mark.parametrize(
+    ("form", "line"),
+    [
+        ("ndjson", '{"key":"old","value":"{\\"id\\": 7}","headers":[["o","1"]]}'),
+        ("csv", 'key,value\nold,"{""id"": 7}"'),
+        ("file", '{"id": 7}'),
+    ],
+)
+def test_keys_come_from_the_values_of_other_formats(cluster: FakeCluster, form: str, line: str) -> None:
+    ok(produce(cluster, "one", "-i", form, "--key-from", "value.id", stdin=line.encode()))
+    assert [record[:2] for record in records(cluster)] == [(b"7", b'{"id": 7}')]
+
+
+def test_a_key_from_a_value_is_encoded_by_its_serde(cluster: FakeCluster) -> None:
+    done = produce(
+        cluster,
+        *("one", "--key-from", "value.id", "-s", "key=long", "-s", "value=json"),
+        stdin=b'{"id": 7}\n{"id": "x"}\n',
+    )
+    assert done.returncode == 6
+    assert b"the key 'x' is not a long" in done.stderr
+    assert [record[0] for record in records(cluster)] == [(7).to_bytes(8, "big")]
+
+
+@pytest.mark.parametrize(
+    ("flags", "what"),
+    [
+        (["--key-from", "value.id", "-k", "x"], "--key-from with -k"),
+        (["--key-from", "value.id", "-K", ":"], "--key-from with -K"),
+        (["--key-from", "value.id", "-f", "%k %v\n"], "--key-from with -f with %k"),
+        (["--partition-from", "value.p", "-p", "0"], "--partition-from with -p"),
+        (["--headers-from", "value.m", "-k", "x", "--tombstone"], "--headers-from with --tombstone"),
+        (
+            ["--key-from", "value.id", "-i", "ndjson", "-s", "long"],
+            "--key-from with -i ndjson and -s value=long",
+        ),
+        (["--key-from", "id"], "--key-from is not valid"),
+        (["--key-from", "value"], "--key-from is not valid"),
+        (["--key-from", "value.a, value.b"], "--key-from is not valid"),
+        (["--key-from", "value.a as b"], "--key-from is not valid"),
+    ],
+)
+def test_what_values_name_is_refused_where_it_cannot_be(
+    cluster: FakeCluster, flags: list[str], what: str
+) -> None:
+    done = produce(cluster, "one", *flags, stdin=b'{"id":1}\n')
+    assert done.returncode == 2
+    assert said(done)[0] == f"kcli: produce: {what}"
+    assert values(cluster) == []
+
+
+def test_a_checkpoint_is_of_the_paths_that_made_it(cluster: FakeCluster, tmp_path: Path) -> None:
+    """Another path makes other records of the rest: that is another run."""
+    file, checkpoint = tmp_path / "in", str(tmp_path / "at")
+    file.write_text('{"id":1,"to":2}\n')
+    run = ("one", str(file), "--checkpoint", checkpoint)
+    ok(produce(cluster, *run, "--key-from", "value.id"))
+    with file.open("a") as more:
+        more.write('{"id":3,"to":4}\n')
+    assert produce(cluster, *run, "--key-from", "value.to").returncode == 2
+    ok(produce(cluster, *run, "--key-from", "value.id"))
+    assert [record[0] for record in records(cluster)] == [b"1", b"3"]
+
+
+def test_headers_come_from_a_file(cluster: FakeCluster, tmp_path: Path) -> None:
+    file = tmp_path / "headers"
+    file.write_bytes(b"a=1\nb=\n\nc\r\nd=x=\xff\n")
+    ok(produce(cluster, "one", "--value", "v", "-H", f"@{file}", "-H", "e=5", "-H", "\\@f=6"))
+    assert records(cluster)[0][2] == (
+        ("a", b"1"),
+        ("b", b""),
+        ("c", None),
+        ("d", b"x=\xff"),
+        ("e", b"5"),
+        ("@f", b"6"),
+    )
+    missing = produce(cluster, "one", "--value", "v", "-H", "@none")
+    assert missing.returncode == 2
+    assert b"none cannot be read: no such file" in missing.stderr
+
+
+@pytest.mark.parametrize(
+    ("expected", "code"), [("2", 0), ("1..2", 0), ("2..", 0), ("3", 8), ("0..1", 8), ("3..", 8)]
+)
+@pytest.mark.parametrize(
+    "how", [(), ("--transactional-id", "x"), ("--dry-run",), ("--key-from", "value")], ids=str
+)
+def test_other_numbers_of_records_than_expected_are_a_failed_check(
+    cluster: FakeCluster, how: tuple[str, ...], expected: str, code: int
+) -> None:
+    how = ("--key-from", "value.k") if "--key-from" in how else how
+    done = produce(cluster, "one", "--expect", expected, *how, stdin=b'{"k":1}\n{"k":2}\n')
+    assert done.returncode == code
+    assert len(values(cluster, committed=True)) == (0 if "--dry-run" in how else 2)
+
+
+def test_bad_input_outweighs_an_expectation(cluster: FakeCluster) -> None:
+    """What failed is said, also where as many records as expected are confirmed."""
+    for expected in ("1", "2"):
+        done = produce(cluster, "one", "--expect", expected, "--key-from", "value.k", stdin=b'{"k":1}\n{}\n')
+        assert done.returncode == 6

@@ -118,7 +118,7 @@ def test_old_and_new_are_in_the_plan_and_in_the_report(quotas: Kcli, cluster: Fa
     line = "alter --user alice --set producer_byte_rate=10MB/s --unset request_percentage"
     done = quotas(f"{line} --set controller_mutation_rate=1.5/s --yes")
     assert "Change the quotas of user alice:" in done.err
-    assert "producer_byte_rate: 1024 bytes/s → 10000000 bytes/s" in done.err
+    assert "producer_byte_rate: 1024 bytes/s (1 KiB/s) → 10000000 bytes/s (10 MB/s)" in done.err
     assert "request_percentage: 12.5 % → not set" in done.err
     assert "controller_mutation_rate: not set → 1.5 mutations/s" in done.err
     assert "changed 3 quotas of user alice, read back" in done.err
@@ -159,13 +159,22 @@ def test_what_is_set_already_is_no_change(quotas: Kcli, cluster: FakeCluster) ->
     done = quotas(f"{line} -o json")
     assert [i["status"] for i in done.items] == ["unchanged", "unchanged"]
     assert "nothing is to be changed" in done.err
-    assert "producer_byte_rate: 1024 bytes/s stays" in done.err
+    assert "producer_byte_rate: 1024 bytes/s (1 KiB/s) stays" in done.err
     assert not cluster.seen(AlterClientQuotasRequest)
+
+
+def test_units_are_typed_and_shown_to_people_only(quotas: Kcli) -> None:
+    quotas("alter --user alice --set producer_byte_rate=10MB/s --yes")
+    assert "bytes/s (10 MB/s)" in quotas("list --user alice -o table").out
+    for form in ("plain", "tsv", "json"):
+        assert "MB/s" not in quotas(f"list --user alice -o {form}").out
+    quotas.refused("alter --user alice --set producer_byte_rate=10M", 2, "10MB (powers of 1000) or 10MiB")
+    quotas.refused("alter --user alice --set producer_byte_rate=10parsec", 2, "units are B, KB, MB")
 
 
 def test_a_dry_run_lets_the_brokers_check_and_changes_nothing(quotas: Kcli, cluster: FakeCluster) -> None:
     line = "alter --user alice --set producer_byte_rate=5 --dry-run"
-    assert "1024 bytes/s → 5 bytes/s" in quotas(line).out
+    assert "1024 bytes/s (1 KiB/s) → 5 bytes/s" in quotas(line).out
     document = json.loads(quotas(f"{line} -o json").out)
     assert (document["kind"], document["items"][0]["status"]) == ("QuotaAlterPlan", "planned")
     cluster.fail(AlterClientQuotasRequest, Code.POLICY_VIOLATION, times=FOREVER)

@@ -121,3 +121,38 @@ def test_what_brokers_do_not_show_with_leaders_is_unknown(topics: Noun) -> None:
     done = topics("create new --timeout 500ms -o json", 6)
     assert [(item["status"], item["created"]) for item in done.items] == [("unknown", True)]
     assert topics.cluster.seen(MetadataRequest)
+
+
+# --- like another topic -------------------------------------------------------------------------------------------
+
+
+def test_a_topic_is_created_like_another(topics: Noun, cluster: FakeCluster) -> None:
+    set_ = (
+        "--set retention.ms=1h --set leader.replication.throttled.replicas=0:1 --set cleanup.policy=compact"
+    )
+    topics(f"alter orders {set_} --yes")
+    planned = topics("create copy --like orders --dry-run")
+    settings = "3 partitions of 2 replicas, cleanup.policy=compact, retention.ms=3600000 (1 h)"
+    assert f"Create topics like orders:\n  copy: {settings}\n" in planned.out
+    done = topics("create copy --like orders")
+    assert done.err == f"created topic copy like orders: {settings}\n"
+    topics("create copy --like orders --if-not-exists")
+
+
+def test_what_is_given_goes_before_what_the_other_topic_has(topics: Noun) -> None:
+    topics("alter orders --set retention.ms=1h --yes")
+    line = "create copy --like orders --partitions 5 --replication-factor 1 --config retention.ms=never"
+    done = topics(f"{line} --config segment.bytes=1MiB -o json")
+    check_printed(done.out)
+    (item,) = json.loads(done.out)["items"]
+    assert (item["partitions"], item["replication_factor"]) == (5, 1)
+    shown = topics("describe copy -o json")
+    (topic,) = json.loads(shown.out)["items"]
+    assert topic["configs"] == {"retention.ms": "-1", "segment.bytes": "1048576"}
+
+
+def test_a_topic_that_does_not_exist_is_no_model(topics: Noun) -> None:
+    done = topics("create copy --like order", 1)
+    assert "topic order does not exist" in done.err
+    assert "orders" in done.err
+    topics("describe copy", 1)

@@ -83,6 +83,12 @@ def test_where_nothing_is_older_nothing_is_asked(topics: Noun, before: str) -> N
     assert deletions(topics.cluster) == sent
 
 
+@pytest.mark.parametrize("before", ["7d", "-1h30m", "@7d", "1.5H", "PT1H"])
+def test_a_duration_is_a_time_before_now(topics: Noun, before: str) -> None:
+    plan = topics(f"trim t --before {before} --dry-run").out
+    assert "before now = " in plan
+
+
 def test_the_plan_counts_the_records_of_each_partition(topics: Noun) -> None:
     plan = topics("trim t --before latest --dry-run").out.splitlines()[1:]
     assert plan[0] == "Trim topic t: delete the records before the end of the log."

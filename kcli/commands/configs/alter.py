@@ -13,7 +13,7 @@ from kcli.commands.shared.usage import usage
 @command(
     "alter",
     examples=(
-        ("kcli configs alter topics orders --set retention.ms=3600000", "after a plan and a question"),
+        ("kcli configs alter topics orders --set retention.ms=7d", "after a plan and a question"),
         ("kcli configs alter topics orders --append cleanup.policy=compact --yes", "a list gets a value"),
         ("kcli configs alter brokers default --unset message.max.bytes --dry-run", "only show the plan"),
         ("kcli configs alter groups billing --set consumer.session.timeout.ms=60000", "of a group"),
@@ -36,6 +36,9 @@ def alter_configs(
     removes: tuple[str, ...],
 ) -> int:
     """Change configurations: after a plan and a question, and with a check of the values afterwards.
+
+    Numbers may have units: times w, d, h, m, s, ms, and bytes KB, MB, GB (powers of 1000), KiB, MiB, GiB (of 1024), as
+    in retention.ms=7d and segment.bytes=1GiB; `never` is no limit, where a key has such a value.
 
     Keys that are not named stay as they are. All changes of a topic, broker or group are applied, or none. A broker
     is named by its id; `default` changes the default of all brokers.

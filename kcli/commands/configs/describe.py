@@ -14,6 +14,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.core.admin.configs import ConfigEntry, ConfigResource
 from kcli.flows.configs.key_changes import HIDDEN
 from kcli.flows.configs.resources import described, shown_name
+from kcli.flows.configs.units import with_unit
 from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
@@ -76,6 +77,7 @@ def describe_configs(inv: Invocation, kind: str, names: tuple[str, ...], every: 
         cluster = connect(inv, admin)
         found = readable(inv, described(admin, wanted), "the configuration of")
     structured = inv.out.list_kind() in ("json", "ndjson", "yaml")
+    units = inv.out.list_kind() in ("table", "wide")
     columns = WITH_ORIGIN if origin else _COLUMNS
     if len(wanted) == 1:
         columns = (replace(columns[0], spare=3), *columns[1:])  # it is the same in all rows
@@ -92,18 +94,21 @@ def describe_configs(inv: Invocation, kind: str, names: tuple[str, ...], every: 
             shown = [entry for entry in entries if every or entry.source != "default"]
             shown.sort(key=lambda entry: entry.name)
             for entry in shown:
-                rows.add(_row(resource, entry, structured=structured, origin=origin))
+                rows.add(_row(resource, entry, structured=structured, origin=origin, units=units))
             if not shown:
                 inv.talk.note(f"{resource}: nothing is set" + ("" if every else "; --all shows defaults"))
     return inv.finish(done=bool(found))
 
 
-def _row(resource: ConfigResource, entry: ConfigEntry, *, structured: bool, origin: bool) -> dict[str, Any]:
+def _row(
+    resource: ConfigResource, entry: ConfigEntry, *, structured: bool, origin: bool, units: bool
+) -> dict[str, Any]:
+    value = with_unit(entry.name, entry.value) if units and entry.value else entry.value
     hidden = None if structured else HIDDEN
     row: dict[str, Any] = {
         "name": shown_name(resource),
         "key": entry.name,
-        "value": hidden if entry.is_sensitive else entry.value,
+        "value": hidden if entry.is_sensitive else value,
         "source": entry.source,
         "read_only": entry.read_only,
         "sensitive": entry.is_sensitive,

@@ -1,6 +1,6 @@
 """``kcli consume``: its options. What a run does is in ``run.py``."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -9,6 +9,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import GROUP, POSITIVE_DURATION, RECORD_KINDS, TOPIC, CountType
 from kcli.commands.shared.params import (
     DURATION,
+    EXPECTATION,
     Word,
     delimiter_option,
     exact_times_option,
@@ -21,9 +22,6 @@ from kcli.commands.shared.params import (
     until_option,
 )
 
-if TYPE_CHECKING:
-    from kcli.flows.consume.expectation import Expectation
-
 
 def _sample(text: str) -> int:
     one, slash, every = text.partition("/")
@@ -32,14 +30,7 @@ def _sample(text: str) -> int:
     return int(every)
 
 
-def _expectation(text: str) -> "Expectation":
-    from kcli.flows.consume.expectation import parse_expectation  # not for --help
-
-    return parse_expectation(text)
-
-
 SAMPLE = Word("sample", _sample)
-EXPECTATION = Word("expectation", _expectation)
 
 
 @command(
@@ -57,7 +48,7 @@ EXPECTATION = Word("expectation", _expectation)
         ("kcli consume orders --tail 10 -o table", "the last ten records, with their offsets"),
         ("kcli consume orders --offset @-1h -e -o ndjson", "the last hour, as JSON lines"),
         ("kcli consume orders -p 0 --offset 100:200 -f '%o %k=%v\\n'", "a range of one partition"),
-        ("kcli consume '^orders-.*' --merge -e -f '%T %t %v\\n'", "several topics, ordered by time"),
+        ("kcli consume 'orders-*' --merge -e -f '%T %t %v\\n'", "several topics, ordered by time"),
         ("kcli consume orders --key 4711 -e", "all records with one key, from the partition that has it"),
         ("kcli consume orders --grep v:error --grep '!k:^test' -n 5", "the first five that match"),
         ("kcli consume orders --where 'value.status >= 500' -e -o json", "by the content of JSON values"),
@@ -233,7 +224,7 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str,
     """Read records and print them.
 
     Without a group, from the earliest offset on, and without end unless -e, --tail, -n, a range or
-    --idle-timeout sets one.
+    --idle-timeout sets one. A TOPIC with *, ? or [ is a shell pattern, one that begins with ^ a regular expression.
 
     Formats: -o value (the default), pretty (a block a record, for people), table, ndjson, json, csv, raw (a length in 4
     bytes, then the value), hex (a dump for people), kcat (as kcat -J), or -f. Cells of csv are what the records hold:

@@ -14,7 +14,7 @@ from kcli.profiles.applicability import Unused, unused_of_members
 from kcli.profiles.profile import COMMAND_LINE
 
 if TYPE_CHECKING:
-    from kcli.flows.consume.expectation import Expectation
+    from kcli.flows.expectation import Expectation
 
 _OF_TAIL = "--tail N prints N records and exits"
 _OF_COUNT = "--count prints no records"

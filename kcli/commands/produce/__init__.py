@@ -10,7 +10,9 @@ from kcli.commands.shared.options import TOPIC, CountType
 from kcli.commands.shared.params import (
     CODEC,
     DELIMITER,
-    HEADER,
+    EXPECTATION,
+    HEADERS,
+    VALUE_PATH,
     checkpoint_option,
     delimiter_option,
     null_marker_option,
@@ -27,11 +29,13 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
     exits={
         1: "no record was confirmed; the topic does not exist",
         6: "some of the input was not stored: --failed FILE keeps it",
+        8: "another number of records was confirmed than --expect says",
     },
     reads=("KCLI_IMPL",),
     outputs=("table", "plain", "json", "ndjson"),
     examples=(
         ("kcli produce orders < lines.txt", "one record a line"),
+        ("kcli produce orders -k k1 --value '{\"id\":1}'", "one record"),
         ("echo 'k1:hello' | kcli produce orders -K :", "the key is what precedes the first colon"),
         ("kcli produce orders -z zstd -H source=import a.txt b.txt", "two files, compressed, with a header"),
         (
@@ -43,8 +47,9 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
             "continue after failures, and after a kill",
         ),
         ("kcli produce orders -i failed bad.ndjson", "send again what failed"),
+        ("kcli produce orders --key-from value.id a.json", "keys from the values, which are JSON"),
         ("kcli produce orders -f '%k\\t%v\\n' --rate 10MB/s a.tsv", "by a pattern, at a limited rate"),
-        ("printf 'k1:\\n' | kcli produce orders -K : -Z", "a tombstone: an empty value is null"),
+        ("kcli produce orders -k k1 --tombstone", "a null value: compaction deletes the key"),
         (
             "printf '7:{\"id\":7}\\n' | kcli produce orders -K : -s key=long -s value=json",
             "typed keys, checked values",
@@ -102,10 +107,31 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
         "-H",
         "--header",
         "headers",
-        type=HEADER,
+        type=HEADERS,
         multiple=True,
-        metavar="NAME=VALUE",
-        help=r"header of all records; NAME= is empty, NAME alone is null (write colons in it as \:). Repeatable",
+        metavar="NAME=VALUE|@FILE",
+        help=r"header of all records; NAME= is empty, NAME alone is null (write colons in it as \:); @FILE has one a "
+        "line. Repeatable",
+    ),
+    click.option("--value", metavar="VALUE", help="send one record with this value, and read no input"),
+    click.option("--tombstone", is_flag=True, help="send one record with a null value, for the key of -k"),
+    click.option(
+        "--key-from",
+        type=VALUE_PATH,
+        metavar="FIELD",
+        help="key of each record from its JSON value, such as value.customer.id; a text as it is, else as JSON",
+    ),
+    click.option(
+        "--headers-from",
+        type=VALUE_PATH,
+        metavar="FIELD",
+        help="headers of each record from an object in its JSON value: a header for each member",
+    ),
+    click.option(
+        "--partition-from",
+        type=VALUE_PATH,
+        metavar="FIELD",
+        help="partition of each record from a number in its JSON value",
     ),
     click.option("-p", "--partition", type=CountType(0), metavar="N", help="partition of all records"),
     click.option(
@@ -154,6 +180,12 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
 @options(
     "Failures and repetition",
     click.option(
+        "--expect",
+        type=EXPECTATION,
+        metavar="N|N..M|N..",
+        help="exit code 8 unless so many records of this run are confirmed",
+    ),
+    click.option(
         "--failed",
         metavar="FILE",
         help="write input that was not stored to FILE: JSON lines with line number and reason",
@@ -182,6 +214,10 @@ def produce(
     -i ndjson restores what `kcli consume -o ndjson` wrote: key, value, headers, timestamp; the partition too with
     --partitioner manual. -f reads records by a pattern of %k %v %s %h{NAME} %h{%k=%v;} %d %T %p, each once and up to the
     text after it.
+
+    --key-from, --headers-from and --partition-from read values that are JSON, in all formats, before -s encodes them;
+    with -i ndjson, kcat or csv the key of the input is replaced. A value that lacks the path, or has null there, is
+    bad input.
 
     -s encodes text, and the JSON values of -i ndjson. avro, protobuf and jsonschema use the latest schema of
     the subject TOPIC-value from a registry (-X schema.registry.url=URL), another one (avro:subject=NAME,version=3), or

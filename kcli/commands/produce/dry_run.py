@@ -40,9 +40,11 @@ class DryRun(SendingRun):
             tracker=self.tracker,
             outcomes=self.outcomes,
         )
-        result = run.run(self._feed(stop).portions())
+        result = run.run(self._portions(stop))
         self._warn_of_old(result)
-        return report_dry_run(self.inv, self.topic, result, self.partitions, self.producer.cluster_id)
+        return report_dry_run(
+            self.inv, self.topic, result, self.partitions, self.producer.cluster_id, self.asked.expect
+        )
 
     def _find_topic(self) -> int:
         """See ``SendingRun``; what the brokers would create is not created, but has the partitions of new topics."""

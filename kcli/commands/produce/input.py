@@ -16,7 +16,7 @@ from kcli.commands.shared.params import raw_bytes
 from kcli.commands.shared.usage import usage
 from kcli.core.kernels.active import encode_headers
 from kcli.core.options import ProducerOptions
-from kcli.flows.inputs.input_format import FORMATS, Encoding, HeaderBlocks, InputFormat
+from kcli.flows.inputs.input_format import FORMATS, Encoding, FromValue, HeaderBlocks, InputFormat
 from kcli.flows.inputs.item import BadLine
 from kcli.flows.inputs.lines import LineFormat
 
@@ -33,7 +33,7 @@ def input_format(asked: ProduceOptions, client: ProducerOptions) -> InputFormat:
         key=None if asked.key is None else raw_bytes(asked.key),
         key_delimiter=asked.key_delimiter,
         headers=encode_headers(asked.headers),
-        empty_is_null=asked.empty_is_null,
+        empty_is_null=asked.empty_is_null or asked.tombstone,
         null_marker=None if marker is None else raw_bytes(marker),
     )
     form = InputFormat(
@@ -46,6 +46,8 @@ def input_format(asked: ProduceOptions, client: ProducerOptions) -> InputFormat:
     )
     if form.kind == "pattern":
         _check_pattern(form)
+    if asked.key_from or asked.headers_from or asked.partition_from:
+        form.from_value = FromValue(asked.key_from, asked.headers_from, asked.partition_from)
     if client.partitioner == "manual":
         asked.check_partitions()
     return form
@@ -104,6 +106,9 @@ def signature(form: InputFormat) -> str:
         "-K": how.key_delimiter,
     }
     given = [f"{flag}={value!r}" for flag, value in parts.items() if value is not None]
+    if form.from_value is not None:
+        named = form.from_value._asdict().items()
+        given += [f"--{part}-from={path.name}" for part, path in named if path is not None]
     return " ".join([form.kind, *given, *([form.serdes] if form.serdes else [])])
 
 

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import Codec, Rate
 from kcli.commands.shared.usage import usage
 from kcli.core.options import ProducerOptions
 from kcli.core.types import Header
+from kcli.flows.inputs.input_format import ENCODED
 from kcli.profiles.applicability import Unused
+
+if TYPE_CHECKING:
+    from kcli.flows.expectation import Expectation
+    from kcli.flows.filters.field_paths import FieldPath
 
 _UNLIMITED_MS = 2**31 - 1
 """Input waits for memory while records are in flight, which have a limit of their own: delivery.timeout.ms."""
 _MEANT_FOR: dict[str, tuple[str, frozenset[str]]] = {
-    "key": ("-k", frozenset({"lines", "raw", "file", "failed"})),
+    "key": ("-k", frozenset({"lines", "raw", "file", "value", "failed"})),
     "key_delimiter": ("-K", frozenset({"lines", "failed"})),
     "delimiter": ("-D", frozenset({"lines", "pattern", "failed"})),
-    "empty_is_null": ("-Z", frozenset({"lines", "pattern", "csv", "failed"})),
-    "null_marker": ("--null-marker", frozenset({"lines", "pattern", "csv", "failed"})),
+    "empty_is_null": ("-Z", frozenset({"lines", "pattern", "csv", "value", "failed"})),
+    "null_marker": ("--null-marker", frozenset({"lines", "pattern", "csv", "value", "failed"})),
 }
+_INPUTS = {"pattern": "this pattern", "value": "--value"}
+"""Kinds that are no value of ``-i``."""
 _NAMES_PARTITION = frozenset({"ndjson", "kcat", "csv", "failed"})
 
 
@@ -53,10 +60,23 @@ class ProduceOptions:
     failed: str | None = None
     checkpoint: str | None = None
     on_bad_input: str = "report"
+    value: str | None = None
+    tombstone: bool = False
+    key_from: FieldPath | None = None
+    headers_from: FieldPath | None = None
+    partition_from: FieldPath | None = None
+    expect: Expectation | None = None
+
+    @property
+    def is_one(self) -> bool:
+        """Whether the options are the record, and there is no input."""
+        return self.value is not None or self.tombstone
 
     @property
     def kind(self) -> str:
-        """What the input is: a value of ``-i``, or ``pattern``."""
+        """What the input is: a value of ``-i``, ``pattern``, or ``value`` where the options are the record."""
+        if self.is_one:
+            return "value"
         return self.input_format or ("pattern" if self.pattern is not None else "lines")
 
     def check(self, output: str | None) -> None:
@@ -67,11 +87,40 @@ class ProduceOptions:
                 why="both would go to stdout",
                 do="leave one of them out",
             )
+        if self.is_one:
+            self._check_one()
         if self.idempotent and self.acks in ("0", "1"):
             raise usage(
                 f"kcli produce: --idempotent with --acks {self.acks}",
                 why="an idempotent producer needs acks=all",
                 do="leave one of them out",
+            )
+
+    def _check_one(self) -> None:
+        flag = "--tombstone" if self.tombstone else "--value"
+        others = {
+            "--value": self.tombstone and self.value is not None,
+            "FILE": bool(self.files),
+            "-i": self.input_format is not None,
+            "-f": self.pattern is not None,
+            "-D": self.delimiter is not None,
+            "-K": self.key_delimiter is not None,
+            "--tee": self.tee,
+            "--checkpoint": self.checkpoint is not None,
+            "--failed": self.tombstone and self.failed is not None,
+        }
+        for other, given in others.items():
+            if given:
+                raise usage(
+                    f"kcli produce: {flag} with {other}",
+                    why=f"{flag} makes one record, and no input is read",
+                    do="leave one of them out",
+                )
+        if self.tombstone and self.key is None:
+            raise usage(
+                "kcli produce: --tombstone without -k",
+                why="a tombstone deletes the records of its key, and a compacted topic refuses a null key",
+                do="give the key: -k KEY --tombstone",
             )
 
     def check_client(self, client: ProducerOptions) -> None:
@@ -82,6 +131,12 @@ class ProduceOptions:
                 why="nothing is confirmed, so it is unknown how far it got",
                 do="leave one of them out",
             )
+        if self.expect is not None and client.acks == "0":
+            raise usage(
+                "kcli produce: --expect with --acks 0",
+                why="it counts the records that are confirmed, and nothing is confirmed",
+                do="leave one of them out",
+            )
         if self.transaction_every is not None and not client.transactional_id:
             raise usage(
                 "kcli produce: --transaction-every without --transactional-id",
@@ -89,6 +144,7 @@ class ProduceOptions:
                 do="give one, for example --transactional-id import-1",
             )
         self._check_format()
+        self._check_from_value()
 
     def _check_format(self) -> None:
         kind = self.kind
@@ -112,17 +168,63 @@ class ProduceOptions:
                 do="use one of them",
             )
 
+    def _check_from_value(self) -> None:
+        """Usage errors for --key-from, --headers-from and --partition-from."""
+        named = {
+            "--key-from": self.key_from,
+            "--headers-from": self.headers_from,
+            "--partition-from": self.partition_from,
+        }
+        first = next((flag for flag, path in named.items() if path is not None), None)
+        if first is None:
+            return
+        has_key = self.kind == "pattern" and "%k" in (self.pattern or "")
+        twice = {
+            "-k": (self.key_from, self.key is not None, "key"),
+            "-K": (self.key_from, self.key_delimiter is not None, "key"),
+            "-f with %k": (self.key_from, has_key, "key"),
+            "-p": (self.partition_from, self.partition is not None, "partition"),
+        }
+        for flag, (path, given, part) in twice.items():
+            if path is not None and given:
+                raise usage(
+                    f"kcli produce: --{part}-from with {flag}",
+                    why=f"both determine the {part}",
+                    do="use one of them",
+                )
+        if self.tombstone:
+            raise usage(
+                f"kcli produce: {first} with --tombstone",
+                why="a null value names nothing",
+                do=f"leave {first} out",
+            )
+        serde = next((name for part in ("value", "") for name in self._serdes_of(part)), "json")
+        if self.kind in ENCODED and serde != "json":
+            raise usage(
+                f"kcli produce: {first} with -i {self.kind} and -s value={serde}",
+                why="the values of that format are encoded as they are read, and only JSON can be looked into",
+                do="use -s value=json, or -i lines, whose values are looked into before they are encoded",
+            )
+
+    def _serdes_of(self, part: str) -> Iterator[str]:
+        """The names that -s has for ``part`` of a record; of both, if it is empty."""
+        for text in self.serdes:
+            of, sign, spec = text.partition("=")
+            named = of in ("key", "value") and bool(sign)
+            if (of if named else "") == part:
+                yield (spec if named else text).partition(":")[0]
+
     def check_partitions(self) -> None:
         """A usage error unless each record names its partition, or ``-p`` does for all, as --partitioner manual needs."""
         kind = self.kind
-        if self.partition is not None or kind in _NAMES_PARTITION:
+        if self.partition is not None or self.partition_from is not None or kind in _NAMES_PARTITION:
             return
         if kind == "pattern" and "%p" in (self.pattern or ""):
             return
         raise usage(
             "kcli produce: --partitioner manual without partitions",
-            why=f"{'this pattern' if kind == 'pattern' else f'-i {kind}'} has no field for the partition",
-            do="give -p N, or use -i ndjson, csv or kcat, or -f with %p",
+            why=f"{_INPUTS.get(kind, f'-i {kind}')} has no field for the partition",
+            do="give -p N or --partition-from FIELD, or use -i ndjson, csv or kcat, or -f with %p",
         )
 
 

@@ -5,7 +5,8 @@ from shlex import quote
 from typing import Any, NamedTuple
 
 from kcli.commands.shared.context import Invocation
-from kcli.core.errors import PartlyFailedError
+from kcli.core.errors import KcliError, PartlyFailedError
+from kcli.flows.expectation import Expectation
 from kcli.flows.produce.run import ProduceResult
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
@@ -30,6 +31,7 @@ def report(
     stop: Stop,
     options: Any,
     cluster: str | None,
+    expect: Expectation | None,
 ) -> int:
     """Reports the result; returns the exit status."""
     if inv.values.output in ("json", "ndjson"):
@@ -45,6 +47,8 @@ def report(
             f"{files.checkpoint} stays at the first line that failed; with --failed FILE a run continues past it"
         )
     _errors(inv, topic, result)
+    if not stop:
+        _check_expected(inv, expect, result)
     return inv.finish(done=result.confirmed > 0, also=[stop.exit_code])
 
 
@@ -92,8 +96,24 @@ def _errors(inv: Invocation, topic: str, result: ProduceResult, failed: str = ""
         inv.failed(result.input_error)
 
 
+def _check_expected(
+    inv: Invocation, expect: Expectation | None, result: ProduceResult, done: str = "confirmed"
+) -> None:
+    if expect is None:
+        return
+    try:
+        expect.check(result.confirmed, done)
+    except KcliError as error:
+        inv.failed(error)
+
+
 def report_dry_run(
-    inv: Invocation, topic: str, result: ProduceResult, partitions: int, cluster: str | None
+    inv: Invocation,
+    topic: str,
+    result: ProduceResult,
+    partitions: int,
+    cluster: str | None,
+    expect: Expectation | None,
 ) -> int:
     """Reports the result of a dry run; returns the exit status that the run would have."""
     inv.talk.note(
@@ -104,6 +124,7 @@ def report_dry_run(
         values = (topic, partitions, result.lines, result.failed, result.bad)
         _print(inv, "ProducePlan", values, cluster)
     _errors(inv, topic, result, "would not be stored")
+    _check_expected(inv, expect, result, "would store")
     return inv.finish(done=result.confirmed > 0)
 
 

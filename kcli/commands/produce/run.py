@@ -4,7 +4,7 @@ The sending itself is in ``kcli.flows``. Checkpoints, the ``--failed`` file and 
 admin client, are imported only where they are used.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from kcli.commands.produce.input import encoded_key, opened, signature, total_si
 from kcli.commands.produce.options import ProduceOptions
 from kcli.commands.produce.report import Files, feed_again, report
 from kcli.commands.shared.context import Invocation, stdin_is_terminal
+from kcli.commands.shared.params import raw_bytes
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.cluster import TOPIC_PATIENCE
 from kcli.core.cluster.metadata import no_partition, topic_refused, unknown_topic
@@ -20,7 +21,7 @@ from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.options import ClientOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
-from kcli.flows.inputs.feed import Feed
+from kcli.flows.inputs.feed import Feed, Portion, single_portion
 from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.produce.ack_tracker import AckTracker, NoTracker
 from kcli.flows.produce.line_outcomes import Outcomes
@@ -99,7 +100,8 @@ class SendingRun:
 
         again = self.checkpoint is not None and self.checkpoint.failed_again
         several = len(self.files) > 1
-        self.failed = FailedFile(path, self.form.kind, several=several, again=again)
+        kind = "lines" if self.asked.is_one else self.form.kind  # one line, whatever it contains
+        self.failed = FailedFile(path, kind, several=several, again=again)
         self.stack.callback(self.failed.close)
 
     def _open_producer(self) -> None:
@@ -211,12 +213,12 @@ class SendingRun:
         self._note_terminal()
 
     def _note_terminal(self) -> None:
-        if not self.files and stdin_is_terminal():
+        if not (self.files or self.asked.is_one) and stdin_is_terminal():
             self.inv.talk.note("reading records from the keyboard, one a line; Ctrl-D ends")
 
     def _send(self, stop: Stop) -> ProduceResult:
-        feed = self._feed(stop)
-        total = total_size(self.files)
+        portions = self._portions(stop)
+        total = None if self.asked.is_one else total_size(self.files)
         with self.inv.progress("confirmed") as bar:
 
             def show(read: int, confirmed: int, lost: int) -> None:
@@ -232,17 +234,21 @@ class SendingRun:
                 outcomes=self.outcomes,
                 checkpoint=self.checkpoint,
             )
-            return run.run(feed.portions())
+            return run.run(portions)
+
+    def _portions(self, stop: Stop) -> Iterable[Portion]:
+        if self.asked.is_one:
+            return [single_portion(self.form, raw_bytes(self.asked.value or ""), "--value")]
+        return self._feed(stop).portions()
 
     def _feed(self, stop: Stop) -> Feed:
-        plain = self.form.kind == "lines" and not self.form.encoding
         ticks = self.checkpoint or self.failed or self.client.transactional_id
         return Feed(
             self.files,
             opened,
             self.form,
             stop,
-            short=plain
+            short=self.form.is_plain
             and (self.inv.dry_run or (self.asked.rate is None and not self.client.transactional_id)),
             taps=[_tee(self.inv)] if self.asked.tee and not self.inv.dry_run else (),
             patience=CHECKPOINT_INTERVAL if ticks else None,
@@ -256,7 +262,8 @@ class SendingRun:
             self.topic,
             self.form.how,
             asked.partition,
-            by_hand=self.client.partitioner == "manual" and asked.partition is None,
+            by_hand=asked.partition_from is not None
+            or (self.client.partitioner == "manual" and asked.partition is None),
             longest=self.form.longest,
             records_per_second=rate.records if rate else None,
             bytes_per_second=rate.bytes if rate else None,
@@ -273,7 +280,16 @@ class SendingRun:
             self.asked.checkpoint,
             self.checkpoint.position.unit + 1 if self.checkpoint and self.checkpoint.resumes else None,
         )
-        status = report(self.inv, self.topic, result, files, stop, self.client, self.producer.cluster_id)
+        status = report(
+            self.inv,
+            self.topic,
+            result,
+            files,
+            stop,
+            self.client,
+            self.producer.cluster_id,
+            self.asked.expect,
+        )
         if result.output_error is not None and not stop:
             raise result.output_error  # reported as any error of stdout
         return status

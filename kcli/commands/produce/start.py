@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
@@ -12,16 +12,22 @@ from kcli.commands.produce.options import ProduceOptions, producer_options, topi
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import check_topic_name
 from kcli.core.names import own_topic_purpose
+from kcli.core.types import Header
 
 
 def start(
-    inv: Invocation, first: str | None, files: tuple[str, ...], named: tuple[str, ...], **given: Any
+    inv: Invocation,
+    first: str | None,
+    files: tuple[str, ...],
+    named: tuple[str, ...],
+    headers: Sequence[tuple[Header, ...]],
+    **given: Any,
 ) -> int:
-    """Runs the command; returns the exit status. ``first`` is the first argument, ``named`` the topics of ``-t``, and
-    ``given`` are the other fields of ProduceOptions.
+    """Runs the command; returns the exit status. ``first`` is the first argument, ``named`` the topics of ``-t``,
+    ``headers`` are those of each ``-H``, and ``given`` the other fields of ProduceOptions.
     """
     topic, files = topic_and_files(first, files, named)
-    asked = ProduceOptions(topic, files, **given)
+    asked = ProduceOptions(topic, files, headers=[one for each in headers for one in each], **given)
     check_topic_name(topic, "produce")
     if (holds := own_topic_purpose(topic)) and not inv.dry_run:
         from kcli.commands.shared.confirm import confirm  # only for a topic of kcli's own
@@ -43,7 +49,8 @@ def start(
             stack.enter_context(serdes)
             form = encoded(form, serdes, topic, specs)
             prepare = partial(prepare_schemas, inv, serdes, specs, topic)
-        check_inputs(asked.files)
+        if not asked.is_one:
+            check_inputs(asked.files)
         # The producer, which costs 60 ms: invalid input is reported before.
         from kcli.commands.produce.run import SendingRun
 

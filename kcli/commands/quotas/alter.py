@@ -9,10 +9,9 @@ from kcli.commands.quotas._entity import entity_options, entity_parts
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import parse_size
 from kcli.commands.shared.usage import nearest, usage
 from kcli.core.admin.quotas import IP, QuotaEntity
-from kcli.flows.quotas.values import BYTES, KEYS_OF_CLIENTS, KEYS_OF_IPS, UNITS, parse_plain
+from kcli.flows.quotas.values import BYTES, KEYS_OF_CLIENTS, KEYS_OF_IPS, UNITS, parse_bytes, parse_plain
 
 
 @command(
@@ -135,7 +134,7 @@ def check_key(key: str, keys: Sequence[str]) -> None:
 def _value(key: str, text: str) -> float:
     try:
         in_bytes = UNITS[key] == BYTES
-        value = float(parse_size(text.removesuffix("/s"))) if in_bytes else parse_plain(text, UNITS[key])
+        value = parse_bytes(text) if in_bytes else parse_plain(text, UNITS[key])
         if value <= 0:
             raise ValueError("a quota must be more than 0; --unset removes it")
     except ValueError as error:

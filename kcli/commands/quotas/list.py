@@ -6,7 +6,7 @@ from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.quotas import QuotaEntity
-from kcli.flows.quotas.values import DEFAULT, ENTITY, UNITS, entity_row, shown_number
+from kcli.flows.quotas.values import DEFAULT, ENTITY, UNITS, entity_row, rate_in_units, shown_number
 from kcli.output.tables import Column
 
 COLUMNS = (
@@ -45,13 +45,22 @@ def list_quotas(inv: Invocation, user: str | None, of_client_id: str | None, ip:
         found = admin.describe_quotas(wanted)
     if not found:
         inv.talk.note("no quota matches" if wanted else "the cluster has no quotas")
+    units = inv.out.list_kind() in ("table", "wide")
     rows = (
-        entity_row(entity) | {"key": key, "value": shown_number(value), "unit": UNITS.get(key)}
+        entity_row(entity)
+        | {"key": key, "value": shown_number(value), "unit": _unit(key, value, units=units)}
         for entity in sorted(found, key=_order)
         for key, value in sorted(found[entity].items())
     )
     print_rows(inv, "QuotaList", COLUMNS, rows, cluster, item="Quota")
     return inv.finish(done=True)
+
+
+def _unit(key: str, value: float, *, units: bool) -> str | None:
+    """Unit of the value; for people, with ``units``, also what a large number of bytes is."""
+    unit = UNITS.get(key)
+    text = rate_in_units(key, value) if units else ""
+    return f"{unit} ({text})" if text else unit
 
 
 def _order(entity: QuotaEntity) -> list[tuple[bool, bool, str]]:

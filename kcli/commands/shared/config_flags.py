@@ -1,4 +1,4 @@
-"""The flags ``--set``, ``--unset``, ``--append`` and ``--remove`` of ``topics alter`` and ``configs alter``."""
+"""The flags that change configurations, of ``topics alter`` and ``configs alter``, and values with units."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.configs import ConfigChange, ConfigOp
 from kcli.flows.configs.key_changes import WORDS
+from kcli.flows.configs.units import number_of
 from kcli.flows.configs.values import list_words
 
 _EXAMPLES = {ConfigOp.SET: "retention.ms=3600000"} | dict.fromkeys(
@@ -54,7 +55,21 @@ def _pair(command: str, op: ConfigOp, text: str) -> ConfigChange:
             why=f"{flag} changes the elements of a list",
             do=f"write {flag} {_EXAMPLES[op]}",
         )
+    if op is ConfigOp.SET:
+        value = config_value(command, flag, key.strip(), value)
     return ConfigChange(key.strip(), value, op)
+
+
+def config_value(command: str, flag: str, key: str, value: str) -> str:
+    """The value for Kafka: ``7d`` is 604800000; a usage error for a unit that the key does not have."""
+    try:
+        return number_of(key, value)
+    except ValueError as error:
+        raise usage(
+            f"{command}: {flag} {key}={value} is not valid",
+            why=str(error),
+            do=f"write {flag} {key}=NUMBER, or a number with one of its units",
+        ) from None
 
 
 def _unset(command: str, text: str) -> ConfigChange:

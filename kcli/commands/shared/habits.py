@@ -92,10 +92,10 @@ _CONSUME = {
 }
 
 _VALUES = (
-    "values are read from stdin or from files: `echo hello | kcli produce TOPIC`, `kcli produce TOPIC FILE`"
+    "--value VALUE sends one record; others are read from stdin or from files: `kcli produce TOPIC FILE`"
 )
 _PRODUCE = {
-    **dict.fromkeys(("-m", "--message", "--value", "--data", "--file"), _VALUES),
+    **dict.fromkeys(("-m", "--message", "--data", "--file"), _VALUES),
     "--property": "-K DELIM splits lines into key and value, -f PATTERN reads records by a pattern",
     **dict.fromkeys(
         ("--parse-key", "--key-separator", "--separator"),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -19,11 +19,16 @@ from kcli.core.codecs.codec import check_level, codec_by_name
 from kcli.core.errors import ConfigError
 from kcli.core.names import is_topic_name
 from kcli.core.positions import OffsetSpec, RangeSpec, parse_offset, parse_range, read_instant
-from kcli.core.types import CODEC_NAMES, TopicPartition
+from kcli.core.types import CODEC_NAMES, Header, TopicPartition
+
+if TYPE_CHECKING:
+    from kcli.flows.expectation import Expectation
+    from kcli.flows.filters.field_paths import FieldPath
 
 __all__ = (
-    "BROKERS", "CODEC", "DELIMITER", "DURATION", "HEADER", "INSTANT", "OFFSET", "OFFSET_RANGE", "PARTITIONS", "RATE",
-    "SERDE", "SIZE", "SIZE_RANGE", "TOPIC_MAP", "TOPIC_PARTITIONS", "Codec", "Rate", "TopicPartitions",
+    "BROKERS", "CODEC", "DELIMITER", "DURATION", "EXPECTATION", "HEADERS", "INSTANT", "OFFSET",
+    "OFFSET_RANGE", "PARTITIONS", "RATE", "SERDE", "SIZE", "SIZE_RANGE", "TOPIC_MAP", "TOPIC_PARTITIONS",
+    "VALUE_PATH", "Codec", "Rate", "TopicPartitions",
 )  # fmt: skip
 
 
@@ -166,7 +171,22 @@ def parse_topic_map(text: str) -> tuple[str, str]:
     return name, other
 
 
-def parse_header(text: str) -> tuple[str | bytes, bytes | None]:
+def parse_headers(text: str) -> tuple[Header, ...]:
+    """One header, or with ``@FILE`` those of its lines; a header whose name begins with @ is written ``\\@n=v``."""
+    if not text.startswith("@"):
+        return (parse_header(text.removeprefix("\\") if text.startswith("\\@") else text),)
+    try:
+        with open(text[1:], encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+            lines = [line.removesuffix("\n").removesuffix("\r") for line in file]
+    except OSError as error:
+        raise ValueError(
+            f"{text[1:]} cannot be read: {(error.strerror or str(error)).lower()}; -H @FILE reads headers from a "
+            f"file, and a header of that name is -H '\\{text}'"
+        ) from None
+    return tuple(parse_header(line) for line in lines if line)
+
+
+def parse_header(text: str) -> Header:
     """``n=v``; ``n=`` is empty, ``n`` is null. A name that is not UTF-8 stays bytes.
 
     ``n:v``, as kafkactl and rpk write headers, is an error: a null header whose name has a colon is ``n\\:v``.
@@ -187,6 +207,29 @@ def parse_header(text: str) -> tuple[str | bytes, bytes | None]:
             )
         name = name.replace("\\:", ":")
     return name if is_text(name) else raw_bytes(name), raw_bytes(value) if sign else None
+
+
+def expectation(text: str) -> "Expectation":
+    """``N``, ``N..M`` or ``N..`` records."""
+    from kcli.flows.expectation import parse_expectation  # not for --help
+
+    return parse_expectation(text)
+
+
+def value_path(text: str) -> "FieldPath":
+    """``value.customer.id``: a path into the value."""
+    from kcli.flows.filters.field_paths import FieldPathError, parse_fields  # not for --help
+
+    path = text.strip()
+    if not path.startswith(("value.", "value[")):
+        raise ValueError(f"{text!r} is not a path into the value, such as value.customer.id")
+    try:
+        (field, *more) = parse_fields(path)
+    except FieldPathError as error:
+        raise ValueError(str(error)) from None
+    if more or field.name != path:
+        raise ValueError(f"{text!r} is more than one path, such as value.customer.id")
+    return field
 
 
 def parse_codec(text: str) -> Codec:
@@ -313,13 +356,15 @@ PARTITIONS = Word("partitions", parse_partitions)
 BROKERS = Word("brokers", parse_brokers)
 TOPIC_PARTITIONS = Word("topic", parse_topic_partitions, completes="topics")
 TOPIC_MAP = Word("topics", parse_topic_map)
-HEADER = Word("header", parse_header)
+HEADERS = Word("header", parse_headers)
 SERDE = Word("serde", str, SERDES, concept="formats")
 CODEC = Word("codec", parse_codec, CODEC_NAMES)
 DELIMITER = Word("delimiter", parse_delimiter)
 OFFSET = Word("offset", offset, OFFSET_WORDS[:2], concept="offsets")
 OFFSET_RANGE = Word("range", offset_range, OFFSET_WORDS, concept="offsets")
 INSTANT = Word("time", instant, concept="times")
+EXPECTATION = Word("expectation", expectation)
+VALUE_PATH = Word("path", value_path)
 RECORDED_TIME = Word("time", recorded_time, concept="times")
 
 

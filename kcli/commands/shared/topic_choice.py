@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
 
 class Topics:
-    """Names and patterns (which begin with ``^``) as given. Patterns match internal topics only if
-    ``exclude.internal.topics`` is false. ``leave_out``: names that do not exist are left out, if there are others.
+    """Names and patterns as given: regular expressions begin with ``^``, and shell patterns have ``*``, ``?`` or ``[``,
+    which no name has. Patterns match internal topics only if ``exclude.internal.topics`` is false. ``leave_out``: names
+    that do not exist are left out, if there are others.
     """
 
     def __init__(self, given: Sequence[str], command: str = "consume", *, leave_out: bool = False) -> None:
         self._left_out = (TOPIC_AUTHORIZATION_FAILED, *([UNKNOWN_TOPIC_OR_PARTITION] if leave_out else ()))
-        self.names = [name for name in dict.fromkeys(given) if not name.startswith("^")]
-        self.patterns = [_pattern(name, command) for name in dict.fromkeys(given) if name.startswith("^")]
+        words = {word: glob_regex(word) if _GLOB.search(word) else word for word in given}
+        self.names = [name for name in words.values() if not name.startswith("^")]
+        self._asked = [word for word, name in words.items() if name.startswith("^")]
+        self.patterns = [_pattern(words[word], command) for word in self._asked]
         for name in self.names:
             check_topic_name(name, command)
 
@@ -47,9 +50,8 @@ class Topics:
         cluster.all_topics(cluster.deadline(timeout))
         names = [*self.names, *self.matching(consumer)]
         if not names:
-            patterns = ", ".join(pattern.pattern for pattern in self.patterns)
             raise NotFoundError(
-                f"no topic matches {patterns}",
+                f"no topic matches {', '.join(self._asked)}",
                 why=f"the cluster has no topic with such a name, apart from internal ones, {OR_HIDDEN}",
                 do="`kcli topics list` lists the topics",
             )
@@ -116,6 +118,22 @@ class Topics:
             else unknown_topic(name, known)
             for name, code in codes.items()
         ]
+
+
+_GLOB = re.compile(r"^[^\^]*[*?\[]")
+
+
+def glob_regex(glob: str) -> str:
+    """``orders-*`` → ``^orders-.*$``: a regular expression that brokers read as well (RE2). ``[!ab]`` is ``[^ab]``; a
+    bracket that is not closed, or empty, is a character.
+    """
+    found = ""
+    for wild, negated, inside, other in re.findall(r"([*?])|\[([!^]?)([^\]]+)\]|(.)", glob, re.DOTALL):
+        if inside:
+            found += f"[{'^' if negated else ''}{inside.replace('[', chr(92) + '[')}]"
+        else:
+            found += {"*": ".*", "?": "."}.get(wild) or (other if other in "-_" else re.escape(other))
+    return f"^{found}$"
 
 
 def _pattern(text: str, command: str) -> re.Pattern[str]:

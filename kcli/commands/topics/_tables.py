@@ -19,6 +19,7 @@ from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import Node, TopicPartition
+from kcli.flows.configs.units import with_unit
 from kcli.flows.configs.values import own_values
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at, unknown_offsets
 from kcli.flows.topics.sizes import TopicSize, topic_sizes
@@ -345,7 +346,8 @@ def print_descriptions(
         rows = [row | {"leader": broker(row["leader"], nodes)} for row in rows]
     if form in ("table", "wide") or (form == "plain" and inv.out.headers):
         for topic in found.values():
-            inv.out.text(heading(whole[topic.name], configs.get(topic.name)))
+            units = form != "plain"
+            inv.out.text(heading(whole[topic.name], configs.get(topic.name), units=units))
     if found or listed:
         print_rows(inv, "TopicDescriptionList", columns, rows, cluster, item="TopicDescription")
 
@@ -356,14 +358,15 @@ def broker(number: int | None, nodes: Mapping[int, Node]) -> str | None:
     return None if number is None else f"{number} ({node.host}:{node.port})" if node else str(number)
 
 
-def heading(topic: TopicInfo, entries: list[ConfigEntry] | None) -> str:
-    """The topic itself, for people: a line, and one for each of its settings."""
+def heading(topic: TopicInfo, entries: list[ConfigEntry] | None, *, units: bool) -> str:
+    """The topic itself, for people: a line, and one for each of its settings; with ``units`` also what numbers mean."""
     copies = topic.replication_factor
     parts = [f"partitions {len(topic.partitions)}", f"replication factor {copies}"]
     if topic.topic_id:
         parts.append(f"id {topic.topic_id}")
     lines = [f"{visible_line(topic.name)}: {', '.join(parts)}"]
-    lines += [visible_line(f"  {key} = {value}") for key, value in (own_values(entries) or {}).items()]
+    for key, value in (own_values(entries) or {}).items():
+        lines.append(visible_line(f"  {key} = {with_unit(key, value) if units and value else value}"))
     return "\n".join(lines) + "\n\n"
 
 

@@ -4,8 +4,9 @@ import click
 
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
+from kcli.commands.shared.config_flags import config_value
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.options import CountType
+from kcli.commands.shared.options import TOPIC, CountType
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.usage import usage
 from kcli.core.types import TopicSpec
@@ -19,8 +20,12 @@ _MOST_PARTITIONS = (1 << 31) - 1
     examples=(
         ("kcli topics create orders --partitions 12", "the broker's default replication factor"),
         (
-            "kcli topics create orders --config retention.ms=3600000 --if-not-exists",
+            "kcli topics create orders --config retention.ms=7d --if-not-exists",
             "no error when it already exists",
+        ),
+        (
+            "kcli topics create orders.v2 --like orders --partitions 24",
+            "the other settings of an existing topic",
         ),
         ("kcli topics create orders --partitions 12 --dry-run", "only check the request"),
     ),
@@ -41,6 +46,12 @@ _MOST_PARTITIONS = (1 << 31) - 1
 @click.option(
     "--config", "configs", multiple=True, metavar="KEY=VALUE", help="configuration of the topic; repeatable"
 )
+@click.option(
+    "--like",
+    type=TOPIC,
+    metavar="TOPIC",
+    help="partitions, replication factor and configuration of an existing topic, where they are not given",
+)
 @click.option("--if-not-exists", is_flag=True, help="a topic that already exists is not an error")
 @pass_invocation
 def create_topics(
@@ -49,23 +60,28 @@ def create_topics(
     partitions: int | None,
     replication_factor: int | None,
     configs: tuple[str, ...],
+    like: str | None,
     if_not_exists: bool,
 ) -> int:
     """Create topics.
 
-    All TOPICs get the same number of partitions and the same configuration. Exit code 7 where one exists; with
-    --if-not-exists only where it differs from what is requested. A topic is created once all brokers show its
-    partitions with leaders; exit code 6 where they do not within --timeout. With -o, shows what became of each.
+    All TOPICs get the same number of partitions and the same configuration. Numbers may have units, as in
+    retention.ms=7d and segment.bytes=1GiB, and `never` is no limit. --like copies what is set on a topic itself, but
+    not its records or ACLs; --partitions, --replication-factor and --config override it.
+
+    Exit code 7 where one exists; with --if-not-exists only where it differs from what is requested. A topic is created
+    once all brokers show its partitions with leaders; exit code 6 where they do not within --timeout. With -o, shows
+    what became of each.
     """
     from kcli.flows.topics.create import TopicCreation  # clients are loaded when the command runs
 
-    for name in names:
+    for name in (*names, *([like] if like is not None else ())):
         check_topic_name(name, "topics create")
     settings = _config_pairs(configs)
     specs = [
         TopicSpec(name, partitions or -1, replication_factor or -1, settings) for name in dict.fromkeys(names)
     ]
-    return run_change(inv, TopicCreation(specs, may_exist=if_not_exists, dry_run=inv.dry_run))
+    return run_change(inv, TopicCreation(specs, may_exist=if_not_exists, dry_run=inv.dry_run, like=like))
 
 
 def _config_pairs(configs: tuple[str, ...]) -> dict[str, str]:
@@ -78,5 +94,5 @@ def _config_pairs(configs: tuple[str, ...]) -> dict[str, str]:
                 why="there is no = in it",
                 do="write --config retention.ms=3600000",
             )
-        pairs[key.strip()] = value
+        pairs[key.strip()] = config_value("topics create", "--config", key.strip(), value)
     return pairs

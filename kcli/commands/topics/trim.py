@@ -10,7 +10,7 @@ from kcli.commands.shared.options import TOPIC, OfferedType
 from kcli.commands.shared.params import PARTITIONS, check_topic_name
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
-from kcli.core.positions import OffsetSpec
+from kcli.core.positions import OffsetSpec, parse_duration_ms
 
 _EXAMPLES = (
     "--before 1200, --before @-7d, --before 2026-11-21T10:00Z, --before -1000 (keeps the last 1000 of each partition), "
@@ -21,7 +21,7 @@ _EXAMPLES = (
 @command(
     "trim",
     examples=(
-        ("kcli topics trim orders --before @-7d", "what is older than a week; asks for the name to be typed"),
+        ("kcli topics trim orders --before 7d", "what is older than a week; asks for the name to be typed"),
         ("kcli topics trim orders --before 1200 -p 0 --yes", "in a script"),
         ("kcli topics trim orders --before -1000 --dry-run", "all but the last 1000 of each partition"),
         ("kcli topics trim orders --before latest", "all records; the topic stays"),
@@ -33,7 +33,7 @@ _EXAMPLES = (
     required=True,
     type=OfferedType("offset", ("latest",)),
     metavar="SPEC",
-    help="the records before it are deleted: an offset, +N, -N, latest, or a time",
+    help="the records before it are deleted: an offset, +N, -N, latest, or a time, such as 7d (before now)",
 )
 @click.option(
     "-p", "--partitions", type=PARTITIONS, metavar="LIST", help="only these partitions, as in 0,2,5-7"
@@ -53,6 +53,8 @@ def trim_topic(inv: Invocation, name: str, before: str, partitions: tuple[int, .
 
     check_topic_name(name, "topics trim")
     now = wall_ms()
+    if _is_duration(before):
+        before = f"@{before.strip()}"
     spec = offset_spec(before, now, "topics trim: --before", _EXAMPLES, terminal=has_terminal(inv))
     if spec.kind == "stored":
         raise usage(
@@ -61,6 +63,15 @@ def trim_topic(inv: Invocation, name: str, before: str, partitions: tuple[int, .
             do=f"as in {_EXAMPLES}",
         )
     return run_change(inv, TopicTrim(name, spec, _words(spec, now, ago=is_ago(before)), partitions))
+
+
+def _is_duration(text: str) -> bool:
+    """``7d``: how long before now; a number without a unit is an offset."""
+    try:
+        parse_duration_ms(text.strip().removeprefix("-"), unit=True)
+    except ValueError:
+        return False
+    return True
 
 
 def _words(spec: OffsetSpec, now: int, *, ago: bool) -> str:

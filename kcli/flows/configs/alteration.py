@@ -25,6 +25,7 @@ from kcli.flows.configs.key_changes import (
     rejected,
 )
 from kcli.flows.configs.resources import described, explained, shown_name
+from kcli.flows.configs.units import with_unit
 from kcli.flows.permitted import not_checked
 from kcli.flows.read_back import NotAppliedError
 from kcli.output.progress import counted
@@ -170,6 +171,11 @@ class ConfigAlteration(Change[AlteredKey, Any]):
                 yield f"Alter {visible_line(str(resource))}: {counted(count, 'change')}."
                 for item in items:
                     yield from self.lines(item)
+        yield from self.remarks(plan)
+
+    def remarks(self, plan: Sequence[AlterItem]) -> Iterable[str]:  # noqa: ARG002
+        """What is said once, below the changes; by default nothing."""
+        return ()
 
     def lines(self, item: AlterItem) -> list[str]:
         """The lines of a change."""
@@ -305,4 +311,4 @@ def change_line(planned: PlannedChange, note: str) -> str:
 def _shown(planned: PlannedChange, value: str | None) -> str:
     if planned.sensitive:
         return HIDDEN
-    return value or "(empty)"
+    return with_unit(planned.change.name, value) or "(empty)"

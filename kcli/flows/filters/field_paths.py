@@ -190,9 +190,9 @@ class FieldReader:
     def _parsed_fields(self, root: str) -> list[FieldPath]:
         return [field for field in self.fields if field.root == root and self._is_parsed(field)]
 
-    def _parser(self, root: str) -> "_Parser | None":
+    def _parser(self, root: str) -> "JsonPaths | None":
         paths = [field.path for field in self._parsed_fields(root)]
-        return _Parser(paths) if paths else None
+        return JsonPaths(paths) if paths else None
 
     def _parsed(self, root: str, fields: BatchFields, mask: Mask, count: int) -> Sequence[Sequence[Any]]:
         """A column for each of the fields of ``root`` that are parsed."""
@@ -215,7 +215,9 @@ class FieldReader:
                     rows.append(self._row_checked(parser, fields, index, data))
         return list(zip(*rows, strict=True)) if rows else [[] for _ in range(count or len(parser.nothing))]
 
-    def _row_checked(self, parser: "_Parser", fields: BatchFields, index: int, data: bytes) -> Sequence[Any]:
+    def _row_checked(
+        self, parser: "JsonPaths", fields: BatchFields, index: int, data: bytes
+    ) -> Sequence[Any]:
         """For what a quick reader has rejected: it is stricter than JSON, or right."""
         try:
             return parser.checked(data)
@@ -228,7 +230,7 @@ class FieldReader:
         return parser.nothing
 
     def _row_decoded(
-        self, parser: "_Parser", decoded: DecodedField, fields: BatchFields, index: int
+        self, parser: "JsonPaths", decoded: DecodedField, fields: BatchFields, index: int
     ) -> Sequence[Any]:
         try:
             return parser.plain(decoded.value(fields, index))
@@ -242,15 +244,19 @@ class FieldReader:
         self.first = self.first or f"{fields.tp}@{fields.offset(index)}: {why}"
 
 
-class _Parser:
-    """What ``paths`` lead to in JSON: ``cells`` of what a ``quick`` reader returns, ``plain`` of a whole value."""
+class JsonPaths:
+    """What ``paths`` lead to in JSON: ``cells`` of what a ``quick`` reader returns, ``plain`` of a whole value.
 
-    def __init__(self, paths: Sequence[tuple[Step, ...]]) -> None:
+    ``every``: in what is at their ends no member may be repeated, because all of them are used.
+    """
+
+    def __init__(self, paths: Sequence[tuple[Step, ...]], *, every: bool = False) -> None:
         self.paths = paths
         self.nothing: Sequence[Any] = (None,) * len(paths)
         names = [_names(path) for path in paths]
         tree = tree_of(names)
-        self._repeats = Repeats(tree, {name for path in paths for name in path if isinstance(name, str)})
+        used = {name for path in paths for name in path if isinstance(name, str)}
+        self._repeats = Repeats(tree, None if every else used)
         self._plain = [_follow(path) for path in paths]
         self._members = self._reader_of(tree)
         self._quick = self._plain

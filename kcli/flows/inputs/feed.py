@@ -177,6 +177,17 @@ class Feed:
                 yield portion(last, 0, False)
 
 
+def single_portion(form: InputFormat, text: bytes, name: str) -> Portion:
+    """``text`` as the whole input: one record, or bad input."""
+    from kcli.flows.inputs.parsers import parser_of  # msgspec, which plain lines do not need
+
+    parser = parser_of(form)
+    (item,) = [*parser.feed(text), *parser.finish()]
+    if isinstance(item, BadInput):
+        return Portion(RowChunk(InputPosition(), 1, name), bad=[(0, item)], size=len(text))
+    return Portion(RowChunk(InputPosition(), 1, name, records=[item]), size=len(text))
+
+
 def input_name(name: str) -> str:
     """The name of an input in messages."""
     return "stdin" if name == "-" else name

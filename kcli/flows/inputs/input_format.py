@@ -11,7 +11,7 @@ from __future__ import annotations
 import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.kernels.active import encode_headers
 from kcli.core.types import Header
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
+    from kcli.flows.filters.field_paths import FieldPath
     from kcli.serde.opening import Serdes
     from kcli.serde.serde import Serde
 
@@ -179,12 +180,24 @@ class HeaderBlocks:
 
 
 FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
+ENCODED = ("ndjson", "kcat", "csv")
+"""Those whose parsers encode keys and values themselves."""
+
+
+class FromValue(NamedTuple):
+    """Paths into the value of a record, which is JSON, to its key, headers and partition; None where it has none."""
+
+    key: FieldPath | None = None
+    headers: FieldPath | None = None
+    partition: FieldPath | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class InputFormat:
-    """``kind`` is one of FORMATS, or ``pattern``; ``longest`` limits a record. ``keep``: keep the raw input in case it
-    fails. ``encoding``: the encoding by ``-s``, ``serdes`` its argument.
+    """``kind`` is one of FORMATS, ``pattern``, or ``value``, a text that is one record; ``longest`` limits a record.
+
+    ``keep``: keep the raw input in case it fails. ``encoding``: the encoding by ``-s``, ``serdes`` its argument.
+    ``from_value``: what of a record its value names.
     """
 
     kind: str = "lines"
@@ -195,3 +208,9 @@ class InputFormat:
     keep: bool = False
     encoding: Encoding = field(default_factory=Encoding)
     serdes: str = ""
+    from_value: FromValue | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the records are lines that need not be parsed."""
+        return self.kind == "lines" and not self.encoding and self.from_value is None

@@ -11,7 +11,7 @@ import msgspec
 
 from kcli.core.errors import ConfigError
 from kcli.flows.inputs.csv_rows import CsvParser
-from kcli.flows.inputs.input_format import FORMATS, EncodingParser, InputFormat
+from kcli.flows.inputs.input_format import ENCODED, FORMATS, EncodingParser, InputFormat
 from kcli.flows.inputs.item import BadInput, BadLine, InputError, InputRow, Item, Parser
 from kcli.flows.inputs.kcat import kcat_parser
 from kcli.flows.inputs.lines import LineFormat, LineParser, ParseLine, line_reader
@@ -71,12 +71,22 @@ def parser_of(form: InputFormat) -> Parser:
 
 
 def _encoding(form: InputFormat, parser: Parser) -> Parser:
-    """Adds encoding to formats without encodings of their own, which give texts. The key of ``-k`` is already
-    encoded.
+    """Adds what values name, and encoding to formats without encodings of their own, which give texts. The key of
+    ``-k``, or from a value, is already encoded.
     """
-    if not form.encoding or form.kind in ("ndjson", "kcat", "csv", "failed"):
+    if form.kind == "failed":
         return parser
-    return EncodingParser(parser, form.encoding, keys=form.how.key is None)
+    keys = form.how.key is None
+    if form.from_value is not None:
+        from kcli.flows.inputs.from_value import FromValueParser  # only where values name something
+
+        parser, keys = (
+            FromValueParser(parser, form.from_value, form.encoding),
+            keys and form.from_value.key is None,
+        )
+    if not form.encoding or form.kind in ENCODED:
+        return parser
+    return EncodingParser(parser, form.encoding, keys=keys)
 
 
 def _parser_of(form: InputFormat) -> Parser:
@@ -85,6 +95,8 @@ def _parser_of(form: InputFormat) -> Parser:
     match form.kind:
         case "lines":
             return LineParser(line_reader(how), delimiter=how.delimiter, longest=longest)
+        case "value":
+            return _OneLine(how)
         case "ndjson":
             return ndjson_parser(form.blocks, form.encoding, longest=wide)
         case "kcat":

@@ -13,7 +13,7 @@ from kcli.core.errors import BrokerError, KcliError, NotValidatedError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.journal import Draft, Journal, QuotaEntry
 from kcli.flows.permitted import denied_on_cluster, not_checked
-from kcli.flows.quotas.values import ENTITY, UNITS, entity_row, number_text, shown_number
+from kcli.flows.quotas.values import ENTITY, UNITS, entity_row, number_text, rate_in_units, shown_number
 from kcli.flows.read_back import NotAppliedError, UnknownChangeError, wait_until_empty
 from kcli.output.progress import counted
 from kcli.output.tables import Column
@@ -204,4 +204,6 @@ class QuotaRestore(QuotaAlteration):
 def _shown(value: float | None, key: str) -> str:
     if value is None:
         return "not set"
-    return f"{number_text(value)} {UNITS.get(key) or ''}".rstrip()
+    shown = f"{number_text(value)} {UNITS.get(key) or ''}".rstrip()
+    text = rate_in_units(key, value)
+    return f"{shown} ({text})" if text else shown

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from kcli.core.admin.quotas import CLIENT_ID, IP, USER, QuotaEntity
+from kcli.flows.configs.units import size_in_units, size_of
 from kcli.output.tables import Column
 
 DEFAULT = "<default>"
@@ -50,6 +51,18 @@ def spelling(name: str | None) -> str:
 def number_text(value: float) -> str:
     """``1048576`` or ``12.5``."""
     return str(int(value)) if value.is_integer() else repr(value)
+
+
+def parse_bytes(text: str) -> float:
+    """``1048576``, ``10MB/s`` or ``1MiB``; ValueError with a sentence."""
+    amount = text.strip().removesuffix("/s").strip()
+    return float(amount if _NUMBER.fullmatch(amount) else round(size_of(amount)))
+
+
+def rate_in_units(key: str, value: float) -> str:
+    """``10 MB/s`` of a quota in bytes; empty where the number says it as well."""
+    text = size_in_units(value) if UNITS.get(key) == BYTES else ""
+    return f"{text}/s" if text else ""
 
 
 def parse_plain(text: str, unit: str) -> float:

@@ -1,10 +1,10 @@
-"""``kcli topics alter``: changes the configuration of a topic, and adds partitions after that."""
+"""``kcli topics alter``: changes the configuration of topics, and adds partitions after that."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from kcli.account.change import Found, Item, is_lost
 from kcli.account.outcomes import Outcome
@@ -14,69 +14,83 @@ from kcli.core.admin.new_partitions import NotKnownError
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError, PartlyFailedError
 from kcli.flows.configs.alteration import COLUMNS, AlteredKey, AlterItem, ConfigAlteration
-from kcli.flows.topics.partitions import AddedPartitions
+from kcli.flows.topics.partitions import ADDED, AddedPartitions
 from kcli.flows.topics.purpose import internal_purpose
 from kcli.output.tables import Column
 
 
-class Growth(NamedTuple):
-    """The answer to the request for more partitions."""
-
-    answer: KcliError | None
-
-
 class TopicAlter(ConfigAlteration):
-    """Changes of a topic; ``partitions`` is their number afterwards, or None where it stays.
+    """The same changes of each topic; ``partitions`` is their number afterwards, or None where it stays.
 
-    Partitions are added only if the configuration was changed.
+    Partitions are added to a topic only if its configuration was changed.
     """
 
     kind = "TopicAlter"
     printed_by = "topics alter"
-    columns = (Column("topic", wide=True), *COLUMNS)
+    columns: Sequence[Column] = (Column("topic", wide=True), *COLUMNS)
     named_by = "topic"
     parts = True
 
     def __init__(
-        self, name: str, changes: Sequence[ConfigChange], partitions: int | None, *, named: bool
+        self,
+        names: Sequence[str],
+        changes: Sequence[ConfigChange],
+        partitions: int | None,
+        *,
+        named: bool,
     ) -> None:
-        self.resource = ConfigResource(ConfigKind.TOPIC, name)
-        super().__init__([self.resource], changes, named=named)
-        self.name, self.partitions = name, partitions
-        self._topic: TopicInfo | None = None
-        self._growth: Growth | None = None
+        topics = [ConfigResource(ConfigKind.TOPIC, name) for name in dict.fromkeys(names)]
+        super().__init__(topics, changes, named=named)
+        if len(topics) > 1:
+            self.columns = (Column("topic"), *COLUMNS)
+        self.partitions = partitions
+        self._topics: dict[str, TopicInfo] = {}
+        self._growth: dict[ConfigResource, KcliError | None] = {}
 
     def decide(self, admin: Admin) -> list[AlterItem]:
-        """The changes of the configuration, then that of the partitions."""
-        topic = admin.describe_topics([self.name])[self.name]
-        if isinstance(topic, KcliError):
-            return self._none(topic)
-        self._topic = topic
-        items = super().decide(admin)
-        if self.partitions is not None:
-            added = AddedPartitions(self.name, self.partitions, topic.topic_id, len(topic.partitions))
-            if added.danger is not None:
-                self._dangers.setdefault(self.resource, added.danger)
-            planned = self._grown(added, Outcome.PLANNED if added.added else Outcome.UNCHANGED)
-            items.append(self.judged(planned, self.asked(partial(added.rejected, admin))))
-        return items
+        """Of each topic the changes of the configuration, then that of the partitions."""
+        named, found = self.resources, admin.describe_topics([one.name for one in self.resources])
+        self._topics = {name: topic for name, topic in found.items() if isinstance(topic, TopicInfo)}
+        self.resources = [one for one in named if one.name in self._topics]
+        try:
+            items = super().decide(admin) if self.resources else []
+        finally:
+            self.resources = named
+        decided: list[AlterItem] = []
+        for resource in named:
+            topic = found[resource.name]
+            if isinstance(topic, KcliError):
+                decided += self._none(resource, topic)
+                continue
+            decided += [item for item in items if item.key.resource == resource]
+            if self.partitions is not None:
+                decided.append(self._added(admin, resource, topic, self.partitions))
+        return decided
 
-    def _none(self, error: KcliError) -> list[AlterItem]:
+    def _added(self, admin: Admin, resource: ConfigResource, topic: TopicInfo, partitions: int) -> AlterItem:
+        added = AddedPartitions(topic.name, partitions, topic.topic_id, len(topic.partitions))
+        if added.danger is not None:
+            self._dangers.setdefault(resource, added.danger)
+        planned = _grown(resource, added, Outcome.PLANNED if added.added else Outcome.UNCHANGED)
+        return self.judged(planned, self.asked(partial(added.rejected, admin)))
+
+    def _none(self, resource: ConfigResource, error: KcliError) -> list[AlterItem]:
         """Everything is refused: there is no such topic."""
-        self._missing = {self.resource}
-        items = self.items(self.resource, error)
+        self._missing.add(resource)
+        items = self.items(resource, error)
         if self.partitions is not None:
-            none = AddedPartitions(self.name, self.partitions)
-            items.append(self._grown(none, Outcome.REFUSED)._replace(error=error, note=""))
+            none = AddedPartitions(resource.name, self.partitions)
+            items.append(_grown(resource, none, Outcome.REFUSED)._replace(error=error, note=""))
         return items
-
-    def _grown(self, added: AddedPartitions, outcome: Outcome) -> AlterItem:
-        return Item(AlteredKey(self.resource, "partitions", "increase"), added, outcome, note=added.note)
 
     def dangers(self, admin: Admin, resources: Sequence[ConfigResource]) -> dict[ConfigResource, str]:  # noqa: ARG002
-        """An internal topic."""
-        purpose = self._topic and internal_purpose(self._topic)
-        return {self.resource: purpose} if purpose else {}
+        """Internal topics."""
+        purposes = {one: internal_purpose(self._topics[one.name]) for one in resources}
+        return {one: purpose for one, purpose in purposes.items() if purpose is not None}
+
+    def remarks(self, plan: Sequence[AlterItem]) -> Iterable[str]:
+        """What added partitions mean."""
+        return [ADDED] if any(item.facts.needed for item in _split(plan)[1]) else []
 
     def lines(self, item: AlterItem) -> list[str]:
         """The lines of a change."""
@@ -84,34 +98,31 @@ class TopicAlter(ConfigAlteration):
 
     def apply(self, admin: Admin, todo: Sequence[AlterItem]) -> dict[AlteredKey, KcliError | None]:
         """Changes the configuration, then adds partitions."""
-        self._growth = None
+        self._growth = {}
         configs, grown = _split(todo)
         answers = super().apply(admin, configs)
-        failed = next((error for error in answers.values() if error is not None), None)
+        failed = {key.resource: error for key, error in answers.items() if error is not None}
         for item in grown:
-            self._growth = Growth(item.facts.make(admin) if failed is None else self._not_added(failed))
-            known = isinstance(self._growth.answer, NotKnownError)
-            answers[item.key] = None if known else self._growth.answer
+            resource = item.key.resource
+            first = failed.get(resource)
+            answer = item.facts.make(admin) if first is None else _not_added(resource, first)
+            self._growth[resource] = answer
+            answers[item.key] = None if isinstance(answer, NotKnownError) else answer
         return answers
-
-    def _not_added(self, first: KcliError) -> KcliError:
-        error = PartlyFailedError(f"no partitions were added to {self.resource}", first)
-        was = "may not have been" if is_lost(first) else "was not"
-        error.why, error.do = f"its configuration {was} changed", ""
-        return error
 
     def read_back(self, admin: Admin, items: Sequence[AlterItem]) -> dict[AlteredKey, Found[Any] | KcliError]:
         """The configuration; and, where the answer to the request for partitions was lost, how many there are."""
         configs, grown = _split(items)
         found = super().read_back(admin, configs)
         for item in grown:
-            answer = self._growth.answer if self._growth is not None else None
+            resource = item.key.resource
+            answer = self._growth.get(resource)
             if isinstance(answer, NotKnownError):
                 found[item.key] = answer
-            elif self._growth is not None and not is_lost(answer):
+            elif resource in self._growth and not is_lost(answer):
                 found[item.key] = Found(item.facts)
             else:
-                topic = admin.describe_topics([self.name])[self.name]
+                topic = admin.describe_topics([resource.name])[resource.name]
                 if isinstance(topic, KcliError):
                     found[item.key] = topic
                 else:
@@ -128,3 +139,14 @@ def _split(items: Sequence[AlterItem]) -> tuple[list[AlterItem], list[AlterItem]
     """The changes of the configuration, and that of the partitions."""
     grown = [item for item in items if isinstance(item.facts, AddedPartitions)]
     return [item for item in items if item not in grown], grown
+
+
+def _not_added(resource: ConfigResource, first: KcliError) -> KcliError:
+    error = PartlyFailedError(f"no partitions were added to {resource}", first)
+    was = "may not have been" if is_lost(first) else "was not"
+    error.why, error.do = f"its configuration {was} changed", ""
+    return error
+
+
+def _grown(resource: ConfigResource, added: AddedPartitions, outcome: Outcome) -> AlterItem:
+    return Item(AlteredKey(resource, "partitions", "increase"), added, outcome, note=added.note)

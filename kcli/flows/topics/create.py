@@ -12,15 +12,17 @@ from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.new_partitions import NotKnownError
 from kcli.core.admin.topic_changes import CreatedTopic
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.error_codes import (
     INVALID_CONFIG,
     INVALID_REPLICATION_FACTOR,
     INVALID_TOPIC_EXCEPTION,
     TOPIC_ALREADY_EXISTS,
 )
-from kcli.core.errors import BrokerError, ConfigError, KcliError, NotValidatedError
+from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError, NotValidatedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicSpec
+from kcli.flows.configs.units import with_unit
 from kcli.flows.configs.values import is_valid, own_values, same_value
 from kcli.flows.permitted import creation_failed, denied_creations, not_checked
 from kcli.flows.topics.partitions import many_partitions
@@ -62,6 +64,7 @@ Errors = dict[str, KcliError | None]
 class TopicCreation(Change[str, NewTopic]):
     """The topics of ``specs``. ``may_exist``: one that exists as it is requested is no error. ``dry_run``: the brokers
     will not be asked for the creation, so that what they do not check is compared with what the cluster shows.
+    ``like``: the topic that has what the specs leave open.
     """
 
     kind = "TopicCreate"
@@ -81,9 +84,11 @@ class TopicCreation(Change[str, NewTopic]):
     )
     quiet_report = True
 
-    def __init__(self, specs: Sequence[TopicSpec], *, may_exist: bool, dry_run: bool) -> None:
+    def __init__(
+        self, specs: Sequence[TopicSpec], *, may_exist: bool, dry_run: bool, like: str | None = None
+    ) -> None:
         self.specs = {spec.name: spec for spec in specs}
-        self.may_exist, self.dry_run = may_exist, dry_run
+        self.may_exist, self.dry_run, self.like = may_exist, dry_run, like
         self._danger: str | None = None
         self._unchecked = ""
         self._made: dict[str, CreatedTopic] = {}
@@ -92,6 +97,8 @@ class TopicCreation(Change[str, NewTopic]):
     def decide(self, admin: Admin) -> list[NewItem]:
         """Topics that exist, or that brokers would not create, are refused; with ``may_exist`` those that differ."""
         self._unchecked, self._made = "", {}
+        if self.like is not None:
+            self.specs = _like(admin, self.like, self.specs)
         specs = list(self.specs.values())
         many = many_partitions(sum(spec.partitions for spec in specs)) is not None
         errors = _compared(admin, specs, thoroughly=True) if many else {}
@@ -150,7 +157,8 @@ class TopicCreation(Change[str, NewTopic]):
             for item in plan
             if item.outcome is Outcome.PLANNED
         ]
-        return "\n".join(["Create topics:", *lines]) if lines else ""
+        like = f" like {visible_line(self.like)}" if self.like is not None else ""
+        return "\n".join([f"Create topics{like}:", *lines]) if lines else ""
 
     def questions(self, plan: Sequence[NewItem]) -> list[Question]:
         """By its name, whether a topic with very many partitions is to be created. Others are without a question."""
@@ -224,12 +232,54 @@ class TopicCreation(Change[str, NewTopic]):
     def summary(self, items: Sequence[NewItem]) -> Iterable[str]:
         """A line for each topic."""
         return (
-            f"topic {item.key} already exists" if item.facts.created is False else f"created topic {item.key}"
+            f"topic {item.key} already exists"
+            if item.facts.created is False
+            else f"created topic {item.key}{self._as_like(item)}"
             for item in items
         )
 
+    def _as_like(self, item: NewItem) -> str:
+        """What it has in common with the topic that it is like: people have seen no plan."""
+        if self.like is None:
+            return ""
+        return f" like {self.like}: {_settings(item.facts, self.specs[item.key])}"
+
+
+def _like(admin: Admin, like: str, specs: Mapping[str, TopicSpec]) -> dict[str, TopicSpec]:
+    """The specs with the partitions, the replication factor, and what is set on the topic ``like``, as far as they leave
+    it open. Which replicas are throttled is not copied: that names partitions and brokers of that topic.
+    """
+    topic = admin.describe_topics([like])[like]
+    if isinstance(topic, NotFoundError):
+        raise unknown_topic(like, [one.name for one in admin.list_topics()])
+    if isinstance(topic, KcliError):
+        raise topic
+    if topic.error is not None:
+        raise topic.error
+    entries = admin.describe_topic_configs([like])[like]
+    if isinstance(entries, KcliError):
+        raise entries
+    own = {
+        key: value
+        for key, value in (own_values(entries) or {}).items()
+        if value is not None and not key.endswith(".throttled.replicas")
+    }
+    return {
+        name: TopicSpec(
+            name,
+            len(topic.partitions) if spec.partitions == -1 else spec.partitions,
+            (topic.replication_factor or -1) if spec.replication_factor == -1 else spec.replication_factor,
+            own | dict(spec.configs),
+        )
+        for name, spec in specs.items()
+    }
+
 
 def _line(name: str, topic: NewTopic, spec: TopicSpec) -> str:
+    return visible_line(f"  {name}: {_settings(topic, spec)}")
+
+
+def _settings(topic: NewTopic, spec: TopicSpec) -> str:
     count = (
         "the broker's number of partitions"
         if topic.partitions is None
@@ -237,8 +287,8 @@ def _line(name: str, topic: NewTopic, spec: TopicSpec) -> str:
     )
     copies = topic.replication_factor or max(spec.replication_factor, 0)
     replicas = f" of {counted(copies, 'replica')}" if copies else ""
-    configs = "".join(f", {key}={value}" for key, value in spec.configs.items())
-    return visible_line(f"  {name}: {count}{replicas}{configs}")
+    configs = "".join(f", {key}={with_unit(key, value)}" for key, value in spec.configs.items())
+    return f"{count}{replicas}{configs}"
 
 
 def _of_created(made: CreatedTopic | None, *, created: bool) -> NewTopic:

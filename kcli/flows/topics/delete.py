@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from kcli.account.change import Change, Found, Item, Question
@@ -11,16 +12,20 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.clock import monotonic
+from kcli.core.cluster.metadata import OR_HIDDEN
+from kcli.core.cluster.offsets import MAX_TIMESTAMP, OffsetInfo
 from kcli.core.errors import KcliError, NotFoundError, OutcomeUnknownError, TimedOutError
 from kcli.core.exit_codes import ExitCode
+from kcli.core.names import is_own_topic
 from kcli.core.types import TopicPartition
-from kcli.flows.groups.offsets import log_ends, unknown_offsets
+from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at, unknown_offsets
 from kcli.flows.journal import Draft, TopicEntry
 from kcli.flows.permitted import denied_topics
 from kcli.flows.read_back import VISIBLE_WITHIN
 from kcli.flows.topics.purpose import internal_purpose
 from kcli.output.progress import counted
-from kcli.output.tables import Column
+from kcli.output.sanitise import visible_line
+from kcli.output.tables import Column, indented_table
 
 _DISABLED = (
     "set delete.topic.enable=true on the brokers and restart them: it is false by default before Kafka 1.0, and a "
@@ -36,25 +41,29 @@ class NotDeletedError(KcliError):
 
 
 class Topic(NamedTuple):
-    """A topic as it was planned. ``records`` are at most so many: its offsets, as far as they are known."""
+    """A topic as it was planned. ``records`` are at most so many: its offsets, as far as they are known.
+
+    ``last_write`` is the newest timestamp, in ms; None where it is not known, or nothing was written.
+    """
 
     topic_id: str
     partitions: int
     records: int | None
     purpose: str | None = None
     replication_factor: int = -1
+    last_write: int | None = None
 
 
 TopicItem = Item[str, Topic | None]
 
 
 class TopicDeletion(Change[str, Topic | None]):
-    """The topics with these names."""
+    """The topics with these names; or those that ``match`` a shell pattern, apart from internal ones and kcli's own."""
 
     kind = "TopicDelete"
     printed_by = "topics delete"
     item_meaning = "A topic."
-    columns = (
+    columns: Sequence[Column] = (
         Column("topic"),
         Column("topic_id", wide=True, meaning="Id of the topic; null where brokers have none."),
         Column(
@@ -65,25 +74,49 @@ class TopicDeletion(Change[str, Topic | None]):
             "number",
             meaning="At most so many records: the offsets between start and end of its logs.",
         ),
+        Column(
+            "last_write",
+            "time",
+            spare=1,
+            sometimes=True,
+            meaning="With --match: the newest time of a record; null where it is unknown, or there was none.",
+        ),
     )
     quiet_report = True
     nothing = "nothing is to be deleted"
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = tuple(dict.fromkeys(names))
+    def __init__(self, names: Sequence[str], match: str | None = None) -> None:
+        self.names, self.match = tuple(dict.fromkeys(names)), match
+        if match is None:
+            self.columns = self.columns[:-1]
         self._unknown: list[str] = []
 
     def decide(self, admin: Admin) -> list[TopicItem]:
-        """Topics that do not exist, or may not be deleted, are refused."""
+        """Topics that do not exist, or may not be deleted, are refused. Which ones match is decided once: one that is
+        created while the question is open stays.
+        """
+        if self.match is not None and not self.names:
+            self.names = _matching(admin, self.match)
         found = admin.describe_topics(self.names)
         topics = [topic for topic in found.values() if isinstance(topic, TopicInfo)]
         denied = denied_topics(admin, [topic.name for topic in topics], "DELETE", "could not delete topic {}")
         ends = log_ends(admin, [TopicPartition(t.name, p.partition) for t in topics for p in t.partitions])
         self._unknown = [str(error) for error in unknown_offsets(ends)]
-        return [self._item(name, found[name], denied.get(name), ends) for name in self.names]
+        newest = offsets_at(admin, list(ends), MAX_TIMESTAMP) if self.match is not None else {}
+        if errors := [
+            one for tp, one in newest.items() if isinstance(one, KcliError) and ends[tp].error is None
+        ]:
+            count = counted(len(errors), "partition")
+            self._unknown.append(f"when {count} were last written is not known: {errors[0]}")
+        return [self._item(name, found[name], denied.get(name), ends, newest) for name in self.names]
 
     def _item(
-        self, name: str, topic: TopicInfo | KcliError, denied: KcliError | None, ends: Any
+        self,
+        name: str,
+        topic: TopicInfo | KcliError,
+        denied: KcliError | None,
+        ends: Mapping[TopicPartition, LogEnds],
+        newest: Mapping[TopicPartition, OffsetInfo | KcliError],
     ) -> TopicItem:
         if isinstance(topic, KcliError):
             return Item(name, None, Outcome.REFUSED, topic)
@@ -95,15 +128,28 @@ class TopicDeletion(Change[str, Topic | None]):
             records,
             internal_purpose(topic),
             max((len(part.replicas) for part in topic.partitions), default=-1),
+            _last_write([one for tp, one in newest.items() if tp.topic == name]),
         )
         return Item(name, facts) if denied is None else Item(name, facts, Outcome.REFUSED, denied)
 
     def text(self, plan: Sequence[TopicItem]) -> str:
-        """A line for each topic."""
-        return "\n".join(_line(item) for item in plan if item.outcome is Outcome.PLANNED)
+        """A line for each topic; a table of those that match a pattern."""
+        todo = [item for item in plan if item.outcome is Outcome.PLANNED]
+        if self.match is None or not todo:
+            return "\n".join(map(_line, todo))
+        topics = [item.facts for item in todo if item.facts is not None]
+        partitions = counted(sum(topic.partitions for topic in topics), "partition")
+        records = counted(sum(topic.records or 0 for topic in topics), "record")
+        columns = [column for column in self.columns if column.key != "topic_id"]
+        count = counted(len(todo), "topic")
+        head = f"Delete {count} matching {visible_line(self.match)}: {partitions}, up to {records}."
+        return "\n".join([head, *indented_table(columns, [self.row(item) for item in todo])])
 
     def questions(self, plan: Sequence[TopicItem]) -> list[Question]:
-        """One for each topic, by its name; those about internal topics come first."""
+        """One for each topic, by its name; those about internal topics come first. For a pattern one, by the pattern."""
+        if self.match is not None:
+            count = counted(sum(item.outcome is Outcome.PLANNED for item in plan), "topic")
+            return [Question(self.text(plan), f"Delete {count}?", name=self.match)]
         todo = [(item, item.facts) for item in plan if item.outcome is Outcome.PLANNED and item.facts]
         own = [item.key for item, topic in todo if topic.purpose is not None]
         return [
@@ -118,7 +164,7 @@ class TopicDeletion(Change[str, Topic | None]):
         ]
 
     def warnings(self, plan: Sequence[TopicItem]) -> Iterable[str]:  # noqa: ARG002 - the change's signature
-        """The topics whose records cannot be counted."""
+        """The topics whose records cannot be counted, or whose last write is not known."""
         return self._unknown
 
     def again(self, item: TopicItem, now: TopicItem | None) -> TopicItem:
@@ -166,11 +212,32 @@ class TopicDeletion(Change[str, Topic | None]):
             "topic_id": (topic.topic_id or None) if topic else None,
             "partitions": topic.partitions if topic else None,
             "records": topic.records if topic else None,
-        }
+        } | ({"last_write": topic.last_write if topic else None} if self.match is not None else {})
 
     def summary(self, items: Sequence[TopicItem]) -> Iterable[str]:
         """A line for each."""
         return (f"deleted topic {item.key}" for item in items)
+
+
+def _matching(admin: Admin, match: str) -> tuple[str, ...]:
+    """The names that match; NotFoundError where there are none."""
+    listed = [topic for topic in admin.list_topics() if fnmatchcase(topic.name, match)]
+    found = [topic.name for topic in listed if not topic.internal and not is_own_topic(topic.name)]
+    if not found:
+        kept = " but internal ones and kcli's own, which are deleted by name only" if listed else ""
+        raise NotFoundError(
+            f"no topic matches {match}{kept}",
+            why=f"nothing was deleted; the cluster has no other topic with such a name, {OR_HIDDEN}",
+            do="`kcli topics list` lists the topics",
+        )
+    return tuple(sorted(found))
+
+
+def _last_write(newest: Sequence[OffsetInfo | KcliError]) -> int | None:
+    """The newest timestamp of all partitions; None where that of one is not known."""
+    times = [-1 if isinstance(one, KcliError) else one.timestamp for one in newest]
+    unknown = any(isinstance(one, KcliError) for one in newest)
+    return None if unknown else max((time for time in times if time >= 0), default=None)
 
 
 def _own(entries: list[ConfigEntry] | KcliError) -> dict[str, str] | None:

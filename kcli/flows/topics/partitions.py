@@ -11,6 +11,7 @@ from kcli.flows.permitted import denied_topics
 from kcli.output.progress import counted
 
 _MANY = 10_000
+ADDED = "Added partitions cannot be removed, and records with the same key may go to another partition than before."
 
 
 def many_partitions(count: int) -> str | None:
@@ -108,11 +109,6 @@ class AddedPartitions(NamedTuple):
     def lines(self) -> list[str]:
         """The lines of the plan."""
         found = [f"  partitions: {self.has:,} → {self.wanted:,}, {self.note}"]
-        if self.needed:
-            found.append(
-                "Added partitions cannot be removed, and records with the same key may go to another partition "
-                "than before."
-            )
         if self.danger is not None:
             found.append("So many are not checked by the brokers before --confirm NAME is given.")
         return found

@@ -39,7 +39,7 @@ class RetentionExtension:
 
     def __init__(self, topic: str, retention_ms: int, own: Values, command: str) -> None:
         self.topic, self.retention_ms, self._own, self._command = topic, retention_ms, own, command
-        self._change = TopicAlter(topic, [ConfigChange(RETENTION_MS, str(retention_ms))], None, named=False)
+        self._change = TopicAlter([topic], [ConfigChange(RETENTION_MS, str(retention_ms))], None, named=False)
         self._items: list[AlterItem] = []
 
     def plan(self, admin: Admin) -> None:
@@ -101,7 +101,7 @@ class RetentionRestore(TopicAlter):
             if entry.old is None
             else ConfigChange(RETENTION_MS, str(entry.old))
         )
-        super().__init__(entry.topic, [change], None, named=False)
+        super().__init__([entry.topic], [change], None, named=False)
         self.made, self._set = journal, str(entry.new)
 
     def decide(self, admin: Admin) -> list[AlterItem]:
@@ -114,7 +114,7 @@ class RetentionRestore(TopicAlter):
         if item.outcome is not Outcome.PLANNED or found.old == self._set:
             return item
         error = RetentionChangedError(
-            f"{RETENTION_MS} of topic {self.name} has been changed since",
+            f"{RETENTION_MS} of topic {item.key.resource.name} has been changed since",
             why=f"it is {found.old}, and the change that is to be undone left {self._set}; nothing was done to it",
             do="nothing is left that this journal could undo",
         )

@@ -17,6 +17,8 @@ WORDS = [
         "`kcli groups list` lists the groups; --journal lists the rewinds made from this machine"),
     Row("groups delete", 2, "missing argument GROUP", "without --match",
         "`kcli groups list --match GLOB` lists those that match"),
+    Row("topics delete", 2, "missing argument TOPIC", "without --match",
+        "name topics, or use --match GLOB: `kcli topics list --match GLOB` lists those that match"),
     Row("produce '^a'", 2, "'^a' is not a valid topic name", "like a pattern",
         "`kcli topics list --match GLOB` shows them"),
     Row("txn describe -p 0", 2, "-p without a topic", "those of --topic",

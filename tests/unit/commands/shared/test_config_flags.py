@@ -18,7 +18,7 @@ def test_the_same_change_given_twice_is_one() -> None:
 
 def test_a_secret_is_shown_neither_as_a_row_nor_as_a_line() -> None:
     found = ConfigEntry("k", None, "topic", is_sensitive=True, type="password")
-    change = TopicAlter("t", [ConfigChange("k", "canary")], None, named=False)
+    change = TopicAlter(["t"], [ConfigChange("k", "canary")], None, named=False)
     (item,) = change.items(TOPIC, [found])
     row, text = change.row(item), change.text([item])
     assert (row["new"], row["sensitive"]) == (None, True)

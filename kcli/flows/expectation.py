@@ -1,4 +1,4 @@
-"""``consume --expect``: how many records there have to be. Pure."""
+"""``--expect`` of consume and produce: how many records there have to be. Pure."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from kcli.core.exit_codes import ExitCode
 
 
 class ExpectationError(KcliError):
-    """Another number of records was read than was expected."""
+    """Another number of records was read, or confirmed, than was expected."""
 
     exit_code = ExitCode.CHECK
 
@@ -28,12 +28,12 @@ class Expectation(NamedTuple):
         """The number of records from which on more of them change nothing: enough of them, or too many."""
         return max(1, self.low) if self.high is None else self.high + 1
 
-    def check(self, count: int) -> None:
-        """ExpectationError if ``count`` records are not as expected."""
+    def check(self, count: int, done: str = "read") -> None:
+        """ExpectationError if ``count`` records are not as expected; ``done`` says what was counted."""
         if count < self.low or (self.high is not None and count > self.high):
             plural = "" if (self.high or self.low) == 1 else "s"
             raise ExpectationError(
-                f"expected {self} record{plural}, read {count:,}",
+                f"expected {self} record{plural}, {done} {count:,}",
                 why="--expect says how many there have to be",
             )
 

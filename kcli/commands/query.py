@@ -52,8 +52,10 @@ def query(inv: Invocation, /, words: tuple[str, ...], **given: Any) -> int:
 
     The SQL is Spark's; the records are the table source, with the columns topic, partition, offset, timestamp,
     timestamp_type, key, value, headers, leader_epoch, key_text and value_text. value:a.b is the text at a path of the
-    value's JSON. Each TOPIC is a table as well. With --follow the query goes on with what arrives: rows as they come, and
-    windows, group by tumble(timestamp, '1 minute'), when they close. `kcli pipeline query --help` says more.
+    value's JSON. Each TOPIC is a table as well.
+
+    With --follow the query goes on with what arrives: rows as they come, and windows, group by tumble(timestamp,
+    '1 minute'), when they close. `kcli pipeline query --help` says more.
     """
     wants_folder = inv.out.kind == "parquet"
     if len(words) < (3 if wants_folder else 2):

@@ -23,6 +23,14 @@ class KindType(OfferedType):
         for kind in KINDS:
             if value in (kind, kind[:-1]):
                 return kind
+        if value in ("user", "users", "client", "clients", "ip", "ips"):
+            option = {"u": "--user", "c": "--client-id", "i": "--ip"}[value[0]]
+            raise usage(
+                f"{where(ctx)}{value!r} is not topics, brokers or groups",
+                why="what is configured of users, clients and addresses is their quotas and passwords",
+                do=f"`kcli quotas list {option} NAME`" + ("; `kcli users list NAME`" if option == "--user" else ""),
+                ctx=ctx,
+            )
         near = nearest(value, KINDS)
         raise usage(
             f"{where(ctx)}{value!r} is not topics, brokers or groups",

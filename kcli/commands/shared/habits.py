@@ -6,6 +6,7 @@ They remain unknown, so that a line for another tool fails; only the remedy ment
 import re
 from collections.abc import Iterator, Sequence
 
+from kcli.commands.shared import foreign_lines
 from kcli.core.options import is_option
 
 _KCAT_MODE = re.compile("-[eqvuEZJOTU]*([CPGLQ])")  # after flags without a value
@@ -336,15 +337,30 @@ def kcat_mode(words: Sequence[str]) -> str | None:
     return next((f"-{mode[1]}" for word in words if (mode := _KCAT_MODE.match(word))), None)
 
 
-def instead_of_command(path: str, name: str) -> tuple[str, str] | None:
+def instead_of_kcat(mode: str, words: Sequence[str]) -> tuple[str, str]:
+    """Why a line for kcat was not run, and the line that does the same."""
+    return _shown(foreign_lines.of_kcat(mode, words), "kcat")
+
+
+def instead_of_command(path: str, name: str, words: Sequence[str] = ()) -> tuple[str, str] | None:
     """Why there is no command ``name`` in the group at ``path`` (``kcli groups``), and what does the same; None for
-    unknown words.
+    unknown words. ``words`` follow the name.
     """
+    line = (foreign_lines.of_script(name, words) or foreign_lines.of_verb(name, words)) if path == "kcli" else None
+    if line is not None:
+        return _shown(line, name)
     later = _FUTURE.get(path, {}).get(name)
     if later is not None:
         return f"`{path} {name}` is not available in this version", later
     found = _OTHER_TOOLS.get(path, {}).get(name)
     return None if found is None else ("other tools use that name; nothing was run", found.format(path=path))
+
+
+def _shown(line: foreign_lines.Translation, name: str) -> tuple[str, str]:
+    if not line.line:
+        return "kcli has no such thing; nothing was run", f"use {name} itself; `kcli help tasks` shows what kcli does"
+    lacking = f"; kcli has nothing for {', '.join(line.lacking)}" if line.lacking else ""
+    return f"other tools have such lines; nothing was run{lacking}", f"`{line.line}`"
 
 
 def as_client_option(option: str) -> str | None:

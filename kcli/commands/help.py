@@ -28,7 +28,9 @@ from kcli.output.terminal import page
     ),
 )
 @click.argument("words", nargs=-1, type=OfferedType("command", TOPICS), metavar="[COMMAND…]")
-@click.option("--search", "search_for", metavar="WORD", help="list tasks, concepts, commands and options with this word")
+@click.option(
+    "--search", "search_for", metavar="WORD", help="list tasks, concepts, commands and options with this word"
+)
 @click.pass_context
 def help_command(ctx: click.Context, words: tuple[str, ...], search_for: str | None) -> None:
     """Help on a command, a concept, a task.

@@ -199,7 +199,10 @@ _FILTERS = (
             Example("kcli consume t -e --grep v:error --grep '!k:^test'", "both have to match"),
             Example("kcli consume t -e --where 'value.status >= 500 and key'", "by members of JSON values"),
             Example("kcli consume t -e --where 'timestamp > \"1h\"' --key k1", "of one key, the last hour"),
-            Example("kcli consume t --where 'value.total > 80' --count --by value.country", "how many match, by a field"),
+            Example(
+                "kcli consume t --where 'value.total > 80' --count --by value.country",
+                "how many match, by a field",
+            ),
         ),
     ),
 )
@@ -302,8 +305,14 @@ _SERDES = (
     Section(
         "Examples",
         (
-            Example("kcli consume t -s key=long -s value=json -e -o ndjson", "numbers as keys, JSON within JSON lines"),
-            Example("kcli consume t -s value=avro -X schema.registry.url=http://registry:8081 -e", "Avro, by a registry"),
+            Example(
+                "kcli consume t -s key=long -s value=json -e -o ndjson",
+                "numbers as keys, JSON within JSON lines",
+            ),
+            Example(
+                "kcli consume t -s value=avro -X schema.registry.url=http://registry:8081 -e",
+                "Avro, by a registry",
+            ),
             Example("kcli produce t -s value=avro:file=order.avsc a.json", "Avro, by a file"),
             Example("kcli consume t --key 4711 -s key=long -e", "a key of eight bytes"),
             Example("kcli consume __consumer_offsets -e -o ndjson", "an internal topic, decoded without -s"),
@@ -371,7 +380,9 @@ _GROUPS = (
             Example("kcli groups lag billing", "how far it is behind, by partition"),
             Example("kcli groups describe billing --members", "who has which partitions"),
             Example("kcli groups describe billing --peek 1", "the records around its commits"),
-            Example("kcli groups rewind billing --topic orders --to @-1h --dry-run", "what a rewind would do"),
+            Example(
+                "kcli groups rewind billing --topic orders --to @-1h --dry-run", "what a rewind would do"
+            ),
             Example("kcli groups export --all --format ndjson --file all.ndjson", "all offsets, in a file"),
         ),
     ),
@@ -419,11 +430,21 @@ _MIRROR = (
     Section(
         "Examples",
         (
-            Example("kcli mirror --from a:9092 --to b:9092 -t orders --until-caught-up --verify", "once, with the proof"),
-            Example("kcli mirror --from a:9092 --to b:9092 -t '*' --sync-groups '*'", "all topics, and follow them"),
+            Example(
+                "kcli mirror --from a:9092 --to b:9092 -t orders --until-caught-up --verify",
+                "once, with the proof",
+            ),
+            Example(
+                "kcli mirror --from a:9092 --to b:9092 -t '*' --sync-groups '*'",
+                "all topics, and follow them",
+            ),
             Example("kcli mirror status --to b:9092", "which jobs there are, and how far"),
-            Example("kcli mirror check --from a:9092 --to b:9092 --max-lag-time 1m", "for monitoring: exit code 8"),
-            Example("kcli mirror promote --from a:9092 --to b:9092 --dry-run", "what is there, before the change"),
+            Example(
+                "kcli mirror check --from a:9092 --to b:9092 --max-lag-time 1m", "for monitoring: exit code 8"
+            ),
+            Example(
+                "kcli mirror promote --from a:9092 --to b:9092 --dry-run", "what is there, before the change"
+            ),
         ),
     ),
 )

@@ -37,7 +37,11 @@ def search(words: Iterable[str], docs: Iterable[CommandDoc]) -> Found:
     documents = list(docs)
     return Found(
         tasks_with(words),
-        [(f"kcli help {name}", says) for name, says in CONCEPTS.items() if _has(wanted, _concept_text(name, says))],
+        [
+            (f"kcli help {name}", says)
+            for name, says in CONCEPTS.items()
+            if _has(wanted, _concept_text(name, says))
+        ],
         [
             (" ".join(doc.path), doc.summary)
             for doc in documents

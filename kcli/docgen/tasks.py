@@ -68,7 +68,11 @@ TASKS: dict[str, tuple[Task, ...]] = {
             ("kcli consume orders --latest-per-key -o ndjson",),
             "latest current state compacted table",
         ),
-        Task("list the different values of a field", ("kcli consume orders --distinct value.status -e",), "unique"),
+        Task(
+            "list the different values of a field",
+            ("kcli consume orders --distinct value.status -e",),
+            "unique",
+        ),
         Task(
             "tell null from empty values",
             (r"kcli consume orders -e --null-marker NULL -f '%k\t%v\n'",),
@@ -96,7 +100,11 @@ TASKS: dict[str, tuple[Task, ...]] = {
             ("kcli produce orders lines.txt", "kcli produce orders -K : keyed.txt"),
             "produce load key",
         ),
-        Task("send records with headers", ("echo hello | kcli produce orders -H source=test -H trace=a1",), "header"),
+        Task(
+            "send records with headers",
+            ("echo hello | kcli produce orders -H source=test -H trace=a1",),
+            "header",
+        ),
         Task(
             "send a tombstone for a key",
             (r"printf 'k1:\n' | kcli produce orders -K : -Z",),
@@ -170,7 +178,9 @@ TASKS: dict[str, tuple[Task, ...]] = {
             "rewind reset active members",
         ),
         Task(
-            "undo a rewind", ("kcli groups rewind --journal", "kcli groups rewind billing --undo"), "restore back mistake"
+            "undo a rewind",
+            ("kcli groups rewind --journal", "kcli groups rewind billing --undo"),
+            "restore back mistake",
         ),
         Task(
             "create a group that starts at the end",
@@ -186,7 +196,9 @@ TASKS: dict[str, tuple[Task, ...]] = {
             "back up backup save restore",
         ),
         Task(
-            "give a new group the offsets of another", ("kcli groups copy billing billing-v2",), "copy clone rename move"
+            "give a new group the offsets of another",
+            ("kcli groups copy billing billing-v2",),
+            "copy clone rename move",
         ),
         Task(
             "alert when a group falls behind",
@@ -196,9 +208,17 @@ TASKS: dict[str, tuple[Task, ...]] = {
         Task("delete a group", ("kcli groups delete billing",), "remove"),
     ),
     "Topics": (
-        Task("create a topic", ("kcli topics create orders --partitions 12 --config retention.ms=3600000",), "new add"),
+        Task(
+            "create a topic",
+            ("kcli topics create orders --partitions 12 --config retention.ms=3600000",),
+            "new add",
+        ),
         Task("see how large topics are", ("kcli topics list --with-size",), "size bytes disk space"),
-        Task("see where partitions begin and end", ("kcli topics offsets orders",), "offsets watermark first last"),
+        Task(
+            "see where partitions begin and end",
+            ("kcli topics offsets orders",),
+            "offsets watermark first last",
+        ),
         Task(
             "see the settings of a topic and where they come from",
             ("kcli configs describe topics orders --all --origin",),
@@ -223,7 +243,9 @@ TASKS: dict[str, tuple[Task, ...]] = {
             ("kcli cluster describe", "kcli doctor"),
             "status ping health check broker offline under-replicated",
         ),
-        Task("see how full the disks of brokers are", ("kcli cluster describe --log-dirs",), "size space usage"),
+        Task(
+            "see how full the disks of brokers are", ("kcli cluster describe --log-dirs",), "size space usage"
+        ),
         Task(
             "move replicas to other brokers",
             (
@@ -233,7 +255,9 @@ TASKS: dict[str, tuple[Task, ...]] = {
             ),
             "reassign drain balance partitions replication factor",
         ),
-        Task("give leadership back to preferred replicas", ("kcli elect-leaders",), "leader election balance"),
+        Task(
+            "give leadership back to preferred replicas", ("kcli elect-leaders",), "leader election balance"
+        ),
         Task(
             "find transactions that block readers",
             ("kcli txn list", "kcli txn describe --topic orders"),
@@ -249,14 +273,20 @@ TASKS: dict[str, tuple[Task, ...]] = {
             ("kcli acls create --principal User:bob --operation write --topic orders",),
             "acl permission grant allow producer",
         ),
-        Task("see what a user may do", ("kcli acls list --principal User:alice",), "acl permission rights who"),
+        Task(
+            "see what a user may do", ("kcli acls list --principal User:alice",), "acl permission rights who"
+        ),
         Task("create a user with a password", ("kcli users set alice",), "scram credentials add login"),
         Task(
             "limit how much a client sends",
             ("kcli quotas alter --client-id etl --set producer_byte_rate=1MB/s",),
             "quota throttle rate noisy",
         ),
-        Task("take back a deletion", ("kcli undo", "kcli groups rewind --journal"), "undo restore mistake journal"),
+        Task(
+            "take back a deletion",
+            ("kcli undo", "kcli groups rewind --journal"),
+            "undo restore mistake journal",
+        ),
     ),
     "Copy, measure, watch": (
         Task(
@@ -286,7 +316,11 @@ TASKS: dict[str, tuple[Task, ...]] = {
             "benchmark bench throughput latency performance",
         ),
         Task("watch groups, topics and brokers live", ("kcli top",), "screen monitor dashboard tui"),
-        Task("export lag to Prometheus", ("kcli exporter --listen 127.0.0.1:9308",), "metrics monitoring grafana"),
+        Task(
+            "export lag to Prometheus",
+            ("kcli exporter --listen 127.0.0.1:9308",),
+            "metrics monitoring grafana",
+        ),
     ),
     "This tool": (
         Task(
@@ -299,7 +333,9 @@ TASKS: dict[str, tuple[Task, ...]] = {
             ("kcli profile add test -b localhost:9092", "kcli profile use test", "kcli config show --origin"),
             "context connect login bootstrap",
         ),
-        Task("find out why it does not connect", ("kcli doctor",), "error timeout tls sasl unreachable network"),
+        Task(
+            "find out why it does not connect", ("kcli doctor",), "error timeout tls sasl unreachable network"
+        ),
         Task(
             "process lists in a script",
             ("kcli topics list -o name", "kcli groups lag -o json", "kcli schema GroupLagList"),

@@ -24,10 +24,21 @@ TOPICS = (OPTIONS, PROFILES, *CONCEPTS)
 RELATED = {
     **dict.fromkeys(("format", "csv"), "formats"),
     **dict.fromkeys(
-        ("serde", "avro", "protobuf", "deserializer", "deserializers", "serializer", "serializers", "decoding"),
+        (
+            "serde",
+            "avro",
+            "protobuf",
+            "deserializer",
+            "deserializers",
+            "serializer",
+            "serializers",
+            "decoding",
+        ),
         "serdes",
     ),
-    **dict.fromkeys(("where", "grep", "jmespath", "filter", "expressions", "select", "distinct", "count"), "filters"),
+    **dict.fromkeys(
+        ("where", "grep", "jmespath", "filter", "expressions", "select", "distinct", "count"), "filters"
+    ),
     **dict.fromkeys(("duration", "durations", "time", "timestamp", "timestamps", "dates"), "times"),
     **dict.fromkeys(("range", "ranges", "positions"), "offsets"),
     **dict.fromkeys(("json", "ndjson", "tsv", "table", "tables", "pipes"), "output"),

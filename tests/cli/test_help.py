@@ -176,7 +176,13 @@ def test_every_variable_that_the_code_reads_is_explained() -> None:
 
 
 def test_concepts_follow_from_the_values_of_options() -> None:
-    assert set(DOCS["kcli consume"].concepts) == set(TOPICS) - {"options", "profiles", "groups", "mirror", "tasks"}
+    assert set(DOCS["kcli consume"].concepts) == set(TOPICS) - {
+        "options",
+        "profiles",
+        "groups",
+        "mirror",
+        "tasks",
+    }
     assert "offsets" not in DOCS["kcli topics list"].concepts
     assert "output" not in DOCS["kcli exporter"].concepts
 

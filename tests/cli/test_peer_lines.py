@@ -24,6 +24,20 @@ CASES = [
     for command, flags in rows(tool)
     for flag in ([], *flags)
 ]  # fmt: skip
+WORDS = {
+    "get",
+    "describe",
+    "create",
+    "alter",
+    "delete",
+    "reset",
+    "clone",
+    "security",
+    "admin",
+    "misc",
+    "metadata",
+    "fake",
+}
 BARE = re.compile(r"(?<![\w'`-])--?[a-zA-Z][\w-]*")
 
 
@@ -34,14 +48,22 @@ def answer(command: list[str], flag: list[str], tries: int = 3) -> tuple[str, st
         return ACCEPTED, ""
     what, why, do = describe_usage(error)
     said = f"{what} · {why} · {do}"
+    if what.endswith("is not valid") and "did you mean" in do or "there is no output format" in what:
+        return OPTION, said
     if "kcli has no" in f"{why} {do}":
         return NO_SUCH_THING, said
     lines = [line for line in in_text(do) if line[-1] not in ("--help", "-h") and line[0] != "help"]
     for line in lines:
         if problem(line, complete=False):
             return DEAD_END, f"{said} · {problem(line, complete=False)}"
-    if lines and flag and not any(part in shlex.join(lines[0]) for part in flag) and command[:1] != lines[0][:1]:
-        return answer(lines[0], flag, tries - 1) if tries and not translates(command) else (LINE, said)
+    if (
+        lines
+        and flag
+        and not any(part in shlex.join(lines[0]) for part in flag)
+        and command[:1] != lines[0][:1]
+    ):
+        again = tries and not translates(command) and refusal(command) is not None
+        return answer(lines[0], flag, tries - 1) if again else (LINE, said)
     if lines:
         return LINE, said
     if BARE.search(re.sub(r"did you mean [^?]*\?|see `[^`]*`", "", do)):
@@ -51,7 +73,7 @@ def answer(command: list[str], flag: list[str], tries: int = 3) -> tuple[str, st
 
 def translates(command: list[str]) -> bool:
     """Whether the whole line is translated, with its flags."""
-    return command[0].startswith(("-", "kafka", "connect")) or command[0] in ("get", "describe", "create", "alter", "delete", "reset", "clone")
+    return command[0].startswith(("-", "kafka", "connect")) or command[0] in WORDS
 
 
 def refusal(words: list[str]) -> click.ClickException | None:

@@ -28,7 +28,8 @@ class KindType(OfferedType):
             raise usage(
                 f"{where(ctx)}{value!r} is not topics, brokers or groups",
                 why="what is configured of users, clients and addresses is their quotas and passwords",
-                do=f"`kcli quotas list {option} NAME`" + ("; `kcli users list NAME`" if option == "--user" else ""),
+                do=f"`kcli quotas list {option} NAME`"
+                + ("; `kcli users list NAME`" if option == "--user" else ""),
                 ctx=ctx,
             )
         near = nearest(value, KINDS)

@@ -415,7 +415,9 @@ _KCAT: dict[str, Mode] = {
 
 _KAFKACTL = {"-o=": "-o {}", "-C=": NOTHING, "-V": "-v", "--context=": "--profile {}"}
 _ACL_FLAGS = {
-    **_KAFKACTL, "--topic=": "--topic {}", "--operation=": "--operation {}", "--principal=": "--principal {}",
+    **_KAFKACTL, "--allow-principal=": "--principal {}", "--deny-principal=": "--deny --principal {}",
+    "--allow-host=": "--host {}", "--deny-host=": "--host {}", "--resource-pattern-type=": "--pattern {}",
+    "--dry": "--dry-run", "--no-confirm": "--yes", "--topic=": "--topic {}", "--operation=": "--operation {}", "--principal=": "--principal {}",
     "--host=": "--host {}", "--pattern=": "--pattern {}", "--allow": "", "--deny": "--deny", "--group=": "--group {}",
     "--groups=": "--group {}", "--cluster": "--cluster", "-o=": "--operation {}", "-p=": "--principal {}", "-a": "",
     "-d": "--deny", "-t=": "--topic {}", "-g=": "--group {}", "-c": "--cluster", "--validate-only": "--dry-run",
@@ -425,8 +427,7 @@ _TOPIC_FLAGS = {
     **_KAFKACTL, "--partitions=": "--partitions {}", "-p=": "--partitions {}", "--config=": "--config {}",
     "-c=": "--config {}", "--replication-factor=": "--replication-factor {}", "-r=": "--replication-factor {}",
     "--validate-only": "--dry-run", "-v": "--dry-run", "--file=": NOTHING, "-f=": NOTHING, "--print-members": "--members",
-    "--print-configs": "", "--all-configs": "", "--only-with-lag": NOTHING, "--topic=": "--topic {}", "-t=": "--topic {}",
-    "--skip-empty": NOTHING,
+    "--print-configs": "", "--all-configs": "", "--skip-empty": NOTHING,
 }  # fmt: skip
 _RESET_FLAGS = {
     **_KAFKACTL, "--topic=": "--topic {}", "--all-topics": "--all-topics", "--oldest": "--to earliest",
@@ -461,7 +462,7 @@ _VERBS = {
 }  # fmt: skip
 _VERB_FIRST: dict[tuple[str, str], Mode] = {
     ("list", "topics"): Mode((), "topics list", _TOPIC_FLAGS),
-    ("list", "groups"): Mode((), "groups list", _TOPIC_FLAGS),
+    ("list", "groups"): Mode((), "groups list", {**_KAFKACTL, "-t=": "--topic {}", "--topic=": "--topic {}"}),
     ("list", "brokers"): Mode((), "cluster describe", _KAFKACTL),
     ("list", "acls"): Mode((), "acls list", _ACL_FLAGS),
     ("list", "users"): Mode((), "users list", _KAFKACTL),
@@ -472,7 +473,9 @@ _VERB_FIRST: dict[tuple[str, str], Mode] = {
     ("list", "partitions"): Mode((), "topics describe TOPIC", _KAFKACTL),
     ("list", "configs"): Mode((), "configs describe topics TOPIC", _KAFKACTL),
     ("describe", "topics"): Mode((), "topics describe TOPIC", _TOPIC_FLAGS),
-    ("describe", "groups"): Mode((), "groups describe GROUP", _TOPIC_FLAGS),
+    ("describe", "groups"): Mode((), "groups describe GROUP", {
+        **_KAFKACTL, "--print-members": "", "-m": "", "--only-with-lag": NOTHING, "-l": NOTHING, "--topic=": NOTHING,
+    }),
     ("describe", "brokers"): Mode((), "configs describe brokers BROKER", {**_TOPIC_FLAGS, "--all-configs": "--all", "-a": "--all"}),
     ("describe", "users"): Mode((), "users list", _KAFKACTL),
     ("describe", "cluster"): Mode((), "cluster describe", _KAFKACTL),
@@ -508,7 +511,136 @@ _VERB_FIRST: dict[tuple[str, str], Mode] = {
     ),
 }  # fmt: skip
 
-_PLACEHOLDER = re.compile(r"\b(TOPIC|GROUP|COPY|NAME|ID|FILE|BROKER)\b")
+_RECORDS = {
+    **_KAFKACTL, "-n=": "-n {}", "-b=": "-b {}", "-t=": "{}", "--topic=": "{}", "-f": "--follow", "-p=": "-p {}", "-e": "",
+}  # fmt: skip
+_TAIL = {**_RECORDS, "-n=": "--tail {}"}
+_PLAIN = {**_KAFKACTL, "-b=": "-b {}"}
+_CHECK = Mode((), "cluster describe", _PLAIN)
+_COPY = Mode(
+    (), "mirror --from HOST:PORT --to HOST:PORT -t TOPIC --map-topic TOPIC=COPY --until-caught-up", _PLAIN
+)
+_WORDS: dict[str, Mode] = {
+    "head": Mode((), "consume TOPIC -n 10", _RECORDS),
+    "tail": Mode((), "consume TOPIC --tail 10", _TAIL),
+    "count": Mode((), "consume TOPIC --count", _RECORDS),
+    "wc": Mode((), "consume TOPIC --count", _RECORDS),
+    "grep": Mode((), "consume -e --grep v:REGEX TOPIC", _RECORDS),
+    "peek": Mode((), "groups describe GROUP --peek 1", _PLAIN),
+    "status": _CHECK,
+    "health": _CHECK,
+    "info": _CHECK,
+    "ping": Mode((), "doctor", _PLAIN),
+    "check": Mode((), "doctor", _PLAIN),
+    "valid": Mode((), "doctor", _PLAIN),
+    "connect": Mode((), "doctor", _PLAIN),
+    "log-dirs": Mode((), "cluster describe --log-dirs", _PLAIN),
+    "logdirs": Mode((), "cluster describe --log-dirs", _PLAIN),
+    "quorum": _CHECK,
+    "features": Mode((), "cluster describe --features", _PLAIN),
+    "leader-election": Mode((), "elect-leaders", _PLAIN),
+    "elect-leader": Mode((), "elect-leaders", _PLAIN),
+    "cp": _COPY,
+    "copy": _COPY,
+    "clone": _COPY,
+    "purge": Mode((), "topics trim TOPIC --before latest", _PLAIN),
+    "truncate": Mode((), "topics trim TOPIC --before latest", _PLAIN),
+    "empty": Mode((), "topics trim TOPIC --before latest", _PLAIN),
+    "export": Mode((), "consume TOPIC -e -o ndjson", _PLAIN),
+    "dump": Mode((), "consume TOPIC -e -o ndjson", _PLAIN),
+    "backup": Mode((), "consume TOPIC -e -o ndjson", _PLAIN),
+    "import": Mode((), "produce TOPIC -i ndjson FILE", _PLAIN),
+    "restore": Mode((), "produce TOPIC -i ndjson FILE", _PLAIN),
+    "partitions": Mode((), "topics describe TOPIC", _PLAIN),
+    "consumergroup": Mode((), "groups list", _PLAIN),
+    "share-groups": Mode((), "groups list --type share", _PLAIN),
+    "share-group": Mode((), "groups list --type share", _PLAIN),
+    "context": Mode((), "profile list", _PLAIN),
+    "contexts": Mode((), "profile list", _PLAIN),
+    "ctx": Mode((), "profile list", _PLAIN),
+    "metadata": Mode((), "cluster describe", {**_PLAIN, "--section=": "", "--ids": "", "-i": "", "--internal": "", "-d": "", "--detailed": ""}),
+    "fake": Mode((), "sandbox up", {**_PLAIN, "--ports=": NOTHING}),
+    "myconfig": Mode((), "profile list", _PLAIN),
+    "generate": Mode((), "completion SHELL", _PLAIN),
+}  # fmt: skip
+"""By a word with which people begin."""
+_TWO_WORDS: dict[str, Mode] = {
+    "partitions reassign": Mode((), "reassign plan --topic TOPIC FILE", _PLAIN),
+    "partition reassign": Mode((), "reassign plan --topic TOPIC FILE", _PLAIN),
+    "context use": Mode((), "profile use NAME", _PLAIN),
+    "ctx use": Mode((), "profile use NAME", _PLAIN),
+    "context add": Mode((), "profile add NAME -b HOST:PORT", _PLAIN),
+    "share-group describe": Mode((), "groups describe GROUP", {**_PLAIN, "--section=": ""}),
+    "share-group list": Mode((), "groups list --type share", {**_PLAIN, "-f=": "--state {}"}),
+    "share-group delete": Mode((), "groups delete GROUP", _PLAIN),
+    "logdirs describe": Mode(
+        (), "cluster describe --log-dirs",
+        {**_PLAIN, "-b=": NOTHING, "--broker=": NOTHING, "-H": "", "--human-readable": "", "--sort-by-size": NOTHING,
+         "--aggregate-into=": NOTHING},
+    ),
+    "features describe": Mode((), "cluster describe --features", _PLAIN),
+    "share-group seek": Mode((), ""),
+    "share-group offset-delete": Mode((), ""),
+    "logdirs alter": Mode((), ""),
+    "features update": Mode((), ""),
+    "features upgrade": Mode((), ""),
+    "features downgrade": Mode((), ""),
+    "client-metrics list": Mode((), ""),
+    "client-metrics describe": Mode((), ""),
+    "client-metrics alter": Mode((), ""),
+    "dtoken create": Mode((), ""),
+    "dtoken describe": Mode((), ""),
+    "dtoken renew": Mode((), ""),
+    "dtoken expire": Mode((), ""),
+    "admin elect-leaders": Mode((), "elect-leaders", {**_PLAIN, "--all-partitions": "", "--unclean": "--unclean", "--dry-run": "--dry-run"}),
+    "misc list-offsets": Mode((), "topics offsets TOPIC", {**_PLAIN, "--committed": ""}),
+    "misc api-versions": Mode((), "doctor", {**_PLAIN, "-v=": ""}),
+    "misc probe-version": Mode((), "doctor", _PLAIN),
+    "misc errcode": Mode((), ""),
+    "misc errtext": Mode((), ""),
+    "misc raw-req": Mode((), ""),
+    "misc offset-for-leader-epoch": Mode((), ""),
+    "misc gen-autocomplete": Mode((), "completion bash", {**_PLAIN, "-k=": ""}),
+    "myconfig use": Mode((), "profile use NAME", _PLAIN),
+    "security role": Mode((), ""),
+    "registry schema": Mode((), ""),
+    "connect run": Mode((), ""),
+    "transform list": Mode((), ""),
+    "cloud login": Mode((), ""),
+    "debug bundle": Mode((), ""),
+    "generate shell-completion": Mode((), "completion SHELL", _PLAIN),
+}  # fmt: skip
+"""By the first two words; an empty line where kcli has no such thing."""
+_OF_CLUSTER: dict[str, Mode] = {
+    "logdirs describe": _TWO_WORDS["logdirs describe"]._replace(
+        options={**_TWO_WORDS["logdirs describe"].options, "--topics=": NOTHING}
+    ),
+    "txn list": Mode((), "txn list", _PLAIN),
+    "txn describe": Mode((), "txn describe ID", _PLAIN),
+    "txn describe-producers": Mode((), "txn describe --topic TOPIC", {
+        **_PLAIN, "-t=": "--topic {}", "--topics=": "--topic {}", "-p=": "-p {}", "--partitions=": "-p {}", "--all": NOTHING,
+    }),
+    "quotas describe": Mode((), "quotas list", {
+        **_PLAIN, "--name=": "{=}", "--any=": NOTHING, "--default=": NOTHING, "--strict": NOTHING,
+    }),
+    "quotas alter": Mode((), "quotas alter", {
+        **_PLAIN, "--name=": "{=}", "--default=": NOTHING, "--add=": "--set {}", "--delete=": "--unset {}", "--dry": "--dry-run",
+    }),
+    "quotas import": Mode((), ""),
+    "partitions list": Mode((), "topics describe TOPIC", {**_PLAIN, "-a": ""}),
+    "partitions move": Mode((), "reassign plan --topic TOPIC FILE", {**_PLAIN, "-p=": NOTHING}),
+    "partitions move-status": Mode((), "reassign status", _PLAIN),
+    "partitions move-cancel": Mode((), "reassign cancel --topic TOPIC", _PLAIN),
+    "partitions transfer-leadership": Mode((), "elect-leaders", {**_PLAIN, "--partition=": NOTHING}),
+    "partitions balancer-status": Mode((), ""),
+    "storage mount": Mode((), ""),
+    "brokers decommission": Mode((), ""),
+}  # fmt: skip
+"""Behind ``cluster``, as rpk's lines have them."""
+_PREFIXES = frozenset({"admin", "adm", "security"})
+"""Words before a noun: ``security acl list``, ``admin topic list``."""
+
+_PLACEHOLDER = re.compile(r"\b(TOPIC|GROUP|COPY|NAME|ID|FILE|BROKER|SHELL|REGEX)\b")
 
 
 class Translation(NamedTuple):
@@ -526,6 +658,27 @@ def of_script(name: str, words: Sequence[str]) -> Translation | None:
     apart = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
     mode = next((one for one in modes if all(_has(apart, need) for need in one.needs)), None)
     return translated(mode, apart) if mode is not None and mode.command else Translation("")
+
+
+def of_words(name: str, words: Sequence[str]) -> Translation | None:
+    """The line for one that begins with a word of another tool; None for other words."""
+    mode = _TWO_WORDS.get(" ".join((name, *words[:1])))
+    if mode is not None:
+        return translated(mode, words[1:]) if mode.command else Translation("")
+    if name in _PREFIXES and len(words) > 1:
+        return of_verb(words[1], [words[0], *words[2:]])
+    mode = _WORDS.get(name)
+    if mode is None or (name in _VERBS and words and words[0] in _NOUNS):
+        return of_verb(name, words)
+    return translated(mode, words)
+
+
+def of_cluster(name: str, words: Sequence[str]) -> Translation | None:
+    """The line for one of rpk that begins with ``cluster`` and these words; None for others."""
+    mode = _OF_CLUSTER.get(" ".join((name, *words[:1])))
+    if mode is None:
+        return None
+    return translated(mode, words[1:]) if mode.command else Translation("")
 
 
 def of_verb(verb: str, words: Sequence[str]) -> Translation | None:
@@ -560,7 +713,10 @@ def translated(mode: Mode, words: Sequence[str]) -> Translation:
             value = value if sign else left.pop(0)
             if f"{name}={value[:2]}" in mode.options and value[1:2] == "@":
                 name, value = f"{name}={value[:2]}", value[2:]  # kcat's s@TIME and e@TIME
-            text = _filled(mode.options.get(f"{name}={value}", mode.options.get(f"{name}=", mode.options.get(name, ""))), value)
+            text = _filled(
+                mode.options.get(f"{name}={value}", mode.options.get(f"{name}=", mode.options.get(name, ""))),
+                value,
+            )
         elif name in mode.options:
             text = mode.options[name]
         else:
@@ -600,6 +756,9 @@ def _filled(text: str, value: str) -> str:
     if "{,}" in text:
         parts = re.split(r",(?![^\[]*\])", value)
         return " ".join(text.replace("{,}", shlex.quote(part)) for part in parts)
+    if text == "{=}":  # rpk's and kcl's user=NAME, client-id=NAME
+        kind, _, name = value.partition("=")
+        return f"--{kind} {shlex.quote(name)}"
     if "{:}" in text:
         return text.replace("{:}", shlex.quote(value.partition(":")[0]))
     if "'" in text:

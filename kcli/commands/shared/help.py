@@ -201,7 +201,12 @@ def _entry(term: str, text: str, width: int, column: int) -> Iterator[str]:
 
 def _wrapped_term(term: str, width: int) -> Iterator[str]:
     yield from textwrap.wrap(
-        term, width, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False, break_long_words=False
+        term,
+        width,
+        initial_indent="  ",
+        subsequent_indent="      ",
+        break_on_hyphens=False,
+        break_long_words=False,
     )
 
 

@@ -1,8 +1,8 @@
-"""The commands and common flags of other tools, as their own help and documentation list them. Data, not a test.
+"""The commands and common flags of other tools, as their own help and documentation list them. Not a test.
 
-A row is a command as it follows the tool's name, a colon, and its flags; a flag that ends with ``=`` has a value, which may
-follow. Read from: kcat 1.7 (``kcat -h``), kcl (main of May 2026), rpk (topic, group, cluster, security, profile), kafkactl
-5.20, kaf 0.2.14, and the scripts of Apache Kafka 4.
+A row is a command as it follows the tool's name, a colon, and its flags; a flag that has a value has ``=`` and one. Read
+from: kcat 1.7 (``kcat -h``), kcl (main of May 2026), rpk (topic, group, cluster, security, profile), kafkactl 5.20, kaf
+0.2.14, and the scripts of Apache Kafka 4.
 """
 
 KCAT = """
@@ -15,7 +15,8 @@ KCAT = """
 """
 
 KCL = """
-consume orders: -t=x --topic=x -g=g --group=g --share-group=g --share-ack-type=accept --balancer=range -i=id --instance-id=id
+consume orders: -t=x --topic=x -g=g --group=g --share-group=g --share-ack-type=accept --balancer=range -i=id
+ --instance-id=id
  -p=0 --partitions=0 -o=start -o=end --offset=start+5 --offset=end-5 --offset=start+1:end-1 --offset=@-1h -n=5 --num=5
  --num-per-partition=2 -f=%v -r --regex --fetch-max-bytes=1 --fetch-max-wait=1s --fetch-max-partition-bytes=1 --rack=a
  --read-uncommitted --print-control-records --timeout=5s -G=v:x --grep=v:x --proto-file=f --proto-message=M
@@ -25,7 +26,8 @@ metadata: --section=x --ids -i --internal -d --detailed
 topic list: -d --detailed -i --internal --regex=x
 topic describe orders: --section=x --stable --with-overrides --under-replicated --unavailable --under-min-isr --at-min-isr
  --topic-id=x
-topic create orders: -d --dry-run -p=3 --num-partitions=3 -r=1 --replication-factor=1 -k=a=b --kv=a=b --replica-assignment=x
+topic create orders: -d --dry-run -p=3 --num-partitions=3 -r=1 --replication-factor=1 -k=a=b --kv=a=b
+ --replica-assignment=x
 topic delete orders: --ids --dry-run --regex
 topic add-partitions orders: -t=orders --force
 topic trim-prefix orders: --offset=10 --partitions=0 -y --from-file=f
@@ -41,7 +43,8 @@ share-group delete g:
 share-group offset-delete g orders:
 config describe orders: -t=topic --type=topic --with-docs --with-types
 config alter orders: -t=topic -s=a=b --set=a=b --delete=a --append=a=b --subtract=a=b --dry-run -y -i -k=a=b
-acl list: --type=x --name=x --pattern=literal --principal=User:a --host=h --op=read --operation=read --perm=allow -t=orders
+acl list: --type=x --name=x --pattern=literal --principal=User:a --host=h --op=read --operation=read
+ --perm=allow -t=orders
  --topic=orders -g=g --cluster --transactional-id=x --delegation-token=x
 acl create: --allow-principal=User:a --deny-principal=User:a --allow-host=h --deny-host=h --topic=orders --group=g
  --operation=read --pattern=literal --dry-run --delegation-token=x
@@ -103,7 +106,7 @@ topic produce orders: -k=k --key=k -z=gzip --compression=gzip --acks=1 --deliver
  --header=a:b -p=1 --partition=1 -Z --tombstone --allow-auto-topic-creation --schema-id=1 --schema-key-id=1
  --max-message-bytes=1 -o=%v --output-format=%v
 topic analyze orders: -r --batches=1 --time-range=x
-topic mount: 
+topic mount:
 topic unmount:
 group list: -f=x --states=x
 group describe g: -c --print-commits -t --print-lag-per-topic -s --print-summary -i --instance-ID -r --regex
@@ -180,7 +183,8 @@ describe broker 1: -o=json --all-configs
 describe user a:
 create topic orders: -p=3 --partitions=3 -r=1 --replication-factor=1 -v --validate-only -c=a=b --config=a=b -f=x --file=x
 create consumer-group g: -t=orders --topic=orders --oldest --newest --offset=5 -p=0
-create acl: --topic=orders --operation=read --principal=User:a --host=h --allow --deny --group=g --cluster --pattern=literal
+create acl: --topic=orders --operation=read --principal=User:a --host=h --allow --deny --group=g --cluster
+ --pattern=literal
 create user a: --mechanism=SCRAM-SHA-256 --password=x --iterations=4096 --salt=x
 alter topic orders: -p=5 --partitions=5 -r=2 --replication-factor=2 -c=a=b --config=a=b -v --validate-only
 alter partition orders 0: -r=1,2 --replicas=1,2 --validate-only
@@ -193,7 +197,8 @@ delete consumer-group-offset g: -t=orders -p=0
 delete records orders: --offset=0=100
 delete acl: --topic=orders --operation=read --pattern=literal --allow
 delete user a:
-reset offset g: --topic=orders --oldest --newest --offset=5 --to-datetime=2026-11-21T10:00:00Z -p=0 --all-topics -e --execute
+reset offset g: --topic=orders --oldest --newest --offset=5 --to-datetime=2026-11-21T10:00:00Z -p=0 --all-topics -e
+ --execute
  -o=json
 reset consumer-group-offset g: --topic=orders --oldest
 clone topic a b:
@@ -220,8 +225,10 @@ KAF = """
 consume orders: --offset=oldest --raw --output=json-each-row -f --follow -n=5 --tail=5 --proto-type=T --key-proto-type=T
  --proto-include=p --proto-exclude=p --decode-msgpack -p=0 --partitions=0 -l=5 --limit-messages=5 -g=g --group=g --commit
  --header=a:b --read-committed
-produce orders: -k=k --key=k --raw-key -H=a:b --header=a:b -n=2 --repeat=2 --proto-type=T --partitioner=murmur2 --timestamp=x
- -p=1 --partition=1 --avro-schema-id=1 --avro-key-schema-id=1 --input-mode=full --input=json --line-length-limit=5 --template
+produce orders: -k=k --key=k --raw-key -H=a:b --header=a:b -n=2 --repeat=2 --proto-type=T --partitioner=murmur2
+ --timestamp=x
+ -p=1 --partition=1 --avro-schema-id=1 --avro-key-schema-id=1 --input-mode=full --input=json --line-length-limit=5
+ --template
 query orders: -k=k --key=k --grep=x
 topic ls: --no-headers
 topics: --no-headers
@@ -262,7 +269,8 @@ kafka-topics.sh --create --topic orders: --partitions=3 --replication-factor=1 -
  --replica-assignment=1:2
 kafka-topics.sh --alter --topic orders: --partitions=5 --if-exists
 kafka-topics.sh --delete --topic orders: --if-exists
-kafka-console-consumer.sh --topic orders: --bootstrap-server=h:1 --from-beginning --max-messages=5 --partition=0 --offset=5
+kafka-console-consumer.sh --topic orders: --bootstrap-server=h:1 --from-beginning --max-messages=5 --partition=0
+ --offset=5
  --group=g --timeout-ms=500 --property=print.key=true --property=print.headers=true --formatter=x --include=o.*
  --isolation-level=read_committed --consumer-property=fetch.min.bytes=1 --consumer.config=f --skip-message-on-error
  --key-deserializer=x --value-deserializer=x
@@ -273,7 +281,8 @@ kafka-consumer-groups.sh --list: --bootstrap-server=h:1 --state=stable --type=co
 kafka-consumer-groups.sh --describe --group g: --members --offsets --state --verbose --timeout=500
 kafka-consumer-groups.sh --describe --all-groups: --members
 kafka-consumer-groups.sh --reset-offsets --group g: --topic=orders --all-topics --to-earliest --to-latest --to-current
- --to-offset=5 --to-datetime=2026-11-21T10:00:00.000 --by-duration=PT1H --shift-by=-5 --from-file=f --execute --dry-run --export
+ --to-offset=5 --to-datetime=2026-11-21T10:00:00.000 --by-duration=PT1H --shift-by=-5 --from-file=f --execute
+ --dry-run --export
 kafka-consumer-groups.sh --delete --group g:
 kafka-consumer-groups.sh --delete-offsets --group g: --topic=orders
 kafka-groups.sh --list: --group-type=share --consumer --share --streams
@@ -291,7 +300,8 @@ kafka-configs.sh --describe --broker 1:
 kafka-configs.sh --describe --entity-type users --entity-name a:
 kafka-configs.sh --describe --entity-type client-metrics --entity-name a:
 kafka-configs.sh --describe --entity-type broker-loggers --entity-name 1:
-kafka-configs.sh --alter --entity-type topics --entity-name orders: --add-config=a=1,b=2 --delete-config=a,b --add-config-file=f
+kafka-configs.sh --alter --entity-type topics --entity-name orders: --add-config=a=1,b=2 --delete-config=a,b
+ --add-config-file=f
 kafka-configs.sh --alter --entity-type brokers --entity-name 1: --add-config=a=1
 kafka-configs.sh --alter --entity-type groups --entity-name g: --add-config=a=1
 kafka-configs.sh --alter --entity-type users --entity-name a: --add-config=producer_byte_rate=1
@@ -310,7 +320,8 @@ kafka-reassign-partitions.sh --execute: --reassignment-json-file=f --throttle=10
 kafka-reassign-partitions.sh --verify: --reassignment-json-file=f
 kafka-reassign-partitions.sh --cancel: --reassignment-json-file=f
 kafka-reassign-partitions.sh --list:
-kafka-leader-election.sh: --election-type=preferred --election-type=unclean --topic=orders --partition=0 --all-topic-partitions
+kafka-leader-election.sh: --election-type=preferred --election-type=unclean --topic=orders --partition=0
+ --all-topic-partitions
 kafka-transactions.sh list: --duration-filter=5000
 kafka-transactions.sh describe: --transactional-id=x
 kafka-transactions.sh describe-producers: --topic=orders --partition=0

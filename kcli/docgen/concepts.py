@@ -268,8 +268,8 @@ _SERDES = (
     Section(
         "",
         (
-            "A key and a value are bytes. -s says what they are: `consume` decodes them, `produce` encodes what it reads. "
-            "-s SERDE applies to both, -s key=SERDE and -s value=SERDE to one of them. Null stays null.",
+            "A key and a value are bytes. -s says what they are: `consume` decodes them, `produce` encodes what it "
+            "reads. -s SERDE applies to both, -s key=SERDE and -s value=SERDE to one of them. Null stays null.",
         ),
     ),
     Section(

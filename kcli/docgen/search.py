@@ -13,10 +13,12 @@ from kcli.docgen.describe import CommandDoc
 from kcli.docgen.tasks import TASKS, Task
 from kcli.docgen.topics import CONCEPTS
 
-_PASSED_OVER = frozenset(
-    "a all an and are be can do does for from get got has have how i in into is it its me my of on one or please show "
-    "some so that the their them then there they this to up was we what when where which who why will with you".split()
-)
+_PASSED_OVER = frozenset((
+    "a", "all", "an", "and", "are", "be", "can", "do", "does", "for", "from", "get", "got", "has", "have", "how", "i",
+    "in", "into", "is", "it", "its", "me", "my", "of", "on", "one", "or", "please", "show", "some", "so", "that",
+    "the", "their", "them", "then", "there", "they", "this", "to", "up", "was", "we", "what", "when", "where",
+    "which", "who", "why", "will", "with", "you",
+))  # fmt: skip
 
 
 class Found(NamedTuple):

@@ -1,8 +1,8 @@
 """Lines that users of other tools type: each is accepted, or answered by a line that is, or said to be nothing of kcli.
 
-Every command and flag of ``tests/peer_lines.py`` is typed behind ``kcli``, as somebody does whose fingers know the other tool, and
-parsed without a cluster. What the remedy suggests is parsed too, with the flag where it does not have it yet: a user types
-that next.
+Every command and flag of ``tests/peer_lines.py`` is typed behind ``kcli``, as somebody does whose fingers know the other
+tool, and parsed without a cluster. What the remedy suggests is parsed too, with the flag where it does not have it yet: a
+user types that next.
 """
 
 import re
@@ -48,7 +48,7 @@ def answer(command: list[str], flag: list[str], tries: int = 3) -> tuple[str, st
         return ACCEPTED, ""
     what, why, do = describe_usage(error)
     said = f"{what} · {why} · {do}"
-    if what.endswith("is not valid") and "did you mean" in do or "there is no output format" in what:
+    if (what.endswith("is not valid") and "did you mean" in do) or "there is no output format" in what:
         return OPTION, said
     if "kcli has no" in f"{why} {do}":
         return NO_SUCH_THING, said

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kcli.commands.shared import foreign_lines
+from kcli.commands.shared.translation import Translation
 from kcli.core.options import is_option
 
 _KCAT_MODE = re.compile("-[eqvuEZJOTU]*([CPGLQ])")  # after flags without a value
@@ -70,8 +71,8 @@ _EVERYWHERE = {
     **dict.fromkeys(("--dry", "--validate-only", "--validate"), "--dry-run shows what would be done"),
     **dict.fromkeys(
         ("--filter", "--search", "--regex", "-r", "--query"),
-        "`kcli topics list --match GLOB` and `kcli groups list --match GLOB` choose names by a shell pattern, `kcli consume "
-        "TOPIC --grep v:REGEX` records",
+        "`kcli topics list --match GLOB` and `kcli groups list --match GLOB` choose names by a shell pattern, "
+        "`kcli consume TOPIC --grep v:REGEX` records",
     ),
     **dict.fromkeys(
         (
@@ -97,7 +98,7 @@ _FIRST_RECORDS = "-n N, --max-messages N, stops after that many records, as in -
 _CONSUME = {
     "-c": "kcat's -c is -n, --max-messages",
     **dict.fromkeys(
-        ("--count", "--limit", "--max", "--num", "--number", "--head", "--limit-messages", "--num-records"),
+        ("--limit", "--max", "--num", "--number", "--head", "--limit-messages", "--num-records"),
         _FIRST_RECORDS,
     ),
     "-l": _FIRST_RECORDS,
@@ -108,7 +109,7 @@ _CONSUME = {
     "--balancer": "-X partition.assignment.strategy=range chooses the assignor of -g GROUP",
     "-i": "--isolation-level LEVEL; of a static member -X group.instance.id=ID",
     "--instance-id": "-X group.instance.id=ID makes a static member of -g GROUP",
-    "--num-per-partition": "kcli has no limit for each partition; --offset -N begins N offsets before each end",
+    "--num-per-partition": "kcli has no such limit; `kcli consume TOPIC --offset -10 -e` reads the last ten of each",
     **dict.fromkeys(
         ("-r", "--regex"), "a topic that begins with ^ is a pattern: `kcli consume '^orders-.*'`"
     ),
@@ -156,8 +157,9 @@ _CONSUME = {
     "--filter-key": "--grep k:REGEX; --key KEY reads only the partition that has the key",
     "--filter-value": "--grep v:REGEX, or --where EXPR for JSON",
     "--filter-header": "--grep h:NAME=REGEX",
+    "-G": "kcat's -G is `kcli consume TOPIC -g GROUP`; kcl's is --grep FIELD:REGEX",
     **dict.fromkeys(
-        ("--filter", "--search", "--query", "-G"),
+        ("--filter", "--search", "--query"),
         "--grep FIELD:REGEX searches keys, values and headers, --where EXPR is an expression on JSON values",
     ),
     **dict.fromkeys(
@@ -171,7 +173,6 @@ _CONSUME = {
         ("--print-key", "--print-keys", "--keys", "--key-delimiter"),
         "-f FORMAT prints keys, as in -f '%k:%v\\n'",
     ),
-    "--follow": "leave it out: records are read as they come, unless -e or -n is given",
     **dict.fromkeys(
         ("--key-deserializer", "--value-deserializer", "--decode", "--schema-registry"),
         "-s SERDE decodes keys and values, as in -s value=avro",
@@ -241,7 +242,7 @@ _PRODUCE = {
     ),
     "--silent": "-q is silent",
     "-r": "--rate RATE limits records, or bytes as in --rate 10MB/s",
-    "--raw-key": "leave it out: keys are sent as they are",
+    "--raw-key": "leave it out: -k KEY and -K DELIM send keys as they are",
     **dict.fromkeys(
         ("-n", "--repeat"),
         "kcli has no repetition; `kcli perf produce -t TOPIC --num-records N` loads a topic",
@@ -249,7 +250,7 @@ _PRODUCE = {
     "--timestamp": "-i ndjson keeps the timestamps that `kcli consume TOPIC -o ndjson` wrote",
     "--line-length-limit": "leave it out: lines have no limit but -X max.request.size=BYTES",
     "--template": "kcli has no templates here; `kcli perf produce -t TOPIC --num-records N` makes values up",
-    "-P": "--partitioner murmur2|consistent|hashcode|random|roundrobin|manual",
+    "-P": "kcat's -P is `kcli produce TOPIC`; kafkactl's is --partitioner NAME",
     "--headers": "-H NAME=VALUE, once for each header",
     "--throughput": "--rate RATE limits records, or bytes as in --rate 10MB/s",
 }
@@ -266,7 +267,8 @@ _BY_KIND = "kind and name are given without a flag: `{path} topics orders`"
 _CONFIGS = {
     **dict.fromkeys(("--entity-type", "--entity-name", "--topic", "-t", "--type"), _BY_KIND),
     **dict.fromkeys(
-        ("--with-docs", "--with-types"), "leave it out; --all shows defaults, --origin where values are set"
+        ("--with-docs", "--with-types"),
+        "leave it out; `kcli configs describe topics TOPIC --all --origin` has defaults, and where each value is set",
     ),
 }
 _ENTITY = (
@@ -291,7 +293,7 @@ _ACLS = {
     "--allow-principal": "--principal TYPE:NAME, as in User:alice",
     "--deny-principal": "`kcli acls create --principal User:NAME --operation read --topic TOPIC --deny`",
     **dict.fromkeys(("--allow-host", "--deny-host"), "--host ADDRESS"),
-    **dict.fromkeys(("--op", "-o"), "--operation OPERATION"),
+    **dict.fromkeys(("--op",), "--operation OPERATION"),
     "-t": "--topic TOPIC",
     "-g": "--group GROUP",
     **dict.fromkeys(
@@ -320,7 +322,7 @@ _REWIND = {
     "--newest": "--to latest",
     "-e": "--yes, or --execute",
     "--allow-new-topics": "`kcli groups create GROUP -t TOPIC --from SPEC` commits for a topic without commits",
-    "--all-partitions": "leave it out: all partitions of the topic are meant",
+    "--all-partitions": "leave it out: --topic TOPIC means all partitions",
 }
 
 _SANDBOX = {
@@ -347,7 +349,7 @@ _OPTIONS = {
         ),
         **dict.fromkeys(
             ("--under-min-isr", "--at-min-isr", "--under-min-isr-partitions", "--at-min-isr-partitions"),
-            "kcli has no filter for it; `kcli topics describe TOPIC --under-replicated` has partitions with replicas behind",
+            "kcli has no filter for it; `kcli topics describe TOPIC --under-replicated` has those with replicas behind",
         ),
         **dict.fromkeys(
             ("--with-overrides", "--topics-with-overrides"),
@@ -374,7 +376,10 @@ _OPTIONS = {
         **dict.fromkeys(("-t", "--print-lag-per-topic"), "`kcli groups lag GROUP --by topic`"),
         **dict.fromkeys(("-s", "--print-summary"), "--state"),
         **dict.fromkeys(("-r", "--regex"), "--match GLOB, a shell pattern"),
-        "--topic": "`kcli groups lag GROUP --topic TOPIC`",
+        **dict.fromkeys(
+            ("--topic", "--topics", "-p", "--partitions", "--partition"),
+            "`kcli groups lag GROUP` has a line for each partition",
+        ),
     },
     "groups rewind": _REWIND,
     "groups delete-offsets": {
@@ -384,7 +389,7 @@ _OPTIONS = {
         **dict.fromkeys(("-p", "--partition", "--partitions"), _OF_PARTITIONS),
         "--all-partitions": "leave it out: -t TOPIC means all partitions",
     },
-    "acls": _ACLS,
+    **dict.fromkeys(("acls list", "acls create", "acls delete"), _ACLS),
     "txn list": dict.fromkeys(
         ("--state", "--producer-id"),
         "kcli has no filter for it; --topic TOPIC and --older-than DUR choose transactions",
@@ -419,7 +424,7 @@ _OPTIONS = {
             "--config KEY=VALUE sets a key, as in --config retention.ms=3600000",
         ),
         "--compact": "--config cleanup.policy=compact",
-        "--replica-assignment": "kcli has no placement at creation; `kcli reassign plan --topic TOPIC FILE` moves replicas",
+        "--replica-assignment": "kcli has no placement at creation; `kcli reassign plan --topic TOPIC` moves replicas",
     },
     "topics alter": {
         **dict.fromkeys(("-p", "-n", "--num"), _PARTITIONS),
@@ -427,7 +432,7 @@ _OPTIONS = {
         "-s": _SET,
         "--delete": _UNSET,
         "--subtract": "--remove KEY=VALUE",
-        "-t": "topics are named without a flag: `{path} TOPIC`",
+        "-t": "topics are named without a flag: `{path} TOPIC --partitions 12`",
         "-f": "--yes answers every question",
         "--partition-assignments": "kcli has no placement here; `kcli reassign run FILE` moves replicas",
     },
@@ -572,11 +577,11 @@ _OTHER_TOOLS = {
             ("quotas", "quota"),
             "`kcli quotas list`, `kcli quotas alter --user NAME --set producer_byte_rate=1MB/s`",
         ),
-        "partitions": "`kcli topics describe TOPIC`, `kcli reassign plan --topic TOPIC FILE`, `kcli elect-leaders`",
+        "partitions": "`kcli topics describe TOPIC`, `kcli reassign plan --topic TOPIC`, `kcli elect-leaders`",
         "elect-leaders": "`kcli elect-leaders`",
         **dict.fromkeys(
             ("config", "configs"),
-            "`kcli configs describe brokers ID`, `kcli configs alter brokers ID --set KEY=VALUE`",
+            "`kcli configs describe brokers 1 --all`",
         ),
         **dict.fromkeys(
             (
@@ -706,7 +711,7 @@ def instead_of_command(path: str, name: str, words: Sequence[str] = ()) -> tuple
     return None if found is None else ("other tools use that name; nothing was run", found.format(path=path))
 
 
-def _shown(line: foreign_lines.Translation, name: str) -> tuple[str, str]:
+def _shown(line: Translation, name: str) -> tuple[str, str]:
     if not line.line:
         return (
             "kcli has no such thing; nothing was run",

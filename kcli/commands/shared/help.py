@@ -1,6 +1,6 @@
 """The help of a command or a concept: usage, what it does, examples, then options, and what is looked up last.
 
-The variables and exit codes that all commands have are pages of their own: `kcli help environment`, `kcli help exit-codes`.
+The variables and exit codes that all commands have are pages of their own: `kcli help environment`, `exit-codes`.
 
 On a terminal headings are bold and lines have up to 100 columns; in a pipe it is plain text of 80 columns.
 """

@@ -69,8 +69,8 @@ def _task_blocks(words: Sequence[str]) -> list[Block]:
 
 def _search(ctx: click.Context, words: Sequence[str]) -> str:
     """All that has these words; a usage error if nothing has."""
-    from kcli.docgen.describe import walk
-    from kcli.docgen.search import search  # imports all commands
+    from kcli.docgen.describe import walk  # only for a search
+    from kcli.docgen.search import search  # only for a search
 
     found = search(words, walk(ctx.find_root().command, "kcli"))
     if not any(found):

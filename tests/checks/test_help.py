@@ -35,7 +35,7 @@ METAVARS = {
     "SHARE": "0 to 1", "SIZE": "bytes, with a unit", "SPEC": "an offset, a time, or a range", "SQL": "of Spark",
     "STATE": "of a group", "STR": "any text", "TIME": "an instant", "TOPIC": "a topic",
     "TYPE": "of a group or a principal", "URL": "a URL", "VALUE": "what a key is set to", "VERSION": "of Kafka",
-    "ZONE": "a time zone of IANA",
+    "WORD": "what is searched for", "ZONE": "a time zone of IANA",
 }  # fmt: skip
 BY_TYPE = {
     DURATION: "DUR", INSTANT: "TIME", OFFSET_RANGE: "SPEC", PARTITIONS: "LIST", RATE: "RATE", GROUP: "GROUP",

@@ -37,6 +37,8 @@ WORDS = {
     "misc",
     "metadata",
     "fake",
+    "cluster",
+    "logdirs",
 }
 BARE = re.compile(r"(?<![\w'`-])--?[a-zA-Z][\w-]*")
 

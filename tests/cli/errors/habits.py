@@ -27,7 +27,7 @@ def _rows() -> Iterator[Row]:
             line = f"{path} {word}".removeprefix("kcli ")
             script = member if "MEMBER" in do else None
             yield Row(line, 2, f"no command '{word}'", "other tools", do, script, env=env, then=then)
-    for command, options in {**_OPTIONS, "topics describe": _EVERYWHERE}.items():
+    for command, options in (*_OPTIONS.items(), ("topics describe", _EVERYWHERE)):
         for option, text in _first_of_each(options):
             path = f"kcli {command}" + " describe" * (" " not in command)
             do = text.format(path=path)
@@ -94,7 +94,7 @@ def _translated() -> Iterator[Row]:
         2,
         "no command 'kafka-storage.sh'",
         "kcli has no such thing",
-        "kcli help tasks",
+        "use kafka-storage.sh itself; `kcli help tasks` shows what kcli does",
     )
     yield Row(
         "configs describe users bob",

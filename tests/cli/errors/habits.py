@@ -46,9 +46,6 @@ def _first_of_each(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 TRANSLATED = {
     "kafka-topics.sh --list": "kcli topics list",
-    "kafka-topics.sh --describe --topic orders --under-replicated-partitions": (
-        "kcli topics describe orders --under-replicated"
-    ),
     "kafka-topics --create --topic new --partitions 3 --if-exists": "kcli topics create new --partitions 3",
     "kafka-consumer-groups.sh --describe --group billing --members": "kcli groups describe billing --members",
     "kafka-consumer-groups.sh --reset-offsets --group billing --topic orders --to-earliest --execute": (
@@ -64,13 +61,11 @@ TRANSLATED = {
     "kafka-acls.sh --list --topic orders": "kcli acls list --topic orders",
     "kafka-get-offsets.sh --topic orders --time -2": "kcli topics offsets orders --time earliest",
     "get topics -o json": "kcli topics list -o json",
-    "describe topic orders": "kcli topics describe orders",
     "security user list": "kcli users list",
     "head orders": "kcli consume orders -n 10",
     "tail orders": "kcli consume orders --tail 10",
     "count orders": "kcli consume orders --count",
     "log-dirs": "kcli cluster describe --log-dirs",
-    "ping": "kcli doctor",
     "status": "kcli cluster describe",
     "cluster logdirs describe": "kcli cluster describe --log-dirs",
     "misc list-offsets orders": "kcli topics offsets orders",
@@ -88,7 +83,6 @@ def _translated() -> Iterator[Row]:
         "nothing was run",
         "`kcli consume orders --from-beginning -e`",
     )
-    yield Row("-L -t orders", 2, "no option -L", "nothing was run", "`kcli topics describe orders`")
     yield Row(
         "kafka-storage.sh format",
         2,
@@ -108,6 +102,16 @@ def _translated() -> Iterator[Row]:
     )
     yield Row(
         "consume orders --offset 0=5", 2, "--offset is not valid", "is not an offset", "-p 0 --offset 5"
+    )
+    yield Row(
+        "configs alter clients c --set a=1",
+        2,
+        "'clients' is not",
+        "quotas",
+        "`kcli quotas list --client-id ID`",
+    )
+    yield Row(
+        "configs describe ips x", 2, "'ips' is not topics", "quotas", "`kcli quotas list --ip 192.0.2.1`"
     )
     yield Row("help --search frobnicate", 2, "nothing has 'frobnicate'", "in no task", "`kcli help tasks`")
 

@@ -66,7 +66,7 @@ _OFFSETS = (
         (
             "The end is exclusive, and is waited for unless -e is given.",
             ("100:200", "from 100 to 199; also 100..200"),
-            ("start+5:end-5", "all but the first and last five; start+N is +N, end-N is -N"),
+            ("start+5:end-5", "all but the first five and the last five of each partition"),
             (":200", "from the earliest on"),
             ("@-2h:@-1h", "between two times; where colons are ambiguous, write .. instead"),
         ),

@@ -519,5 +519,5 @@ def test_positions_from_a_named_end(text: str, same: str) -> None:
 
 @pytest.mark.parametrize("text", ["start-5", "end+3", "stored+1", "now-3"])
 def test_there_is_nothing_before_the_start_or_after_the_end(text: str) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="not an offset"):
         parse_range(text, 1_700_000_000_000)

@@ -249,7 +249,7 @@ TASKS: dict[str, tuple[Task, ...]] = {
         Task(
             "move replicas to other brokers",
             (
-                "kcli reassign plan --topic orders --brokers 1,2,3 moves.json",
+                "kcli reassign plan --topic orders moves.json",
                 "kcli reassign run moves.json --throttle 50MB/s",
                 "kcli reassign status moves.json",
             ),
@@ -276,7 +276,11 @@ TASKS: dict[str, tuple[Task, ...]] = {
         Task(
             "see what a user may do", ("kcli acls list --principal User:alice",), "acl permission rights who"
         ),
-        Task("create a user with a password", ("kcli users set alice",), "scram credentials add login"),
+        Task(
+            "create a user with a password",
+            ("kcli sandbox up secure --secure", "kcli users set alice --profile sandbox:secure"),
+            "scram credentials add login",
+        ),
         Task(
             "limit how much a client sends",
             ("kcli quotas alter --client-id etl --set producer_byte_rate=1MB/s",),

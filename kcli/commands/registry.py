@@ -173,6 +173,18 @@ ALIASES = {
 }
 """Singular nouns, and other words for a command, hidden."""
 
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Records": ("consume", "produce", "query"),
+    "Topics and groups": ("topics", "groups", "configs", "txn"),
+    "Cluster and access": ("cluster", "reassign", "elect-leaders", "acls", "users", "quotas"),
+    "Copy and pipeline": ("mirror", "pipeline"),
+    "Watch and measure": ("top", "exporter", "perf", "doctor"),
+    "This tool": (
+        "profile", "config", "sandbox", "demo", "undo", "completion", "schema", "man", "help",
+    ),
+}  # fmt: skip
+"""The commands of the root as its help groups them."""
+
 
 def below(noun: str) -> dict[str, Row]:
     """The rows of a noun's verbs by their names; without a noun those of the root."""

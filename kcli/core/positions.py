@@ -54,7 +54,8 @@ class FarInstantError(ValueError):
 
 
 def parse_range(text: str, now_ms: int, tz: tzinfo | None = None) -> RangeSpec:
-    """A position or a range of two: ``A:B``, ``A..B``, ``:B``, ``A:``, ``@T1:T2``; the end is exclusive.
+    """A position or a range of two: ``A:B``, ``A..B``, ``:B``, ``A:``, ``@T1:T2``; the end is exclusive. ``start+N`` is
+    ``+N``, ``end-N`` is ``-N``.
 
     Times contain colons too, so a range of instants is split at the only colon with a position on both sides; if there
     are none or several, ValueError asks for ``..``. ``tz`` None is the system's zone.
@@ -64,7 +65,7 @@ def parse_range(text: str, now_ms: int, tz: tzinfo | None = None) -> RangeSpec:
         start, _, stop = text.partition("..")
         return _range(_side(start, now_ms, tz), _side(_with_at(text, stop), now_ms, tz), text)
     try:
-        whole = parse_offset(text, now_ms, tz)
+        whole = _position(text, now_ms, tz)
     except ValueError:
         whole = None
     if whole is not None and not (text.startswith(":") or text.endswith(":")):
@@ -78,7 +79,7 @@ def parse_range(text: str, now_ms: int, tz: tzinfo | None = None) -> RangeSpec:
         raise ValueError(
             f"{text!r} is not an offset or a time, and no colon splits it into two; write .. between the ends"
         )
-    return RangeSpec(parse_offset(text, now_ms, tz))
+    return RangeSpec(_position(text, now_ms, tz))
 
 
 def parse_offset(text: str, now_ms: int, tz: tzinfo | None = None) -> OffsetSpec:
@@ -268,13 +269,25 @@ def _iso_duration(text: str) -> list[tuple[str, str]] | None:
 
 
 def _side(text: str, now_ms: int, tz: tzinfo | None) -> OffsetSpec | None:
-    return parse_offset(text, now_ms, tz) if text.strip() else None
+    return _position(text, now_ms, tz) if text.strip() else None
+
+
+def _position(text: str, now_ms: int, tz: tzinfo | None) -> OffsetSpec:
+    """A position of a range, in which ``+N`` counts from the start: so it may be written ``start+N``, and ``end-N``."""
+    anchored = re.fullmatch(r"\s*([a-z]+)([+-])([0-9]+)\s*", text.lower())
+    if anchored is not None:
+        word, sign, number = anchored.groups()
+        if word in EARLIEST_WORDS and sign == "+":
+            return OffsetSpec("from_start", _int64(number))
+        if word in LATEST_WORDS and sign == "-":
+            return OffsetSpec("from_end", _int64(number))
+    return parse_offset(text, now_ms, tz)
 
 
 def _with_at(whole: str, stop: str) -> str:
     """The second end of ``@T1:T2`` is an instant too; words and +N, -N are unchanged."""
     trimmed = stop.strip()
-    plain = not trimmed or trimmed[0] == "@" or re.fullmatch(r"[+-][0-9]+", trimmed)
+    plain = not trimmed or trimmed[0] == "@" or re.fullmatch(r"[a-zA-Z]*[+-][0-9]+", trimmed)
     word = trimmed.lower() in EARLIEST_WORDS | LATEST_WORDS | STORED_WORDS
     return trimmed if plain or word or not whole.startswith("@") else "@" + trimmed
 

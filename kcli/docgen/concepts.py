@@ -1,13 +1,16 @@
 """The pages on concepts: for ``kcli help offsets``, the manual page kcli-offsets(7), and other renderings. Data.
 
-A page is a sequence of sections. A line of a section is a paragraph, a term with what it means, or an ``Example``.
+A page is a sequence of sections. A line of a section is a paragraph, a term with what it means, or an ``Example``, which
+may have several lines to type.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from kcli.docgen.describe import Example
+from kcli.docgen.environment import ENVIRONMENT
 from kcli.docgen.exit_codes import EXIT_CODES
+from kcli.docgen.tasks import TASKS
 from kcli.docgen.topics import CONCEPTS
 
 Line = str | tuple[str, str] | Example
@@ -63,6 +66,7 @@ _OFFSETS = (
         (
             "The end is exclusive, and is waited for unless -e is given.",
             ("100:200", "from 100 to 199; also 100..200"),
+            ("start+5:end-5", "all but the first five and the last five of each partition"),
             (":200", "from the earliest on"),
             ("@-2h:@-1h", "between two times; where colons are ambiguous, write .. instead"),
         ),
@@ -172,6 +176,17 @@ _FILTERS = (
         ),
     ),
     Section(
+        "Fields",
+        (
+            "--select, --distinct and --count --by name fields of what the filters leave; a path that a record lacks is "
+            "null, a field that no record has is refused.",
+            ("key, value, headers", "also topic, partition, offset and timestamp"),
+            ("value.customer.id", "a member of the JSON value; headers.trace is one header"),
+            ("value.total as total", "another name, of --select"),
+            ("hour", "the hour of the timestamp, of --count --by"),
+        ),
+    ),
+    Section(
         "Types",
         (
             "A number compared with text is refused if the expression shows it, else said once: with < and the like the "
@@ -184,6 +199,10 @@ _FILTERS = (
             Example("kcli consume t -e --grep v:error --grep '!k:^test'", "both have to match"),
             Example("kcli consume t -e --where 'value.status >= 500 and key'", "by members of JSON values"),
             Example("kcli consume t -e --where 'timestamp > \"1h\"' --key k1", "of one key, the last hour"),
+            Example(
+                "kcli consume t --where 'value.total > 80' --count --by value.country",
+                "how many match, by a field",
+            ),
         ),
     ),
 )
@@ -233,17 +252,7 @@ _FORMATS = (
             ("failed", "what --failed has collected"),
         ),
     ),
-    Section(
-        "Serdes, -s",
-        (
-            "-s applies to key and value, -s key=… and -s value=… to one of them.",
-            ("str, json, hex, base64", "text in different forms"),
-            ("short, int, long", "integers of 2, 4 and 8 bytes"),
-            ("float, double", "numbers of 4 and 8 bytes"),
-            ("avro, protobuf", "with a schema registry, or :file=FILE"),
-            ("jsonschema", "likewise"),
-        ),
-    ),
+    Section("Serdes", ("-s decodes and encodes keys and values: see `kcli help serdes`.",)),
     Section(
         "Examples",
         (
@@ -251,6 +260,191 @@ _FORMATS = (
             Example("kcli consume t -e -o ndjson", "everything, as JSON lines"),
             Example("kcli produce t -K : lines.txt", "the key precedes a colon"),
             Example("kcli consume t -s value=avro -e", "Avro, by a registry"),
+        ),
+    ),
+)
+
+_SERDES = (
+    Section(
+        "",
+        (
+            "A key and a value are bytes. -s says what they are: `consume` decodes them, `produce` encodes what it "
+            "reads. -s SERDE applies to both, -s key=SERDE and -s value=SERDE to one of them. Null stays null.",
+        ),
+    ),
+    Section(
+        "Without a schema",
+        (
+            ("str", "text in UTF-8"),
+            ("json", "JSON; numbers of any length are exact"),
+            ("short, int, long", "integers of 2, 4 and 8 bytes, as Java's serializers write them"),
+            ("float, double", "numbers of 4 and 8 bytes"),
+            ("hex, base64", "any bytes, as text"),
+            ("consumer_offsets", "an internal topic; also transaction_state, share_group_state"),
+        ),
+    ),
+    Section(
+        "With a schema",
+        (
+            ("avro", "by the schema registry; avro:file=order.avsc without one"),
+            ("protobuf", "by the registry; protobuf:file=shop.proto,message=shop.Order"),
+            ("jsonschema", "JSON with the id of its schema; writing validates"),
+            ("schema.registry.url", "the address of the registry: -X, or an option of a profile"),
+            "Reading uses the schema that the record names, writing the latest one of the subject TOPIC-value or "
+            "TOPIC-key; avro:subject=NAME,version=3 chooses another. Nothing is registered. The libraries come with "
+            "`pip install 'kcli-kafka[schemas]'`.",
+        ),
+    ),
+    Section(
+        "What cannot be decoded",
+        (
+            "It is printed as its bytes, counted on stderr with the first reason, and changes nothing about the exit "
+            "code. A line that cannot be encoded is not sent: --failed FILE collects it, and the exit code is 6.",
+        ),
+    ),
+    Section(
+        "Examples",
+        (
+            Example(
+                "kcli consume t -s key=long -s value=json -e -o ndjson",
+                "numbers as keys, JSON within JSON lines",
+            ),
+            Example(
+                "kcli consume t -s value=avro -X schema.registry.url=http://registry:8081 -e",
+                "Avro, by a registry",
+            ),
+            Example("kcli produce t -s value=avro:file=order.avsc a.json", "Avro, by a file"),
+            Example("kcli consume t --key 4711 -s key=long -e", "a key of eight bytes"),
+            Example("kcli consume __consumer_offsets -e -o ndjson", "an internal topic, decoded without -s"),
+        ),
+    ),
+)
+
+_GROUPS = (
+    Section(
+        "",
+        (
+            "A group is consumers that share the partitions of topics. It commits, for each partition, the offset of the "
+            "next record to read. `kcli groups --help` is the help of the commands.",
+        ),
+    ),
+    Section(
+        "Types",
+        (
+            ("classic, consumer", "members read partitions and commit; consumer is the protocol of KIP-848"),
+            ("share", "members share the records of a partition (KIP-932); no commits, but a start offset"),
+            ("streams", "applications of Kafka Streams (KIP-1071)"),
+        ),
+    ),
+    Section(
+        "States",
+        (
+            ("stable", "members have their partitions"),
+            ("rebalancing", "partitions are being given to other members; brokers name several such states"),
+            ("empty", "no members, but commits: what is moved freely"),
+            ("dead", "nothing is left of it"),
+        ),
+    ),
+    Section(
+        "Lag",
+        (
+            "Lag in records is the end of the log less the commit; lag in time is the age of the first unread record. "
+            "VERDICT judges it: ok, slow, stalled, stopped, empty, rebalancing, rewound, held (by an open transaction), "
+            "unread or loss risk. Some of them take several samples: --watch.",
+        ),
+    ),
+    Section(
+        "Moving offsets",
+        (
+            "`groups rewind` shows a plan, asks, keeps the old offsets, commits and reads back. Brokers refuse commits "
+            "from outside while a group has members: exit code 7.",
+            ("--dry-run", "the plan only"),
+            ("--live", "hold a running group back for a moment, and see whether the offsets stay"),
+            ("--wait", "wait until its members have left"),
+            ("--to +1", "one record further: over a record that cannot be read"),
+            ("--to @-1h", "to the first record of the last hour; see `kcli help offsets`"),
+            ("--undo", "what was before"),
+        ),
+    ),
+    Section(
+        "Reading as a member",
+        (
+            "`consume -g` begins at the commits, or at the earliest record, and commits what was written to stdout. "
+            "Without -g nothing joins a group and nothing is committed.",
+        ),
+    ),
+    Section(
+        "Examples",
+        (
+            Example("kcli groups list --topic orders", "who reads a topic"),
+            Example("kcli groups lag billing", "how far it is behind, by partition"),
+            Example("kcli groups describe billing --members", "who has which partitions"),
+            Example("kcli groups describe billing --peek 1", "the records around its commits"),
+            Example(
+                "kcli groups rewind billing --topic orders --to @-1h --dry-run", "what a rewind would do"
+            ),
+            Example("kcli groups export --all --format ndjson --file all.ndjson", "all offsets, in a file"),
+        ),
+    ),
+)
+
+_MIRROR = (
+    Section(
+        "",
+        (
+            "A mirror copies topics to another cluster, follows them, and proves that the copy is equal. Keys, values, "
+            "headers, timestamps and order are kept. `kcli mirror --help` is the help of the commands.",
+        ),
+    ),
+    Section(
+        "A job",
+        (
+            "It is its two clusters and its name (--job, `default` without it). Its positions are in the topic "
+            "__kcli_mirror of the target, so the same line continues where it was, on any machine. A second run of the "
+            "job stands by, unless --no-standby is given.",
+            ("--until-caught-up", "end when all is copied that was there at the start"),
+            ("--verify", "compare all records at the end; --verify-only copies nothing"),
+            ("--exactly-once", "in transactions of the target; without it, a crash may repeat records"),
+            ("--sync-groups", "commit the groups' offsets on the target too, translated"),
+            ("--sync-acls, --sync-configs", "permissions and settings"),
+            ("--map-topic A=B", "another name; '^(.*)$=eu.\\1' for all"),
+        ),
+    ),
+    Section(
+        "Partitions of a job",
+        (
+            ("copying, caught_up", "records are there to copy; there are none"),
+            ("waiting", "for a leader, an open transaction or a cluster that is away"),
+            ("ended", "it cannot go on: the reason is beside it"),
+            ("not_selected", "copied before, and not selected now"),
+        ),
+    ),
+    Section(
+        "The way over",
+        (
+            "Stop the producers of the source; `mirror promote` ends the job for good and says what of the source has "
+            "arrived; start the applications on the target. --source-lost is for a source that is gone. `mirror reverse` "
+            "then copies back what was written since.",
+        ),
+    ),
+    Section(
+        "Examples",
+        (
+            Example(
+                "kcli mirror --from a:9092 --to b:9092 -t orders --until-caught-up --verify",
+                "once, with the proof",
+            ),
+            Example(
+                "kcli mirror --from a:9092 --to b:9092 -t '*' --sync-groups '*'",
+                "all topics, and follow them",
+            ),
+            Example("kcli mirror status --to b:9092", "which jobs there are, and how far"),
+            Example(
+                "kcli mirror check --from a:9092 --to b:9092 --max-lag-time 1m", "for monitoring: exit code 8"
+            ),
+            Example(
+                "kcli mirror promote --from a:9092 --to b:9092 --dry-run", "what is there, before the change"
+            ),
         ),
     ),
 )
@@ -419,6 +613,38 @@ _EXIT_CODES = (
     ),
 )
 
+_ENVIRONMENT = (
+    Section("Variables", ENVIRONMENT),
+    Section(
+        "Which commands read them",
+        (
+            "Those that name a cluster are read by all commands that contact one, after -b, -X and -F and before the "
+            "profile: see `kcli help config`. The help of a command has those that are its own.",
+        ),
+    ),
+    Section(
+        "Examples",
+        (
+            Example("KCLI_BOOTSTRAP_SERVER=kafka1:9092 kcli topics list", "brokers for one line"),
+            Example("KCLI_X_SASL_MECHANISM=PLAIN kcli config show --origin", "any client option"),
+        ),
+    ),
+)
+
+_TASKS = (
+    Section(
+        "",
+        (
+            "What people want to do, and what to type for it: `kcli help skip a poison message` shows one, `kcli help "
+            "--search WORD` those with a word. The lines are for a topic orders and a group billing.",
+        ),
+    ),
+    *(
+        Section(heading, tuple(Example("\n".join(task.lines), task.title) for task in tasks))
+        for heading, tasks in TASKS.items()
+    ),
+)
+
 _SECTIONS: dict[str, Sequence[Section]] = {
     "offsets": _OFFSETS,
     "times": _TIMES,
@@ -427,5 +653,10 @@ _SECTIONS: dict[str, Sequence[Section]] = {
     "output": _OUTPUT,
     "config": _CONFIG,
     "security": _SECURITY,
+    "serdes": _SERDES,
+    "groups": _GROUPS,
+    "mirror": _MIRROR,
     "exit-codes": _EXIT_CODES,
+    "environment": _ENVIRONMENT,
+    "tasks": _TASKS,
 }

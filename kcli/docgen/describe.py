@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import click
 
-from kcli.docgen.environment import variables
-from kcli.docgen.exit_codes import exit_codes
+from kcli.docgen.environment import COMMON, variables
+from kcli.docgen.exit_codes import EXIT_CODES, exit_codes
 from kcli.docgen.topics import CONCEPTS
 
 TAKES_NOTHING, TAKES_VALUE, TAKES_ATTACHED = "nothing", "value", "attached"
@@ -110,6 +110,16 @@ class CommandDoc(NamedTuple):
         return _by_heading(self.global_options)
 
     @property
+    def particular_environment(self) -> tuple[tuple[str, str], ...]:
+        """What it reads besides the variables of all commands: `kcli help environment` has those."""
+        return tuple(row for row in self.environment if row not in COMMON)
+
+    @property
+    def particular_exit_codes(self) -> tuple[tuple[str, str], ...]:
+        """The codes that mean something particular here: `kcli help exit-codes` has the others."""
+        return tuple(row for row in self.exit_codes if row not in EXIT_CODES)
+
+    @property
     def usage(self) -> str:
         """``kcli topics create [options] TOPIC…``"""
         word = "[COMMAND]" if self.default else "COMMAND"
@@ -136,7 +146,7 @@ def describe(command: click.Command, path: tuple[str, ...], ctx: click.Context |
         aliases=tuple(getattr(command, "aliases", {}).items()),
         environment=variables(getattr(command, "reads", ()), cluster=cluster),
         exit_codes=exit_codes(getattr(command, "exits", {}), cluster=cluster),
-        concepts=_concepts(command, params, cluster=cluster),
+        concepts=_concepts(command, params, path, cluster=cluster),
         default=getattr(command, "default", ""),
     )
 
@@ -188,12 +198,15 @@ def _by_heading(options: Iterable[OptionDoc]) -> tuple[tuple[str, tuple[OptionDo
     return tuple((heading, tuple(groups[heading])) for heading in sorted(groups, key=bool))
 
 
-def _concepts(command: click.Command, params: Iterable[click.Parameter], *, cluster: bool) -> tuple[str, ...]:
-    """The concepts of its options' types, of its output, and of every command that contacts a cluster."""
+def _concepts(
+    command: click.Command, params: Iterable[click.Parameter], path: tuple[str, ...], *, cluster: bool
+) -> tuple[str, ...]:
+    """The concepts of its options' types, of its output and its noun, and of every command that contacts a cluster."""
     wanted = {getattr(param.type, "concept", "") for param in params if not hasattr(param, "quiet_names")}
+    wanted |= set(path[1:2])
     wanted |= {"output"} if getattr(command, "outputs", ()) else set()
     wanted |= {"config", "security"} if cluster else set()
-    return tuple(name for name in CONCEPTS if name in wanted | {"exit-codes"})
+    return tuple(name for name in CONCEPTS if name in wanted | {"exit-codes", "environment"})
 
 
 def _option(option: click.Option, command: click.Command) -> OptionDoc:

@@ -46,7 +46,10 @@ _VARIABLES = (
 )
 
 ENVIRONMENT = tuple((names, meaning) for _, names, meaning in _VARIABLES)
-"""All of them, for the first page."""
+"""All of them, for `kcli help environment` and the first page of the manual."""
+
+COMMON = tuple((names, meaning) for scope, names, meaning in _VARIABLES if scope != _NAMED)
+"""What all commands read that contact a cluster; their help does not repeat it."""
 
 
 def variables(named: Sequence[str], *, cluster: bool) -> tuple[tuple[str, str], ...]:

@@ -36,7 +36,7 @@ METAVARS = {
     "STATE": "of a group", "STR": "any text", "TIME": "an instant", "TOPIC": "a topic",
     "TYPE": "of a group or a principal", "URL": "a URL", "VERSION": "of Kafka",
     "VALUE": "what a key is set to, a value of a record",
-    "ZONE": "a time zone of IANA",
+    "WORD": "what is searched for", "ZONE": "a time zone of IANA",
 }  # fmt: skip
 BY_TYPE = {
     DURATION: "DUR", INSTANT: "TIME", OFFSET_RANGE: "SPEC", PARTITIONS: "LIST", RATE: "RATE", GROUP: "GROUP",

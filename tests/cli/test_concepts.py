@@ -8,12 +8,13 @@ import pytest
 
 from kcli.cli import cli
 from kcli.commands.shared.global_values import GlobalValues
-from kcli.commands.shared.help import concept_text
+from kcli.commands.shared.help import blocks_text, concept_blocks
 from kcli.core.options import ALL_OPTIONS, key_of
 from kcli.docgen.concepts import concept
 from kcli.docgen.describe import Example, sentence, walk
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.docgen.topics import CONCEPTS, RELATED, TOPICS
+from kcli.serde.registry.options import RegistryOptions
 from tests.command_lines import invocations, parsed
 from tests.run import KCLI, environment, kcli, run
 from tests.terminal import Terminal
@@ -40,7 +41,7 @@ def test_options_that_a_concept_names_exist(name: str) -> None:
 
 @pytest.mark.parametrize("name", CONCEPTS)
 def test_client_options_that_a_concept_names_exist(name: str) -> None:
-    keys = {key_of(field) for kind in ALL_OPTIONS for field in kind.__dataclass_fields__}
+    keys = {key_of(field) for kind in (*ALL_OPTIONS, RegistryOptions) for field in kind.__dataclass_fields__}
     keys |= {f"{key}{ending}" for key in keys for ending in ("_file", "_command")}
     named = set(re.findall(r"\b(?:sasl|ssl|security|group|schema)\.[a-z_.]*[a-z]", _prose(name)))
     assert named <= keys, named - keys
@@ -56,8 +57,8 @@ def _prose(name: str) -> str:
 @pytest.mark.parametrize("name", CONCEPTS)
 @pytest.mark.parametrize("width", range(40, 201, 10))
 def test_only_examples_are_wider_than_the_terminal(name: str, width: int) -> None:
-    examples = {f"  {example.line}" for example in concept(name).examples}
-    for line in concept_text(concept(name), GlobalValues(), width=width).splitlines():
+    examples = {f"  {line}" for example in concept(name).examples for line in example.line.splitlines()}
+    for line in blocks_text(concept_blocks(concept(name)), GlobalValues(), width=width).splitlines():
         assert len(line) <= width or line in examples
 
 
@@ -75,7 +76,7 @@ def test_every_concept_has_a_page_in_help_and_in_the_manual() -> None:
         page = kcli("man", name).out
         assert page.startswith(f"NAME\n       kcli-{name} - ")
         for example in concept(name).examples:
-            assert example.line in page
+            assert all(line in page for line in example.line.splitlines())
 
 
 def test_the_manual_has_the_exit_codes() -> None:

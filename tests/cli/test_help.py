@@ -1,13 +1,17 @@
 """The help of every command: one order, each option once and below one heading, what it reads and returns."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
+import click
 import pytest
 
 from kcli.cli import cli
+from kcli.commands.registry import ROWS, SECTIONS
+from kcli.commands.shared.command import Command
 from kcli.docgen.describe import sentence, walk
-from kcli.docgen.environment import ENVIRONMENT
+from kcli.docgen.environment import COMMON, ENVIRONMENT
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.docgen.topics import TOPICS
 from tests.run import KCLI, environment, kcli
@@ -16,7 +20,7 @@ from tests.terminal import Terminal
 DOCS = {" ".join(doc.path): doc for doc in walk(cli, "kcli")}
 SOURCES = Path(__file__).parents[2] / "kcli"
 FIRST, LAST = (
-    ("Usage", "Examples", "Commands"),
+    ("Usage", "Examples"),
     ("Details", "Global options", "Environment", "Exit codes", "See also"),
 )
 """Headings before and after those of the command's own options, in their order."""
@@ -46,14 +50,67 @@ def terms(lines: list[str]) -> list[str]:
 def test_examples_come_first_and_what_is_looked_up_last(name: str) -> None:
     doc, page = DOCS[name], kcli(*name.split()[1:], "--help").out
     groups = [heading or "Options" for heading, _ in doc.own_groups]
+    commands = list(SECTIONS) if name == "kcli" else ["Commands"] if doc.is_group else []
     headings = list(sections(page))
-    assert headings == [heading for heading in (*FIRST, *groups, *LAST) if heading in headings]
-    wanted = {"Usage", "Examples", *groups, "Global options", "See also"}
-    wanted |= {"Commands"} if doc.is_group else {"Environment", "Exit codes"}
-    assert wanted <= set(headings)
+    assert headings == [one for one in (*FIRST, *commands, *groups, *LAST) if one in headings]
+    assert {"Usage", "Examples", *commands, *groups, "Global options", "See also"} <= set(headings)
     paragraphs = page.partition("\nExamples:")[0].strip().split("\n\n")
     assert len(paragraphs) == 2, "a usage line, and one paragraph on what it does"
     assert len(paragraphs[1].splitlines()) <= 6, "what is longer belongs to the details"
+
+
+@pytest.mark.parametrize("name", DOCS)
+def test_help_is_the_same_however_it_is_asked_for(name: str) -> None:
+    """No command has another -h."""
+    words = name.split()[1:]
+    page = kcli(*words, "--help").out
+    assert kcli(*words, "-h").out == page
+    if words not in (["groups"], ["mirror"], ["config"]):  # concepts, too
+        assert kcli("help", *words).out == page
+
+
+def test_every_command_is_in_one_section_of_the_first_page() -> None:
+    named = [name for names in SECTIONS.values() for name in names]
+    assert sorted(named) == sorted(name for name in ROWS if " " not in name)
+    page = kcli("--help").out
+    assert "\nCommands:" not in page
+    for heading, names in SECTIONS.items():
+        shown = [line.split()[0] for line in sections(page)[heading] if line]
+        assert shown == list(names)
+
+
+@pytest.mark.parametrize("name", [name for name, doc in DOCS.items() if not doc.is_group])
+def test_what_all_commands_share_is_not_repeated(name: str) -> None:
+    """A variable and a code are in the help of the commands that have their own, and nowhere else."""
+    doc, found = DOCS[name], sections(kcli(*name.split()[1:], "--help").out)
+    command = find(name)
+    own_variables = set(command.reads) - {name for names, _ in COMMON for name in names.split(", ")}
+    assert {names.split(", ")[0] for names, _ in doc.particular_environment} == own_variables
+    own = {str(int(code)) for code in command.exits}
+    assert {code for code, _ in doc.particular_exit_codes} == own
+    assert ("Environment" in found) is bool(own_variables)
+    assert ("Exit codes" in found) is bool(own)
+    shown = [line.split()[0] for line in found.get("Exit codes", ()) if re.match(r"  \S", line)]
+    assert shown == [code for code, _ in doc.particular_exit_codes]
+
+
+@pytest.mark.parametrize(("word", "rows"), [("environment", ENVIRONMENT), ("exit-codes", EXIT_CODES)])
+def test_what_all_commands_share_is_a_page(word: str, rows: Sequence[tuple[str, str]]) -> None:
+    page = " ".join(kcli("help", word).out.split())
+    for term, meaning in rows:
+        assert term in page
+        assert meaning in page
+    assert f" {word}" in kcli("topics", "list", "--help").out
+
+
+def find(name: str) -> Command:
+    """The command of a path that begins with ``kcli``."""
+    found: click.Command = cli
+    for word in name.split()[1:]:
+        assert isinstance(found, click.Group)
+        found = found.get_command(click.Context(found), word) or found
+    assert isinstance(found, Command)
+    return found
 
 
 @pytest.mark.parametrize("name", DOCS)
@@ -119,7 +176,13 @@ def test_every_variable_that_the_code_reads_is_explained() -> None:
 
 
 def test_concepts_follow_from_the_values_of_options() -> None:
-    assert set(DOCS["kcli consume"].concepts) == set(TOPICS) - {"options", "profiles"}
+    assert set(DOCS["kcli consume"].concepts) == set(TOPICS) - {
+        "options",
+        "profiles",
+        "groups",
+        "mirror",
+        "tasks",
+    }
     assert "offsets" not in DOCS["kcli topics list"].concepts
     assert "output" not in DOCS["kcli exporter"].concepts
 

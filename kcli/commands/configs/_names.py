@@ -15,6 +15,14 @@ from kcli.flows.configs.resources import ALL_BROKERS
 KINDS = {"topics": ConfigKind.TOPIC, "brokers": ConfigKind.BROKER, "groups": ConfigKind.GROUP}
 
 
+_OF_QUOTAS = {
+    **dict.fromkeys(("user", "users"), "`kcli quotas list --user NAME`; `kcli users list NAME`"),
+    **dict.fromkeys(("client", "clients"), "`kcli quotas list --client-id ID`"),
+    **dict.fromkeys(("ip", "ips"), "`kcli quotas list --ip 192.0.2.1`"),
+}
+"""Kinds of Kafka's script that are configured by other commands."""
+
+
 class KindType(OfferedType):
     """Topics, brokers or groups, also in the singular. A name in its place is converted first, and reported as such."""
 
@@ -23,6 +31,13 @@ class KindType(OfferedType):
         for kind in KINDS:
             if value in (kind, kind[:-1]):
                 return kind
+        if value in _OF_QUOTAS:
+            raise usage(
+                f"{where(ctx)}{value!r} is not topics, brokers or groups",
+                why="what is configured of users, clients and addresses is their quotas and passwords",
+                do=_OF_QUOTAS[value],
+                ctx=ctx,
+            )
         near = nearest(value, KINDS)
         raise usage(
             f"{where(ctx)}{value!r} is not topics, brokers or groups",

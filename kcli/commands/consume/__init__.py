@@ -192,7 +192,12 @@ SAMPLE = Word("sample", _sample)
 @options(
     "Format",
     click.option(
-        "-f", "--format", "template", metavar="FORMAT", help=r"output per record, as in '%t %p %o %k %v\n'"
+        "-f",
+        "--format",
+        "template",
+        type=Word("format", str, concept="formats"),
+        metavar="FORMAT",
+        help=r"output per record, as in '%t %p %o %k %v\n'",
     ),
     serde_option("decode keys, values, or both: {names}, or an internal topic's; repeatable"),
     click.option("-J", "kcat", is_flag=True, help="the same as -o kcat"),

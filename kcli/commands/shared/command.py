@@ -61,10 +61,11 @@ class WithGlobals(click.Command):
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             if isinstance(error, click.NoSuchOption) and ctx.parent is None:
-                from kcli.commands.shared.habits import kcat_mode  # a table for errors only
+                from kcli.commands.shared.habits import instead_of_kcat, kcat_mode  # a table for errors only
 
                 if mode := kcat_mode(words):
-                    raise click.NoSuchOption(mode, ctx=ctx) from None
+                    why, do = instead_of_kcat(mode, words)
+                    raise usage(f"there is no option {mode}", why=why, do=do, ctx=ctx) from None
             raise
 
 
@@ -193,7 +194,7 @@ class Group(WithGlobals, click.Group):
         found = self.get_command(ctx, name)
         if found is not None or ctx.resilient_parsing:
             return name, found, args[1:]
-        raise unknown_command(ctx, args[0], self.list_commands(ctx))
+        raise unknown_command(ctx, args, self.list_commands(ctx))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the subcommand, or shows the help where none is named."""

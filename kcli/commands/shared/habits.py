@@ -6,6 +6,8 @@ They remain unknown, so that a line for another tool fails; only the remedy ment
 import re
 from collections.abc import Iterator, Sequence
 
+from kcli.commands.shared import foreign_lines
+from kcli.commands.shared.translation import Translation
 from kcli.core.options import is_option
 
 _KCAT_MODE = re.compile("-[eqvuEZJOTU]*([CPGLQ])")  # after flags without a value
@@ -42,6 +44,8 @@ _USER_VERBS = {
     "--entity-name": "users are named without a flag: `kcli users list NAME`, `kcli users set NAME`",
     "--entity-type": "leave it out: `kcli users list NAME` and the commands beside it are about users only",
     "--user": "users are named without a flag: `kcli users list NAME`, `kcli users set NAME`",
+    **dict.fromkeys(("-p", "--set"), "leave it out: `kcli users set NAME` asks for the password"),
+    "--del": "`kcli users delete NAME` does that",
     "--password": "leave it out: `kcli users set NAME` asks for it, or reads it with --password-file FILE",
 }
 
@@ -58,6 +62,30 @@ _EVERYWHERE = {
     "--producer.config": "a file of client options is given with -F FILE",
     "--consumer-property": "a client option is given with -X KEY=VALUE",
     "--producer-property": "a client option is given with -X KEY=VALUE",
+    **dict.fromkeys(
+        ("--json", "--yaml", "--format", "--output-format"), "-o KIND chooses the format, as in -o json"
+    ),
+    **dict.fromkeys(
+        ("-y", "--force", "--no-confirm", "--noconfirm", "--assume-yes"), "--yes answers every question"
+    ),
+    **dict.fromkeys(("--dry", "--validate-only", "--validate"), "--dry-run shows what would be done"),
+    **dict.fromkeys(
+        ("--filter", "--search", "--regex", "-r", "--query"),
+        "`kcli topics list --match GLOB` and `kcli groups list --match GLOB` choose names by a shell pattern, "
+        "`kcli consume TOPIC --grep v:REGEX` records",
+    ),
+    **dict.fromkeys(
+        (
+            "--section",
+            "--stable",
+            "--human-readable",
+            "--detailed",
+            "-i",
+            "--instance-ID",
+            "--consumer-protocol",
+        ),
+        "leave it out; -o wide shows more columns, -o json everything",
+    ),
     "-C": "kcat's -C is `kcli consume TOPIC`",
     "-P": "kcat's -P is `kcli produce TOPIC`",
     "-G": "kcat's -G is `kcli consume TOPIC -g GROUP`",
@@ -70,15 +98,81 @@ _FIRST_RECORDS = "-n N, --max-messages N, stops after that many records, as in -
 _CONSUME = {
     "-c": "kcat's -c is -n, --max-messages",
     **dict.fromkeys(
-        ("--count", "--limit", "--max", "--num", "--number", "--head", "--limit-messages", "--num-records"),
+        ("--limit", "--max", "--num", "--number", "--head", "--limit-messages", "--num-records"),
         _FIRST_RECORDS,
     ),
+    "-l": _FIRST_RECORDS,
+    **dict.fromkeys(
+        ("--share-group", "--share-ack-type"),
+        "kcli has no member of share groups; `kcli groups describe GROUP` shows one",
+    ),
+    "--balancer": "-X partition.assignment.strategy=range chooses the assignor of -g GROUP",
+    "-i": "--isolation-level LEVEL; of a static member -X group.instance.id=ID",
+    "--instance-id": "-X group.instance.id=ID makes a static member of -g GROUP",
+    "--num-per-partition": "kcli has no such limit; `kcli consume TOPIC --offset -10 -e` reads the last ten of each",
+    **dict.fromkeys(
+        ("-r", "--regex"), "a topic that begins with ^ is a pattern: `kcli consume '^orders-.*'`"
+    ),
+    "--fetch-max-partition-bytes": "-X max.partition.fetch.bytes=BYTES",
+    "--read-uncommitted": "--isolation-level read_uncommitted",
+    "--read-committed": "leave it out: only committed records are read, unless --isolation-level says otherwise",
+    "--print-control-records": "--print-control",
+    **dict.fromkeys(
+        (
+            "--proto-file",
+            "--proto-message",
+            "--proto-type",
+            "--key-proto-type",
+            "--value-proto-type",
+            "--proto-include",
+            "--proto-exclude",
+            "--proto-import-path",
+            "--protoset-file",
+            "--proto-marshal-option",
+        ),
+        "-s value=protobuf:file=FILE,message=NAME decodes Protobuf",
+    ),
+    **dict.fromkeys(
+        ("--use-schema-registry", "--print-schema"), "-s value=avro decodes by the schema registry"
+    ),
+    "--decode-msgpack": "kcli has no MessagePack; -s value=hex prints bytes",
+    **dict.fromkeys(
+        (
+            "--print-partitions",
+            "--print-timestamps",
+            "--print-topics",
+            "--print-headers",
+            "--print-all",
+            "--print-offset",
+        ),
+        "-o table prints all of a record, -f FORMAT what it names, as in -f '%t %p %o %T %k %v %h\\n'",
+    ),
+    "--meta-only": "-f FORMAT prints what it names, as in -f '%t %p %o %T %k %S\\n'",
+    "--pretty-print": "-o ndjson prints a line for each record, -o json one document",
+    **dict.fromkeys(
+        ("--from-timestamp", "--to-timestamp", "--start", "--end"), "--since TIME and --until TIME"
+    ),
+    **dict.fromkeys(("--separator", "-S"), "-f FORMAT has any text between, as in -f '%k,%v\\n'"),
+    **dict.fromkeys(("--key-encoding", "--value-encoding"), "-s key=hex, -s value=base64 and the like"),
+    "--filter-key": "--grep k:REGEX; --key KEY reads only the partition that has the key",
+    "--filter-value": "--grep v:REGEX, or --where EXPR for JSON",
+    "--filter-header": "--grep h:NAME=REGEX",
+    "-G": "kcat's -G is `kcli consume TOPIC -g GROUP`; kcl's is --grep FIELD:REGEX",
+    **dict.fromkeys(
+        ("--filter", "--search", "--query"),
+        "--grep FIELD:REGEX searches keys, values and headers, --where EXPR is an expression on JSON values",
+    ),
+    **dict.fromkeys(
+        ("--header", "--headers"),
+        "-f '%h\\n' prints the headers, -o ndjson all of a record; --grep h:NAME=REGEX filters by one",
+    ),
+    "-k": "-f FORMAT prints keys, as in -f '%k:%v\\n'; --key KEY filters by one",
+    "-a": "-o table prints all of a record",
     "-K": "-f FORMAT prints keys, as in -f '%k:%v\\n'; -o ndjson prints records whole",
     **dict.fromkeys(
         ("--print-key", "--print-keys", "--keys", "--key-delimiter"),
         "-f FORMAT prints keys, as in -f '%k:%v\\n'",
     ),
-    "--follow": "leave it out: records are read as they come, unless -e or -n is given",
     **dict.fromkeys(
         ("--key-deserializer", "--value-deserializer", "--decode", "--schema-registry"),
         "-s SERDE decodes keys and values, as in -s value=avro",
@@ -107,6 +201,57 @@ _PRODUCE = {
         ("--key-serializer", "--value-serializer", "--schema-registry"),
         "-s SERDE encodes keys and values, as in -s value=avro",
     ),
+    "-S": "-K DELIM splits lines into key and value, as in -K :",
+    **dict.fromkeys(("-L", "--lineSeparator", "--line-separator"), "-D DELIM ends records, as in -D ';'"),
+    "--retries": "leave it out: kcli retries until -X delivery.timeout.ms=MS has passed",
+    **dict.fromkeys(
+        ("--tombstone", "--null-value"),
+        "-Z makes empty keys and values null: `printf 'k1:\\n' | kcli produce TOPIC -K : -Z`",
+    ),
+    "--max-message-bytes": "-X max.request.size=BYTES",
+    **dict.fromkeys(
+        (
+            "--schema-id",
+            "--schema-key-id",
+            "--avro-schema-id",
+            "--avro-key-schema-id",
+            "--key-schema-version",
+            "--value-schema-version",
+            "--schema-type",
+        ),
+        "-s value=avro:subject=NAME,version=N chooses the schema, -s key=avro that of keys",
+    ),
+    **dict.fromkeys(("--output-format",), "-o json prints a report with the offsets of each partition"),
+    **dict.fromkeys(
+        ("--input-format", "--input-mode"),
+        "-i FORMAT says what the input is: lines, ndjson, csv, raw, file (each file is one record)",
+    ),
+    **dict.fromkeys(("--key-encoding", "--value-encoding"), "-s key=hex, -s value=base64 and the like"),
+    **dict.fromkeys(
+        (
+            "--proto-file",
+            "--proto-type",
+            "--key-proto-type",
+            "--value-proto-type",
+            "--proto-include",
+            "--proto-exclude",
+            "--proto-import-path",
+            "--protoset-file",
+        ),
+        "-s value=protobuf:file=FILE,message=NAME encodes Protobuf",
+    ),
+    "--silent": "-q is silent",
+    "-r": "--rate RATE limits records, or bytes as in --rate 10MB/s",
+    "--raw-key": "leave it out: -k KEY and -K DELIM send keys as they are",
+    **dict.fromkeys(
+        ("-n", "--repeat"),
+        "kcli has no repetition; `kcli perf produce -t TOPIC --num-records N` loads a topic",
+    ),
+    "--timestamp": "-i ndjson keeps the timestamps that `kcli consume TOPIC -o ndjson` wrote",
+    "--line-length-limit": "leave it out: lines have no limit but -X max.request.size=BYTES",
+    "--template": "kcli has no templates here; `kcli perf produce -t TOPIC --num-records N` makes values up",
+    "-P": "kcat's -P is `kcli produce TOPIC`; kafkactl's is --partitioner NAME",
+    "--headers": "-H NAME=VALUE, once for each header",
     "--throughput": "--rate RATE limits records, or bytes as in --rate 10MB/s",
 }
 
@@ -119,7 +264,13 @@ _ADD_CONFIG = {
     **dict.fromkeys(("--delete-config", "--remove-config"), _UNSET),
 }
 _BY_KIND = "kind and name are given without a flag: `{path} topics orders`"
-_CONFIGS = {"--entity-type": _BY_KIND, "--entity-name": _BY_KIND, "--topic": _BY_KIND}
+_CONFIGS = {
+    **dict.fromkeys(("--entity-type", "--entity-name", "--topic", "-t", "--type"), _BY_KIND),
+    **dict.fromkeys(
+        ("--with-docs", "--with-types"),
+        "leave it out; `kcli configs describe topics TOPIC --all --origin` has defaults, and where each value is set",
+    ),
+}
 _ENTITY = (
     "`kcli quotas alter --user NAME --set producer_byte_rate=1MB/s` says whose, as --client-id and --ip do"
 )
@@ -136,6 +287,44 @@ _LOAD = {
     "--threads": "--processes N sends or reads from several processes",
 }
 
+_ACL_PRODUCER = "`kcli acls create --principal User:NAME --operation write --topic TOPIC`"
+_ACL_CONSUMER = "`kcli acls create --principal User:NAME --operation read --topic TOPIC --group GROUP`"
+_ACLS = {
+    "--allow-principal": "--principal TYPE:NAME, as in User:alice",
+    "--deny-principal": "`kcli acls create --principal User:NAME --operation read --topic TOPIC --deny`",
+    **dict.fromkeys(("--allow-host", "--deny-host"), "--host ADDRESS"),
+    **dict.fromkeys(("--op",), "--operation OPERATION"),
+    "-t": "--topic TOPIC",
+    "-g": "--group GROUP",
+    **dict.fromkeys(
+        ("--type", "--name", "--resource-name", "--resource-type"),
+        "--topic TOPIC, --group GROUP, --transactional-id ID or --cluster says of what",
+    ),
+    "--resource-pattern-type": "--pattern literal|prefixed",
+    **dict.fromkeys(
+        ("--perm", "--permission", "--allow"),
+        "leave it out; `kcli acls create --principal User:NAME --operation read --topic TOPIC --deny` denies",
+    ),
+    "--delegation-token": "kcli has no delegation tokens",
+    "--producer": _ACL_PRODUCER,
+    "--consumer": _ACL_CONSUMER,
+}
+_IN_FULL = "leave it out: partitions, offsets and settings are shown; `kcli topics offsets TOPIC` has the offsets alone"
+_BY_NAME = "kcli has no patterns here: topics are named; `kcli topics list --match GLOB -o name` lists them"
+_OF_PARTITIONS = "-t TOPIC:0,2 names partitions"
+_REWIND = {
+    "--to-file": "--from-file FILE",
+    "--offset-map": "--from-file FILE has an offset for each partition",
+    **dict.fromkeys(("--topics", "-t"), "--topic TOPIC, or --topic TOPIC:0,2 for some partitions"),
+    **dict.fromkeys(("-p", "--partition", "--partitions"), "--topic TOPIC:0,2 names partitions"),
+    **dict.fromkeys(("--offset",), "--to SPEC, as in --to 1200"),
+    "--oldest": "--to earliest",
+    "--newest": "--to latest",
+    "-e": "--yes, or --execute",
+    "--allow-new-topics": "`kcli groups create GROUP -t TOPIC --from SPEC` commits for a topic without commits",
+    "--all-partitions": "leave it out: --topic TOPIC means all partitions",
+}
+
 _SANDBOX = {
     **dict.fromkeys(("--nodes", "-n"), "--brokers N is the number of brokers"),
     "-p": "--port PORT is the port of the first broker",
@@ -144,22 +333,124 @@ _SANDBOX = {
 _OPTIONS = {
     "groups": _GROUP_VERBS,
     "topics": _TOPIC_VERBS,
-    "topics list": {"--topic": "`kcli topics describe TOPIC`, or `kcli topics list --match GLOB`"},
+    "topics describe": {
+        **dict.fromkeys(
+            (
+                "-a",
+                "--print-all",
+                "-p",
+                "--print-partitions",
+                "--print-configs",
+                "-s",
+                "--print-summary",
+                "--section",
+            ),
+            _IN_FULL,
+        ),
+        **dict.fromkeys(
+            ("--under-min-isr", "--at-min-isr", "--under-min-isr-partitions", "--at-min-isr-partitions"),
+            "kcli has no filter for it; `kcli topics describe TOPIC --under-replicated` has those with replicas behind",
+        ),
+        **dict.fromkeys(
+            ("--with-overrides", "--topics-with-overrides"),
+            "kcli has no filter for it; `kcli configs describe topics TOPIC` shows what is set",
+        ),
+        "--topic-id": "kcli has no names by id; `kcli topics describe TOPIC -o json` shows the id",
+        "--under-replicated-partitions": "--under-replicated",
+        "--unavailable-partitions": "--unavailable",
+    },
+    "topics delete": dict.fromkeys(("--ids", "-r", "--regex", "--match"), _BY_NAME),
+    "topics trim": {
+        **dict.fromkeys(("--offset", "--to"), "--before SPEC, as in --before 1200"),
+        **dict.fromkeys(
+            ("-f", "--from-file", "--offset-json-file"),
+            "kcli has no file of offsets here: --before SPEC with -p LIST",
+        ),
+    },
+    "groups list": {
+        **dict.fromkeys(("-f", "--filter", "--states"), "--state STATE; --match GLOB chooses names"),
+        "--type-filter": "--type TYPE",
+    },
+    "groups describe": {
+        **dict.fromkeys(("-c", "--committed", "--print-commits", "--no-members"), "--offsets"),
+        **dict.fromkeys(("-t", "--print-lag-per-topic"), "`kcli groups lag GROUP --by topic`"),
+        **dict.fromkeys(("-s", "--print-summary"), "--state"),
+        **dict.fromkeys(("-r", "--regex"), "--match GLOB, a shell pattern"),
+        **dict.fromkeys(
+            ("--topic", "--topics", "-p", "--partitions", "--partition"),
+            "`kcli groups lag GROUP` has a line for each partition",
+        ),
+    },
+    "groups rewind": _REWIND,
+    "groups delete-offsets": {
+        **dict.fromkeys(
+            ("-f", "--from-file", "--offset-map"), f"kcli has no file of offsets here: {_OF_PARTITIONS}"
+        ),
+        **dict.fromkeys(("-p", "--partition", "--partitions"), _OF_PARTITIONS),
+        "--all-partitions": "leave it out: -t TOPIC means all partitions",
+    },
+    **dict.fromkeys(("acls list", "acls create", "acls delete"), _ACLS),
+    "txn list": dict.fromkeys(
+        ("--state", "--producer-id"),
+        "kcli has no filter for it; --topic TOPIC and --older-than DUR choose transactions",
+    ),
+    "elect-leaders": {
+        "--all-partitions": "leave it out: all partitions are meant unless --topic names some",
+        "--all-topic-partitions": "leave it out: all partitions are meant unless --topic names some",
+    },
+    "query": dict.fromkeys(
+        ("-k", "--key", "--grep"),
+        "`kcli consume TOPIC --key KEY -e` finds a key, `kcli consume TOPIC -e --grep v:REGEX` a text",
+    ),
+    "pipeline profile": {
+        "--batches": "leave it out: all records are read, or those that --since TIME and --until TIME limit",
+        "--time-range": "--since TIME and --until TIME",
+    },
+    "topics list": {
+        "-a": "-o wide shows more columns",
+        "--ids": "`kcli topics describe TOPIC -o json` shows the id",
+        "-i": "--internal",
+        "--regex": "--match GLOB, a shell pattern",
+        "-r": "--match GLOB, a shell pattern",
+        "--filter": "--match GLOB, a shell pattern",
+        "--search": "--match GLOB, a shell pattern",
+        "--topic": "`kcli topics describe TOPIC`, or `kcli topics list --match GLOB`",
+    },
     "topics create": {
         **dict.fromkeys(("-p", "--num-partitions"), _PARTITIONS),
         **dict.fromkeys(("-r", "--replicas"), _REPLICAS),
         **dict.fromkeys(
-            ("-c", "--set"), "--config KEY=VALUE sets a key, as in --config retention.ms=3600000"
+            ("-c", "--set", "-k", "--kv", "--topic-config"),
+            "--config KEY=VALUE sets a key, as in --config retention.ms=3600000",
         ),
+        "--compact": "--config cleanup.policy=compact",
+        "--replica-assignment": "kcli has no placement at creation; `kcli reassign plan --topic TOPIC` moves replicas",
     },
-    "topics alter": {"-p": _PARTITIONS, **_ADD_CONFIG},
+    "topics alter": {
+        **dict.fromkeys(("-p", "-n", "--num"), _PARTITIONS),
+        **_ADD_CONFIG,
+        "-s": _SET,
+        "--delete": _UNSET,
+        "--subtract": "--remove KEY=VALUE",
+        "-t": "topics are named without a flag: `{path} TOPIC --partitions 12`",
+        "-f": "--yes answers every question",
+        "--partition-assignments": "kcli has no placement here; `kcli reassign run FILE` moves replicas",
+    },
     "users": _USER_VERBS,
     "consume": _CONSUME,
     "produce": _PRODUCE,
     "configs": _CONFIGS,
-    "configs alter": _ADD_CONFIG,
-    "quotas": {"--entity-type": _ENTITY, "--entity-name": _ENTITY},
-    "quotas alter": _ADD_CONFIG,
+    "configs alter": {
+        **_ADD_CONFIG,
+        "--delete": _UNSET,
+        "-s": _SET,
+        "-k": _SET,
+        "--subtract": "--remove KEY=VALUE",
+    },
+    "quotas": dict.fromkeys(
+        ("--entity-type", "--entity-name", "--name", "--default", "--any", "--strict"), _ENTITY
+    ),
+    "quotas alter": {**_ADD_CONFIG, "--add": _SET, "--delete": "--unset KEY removes a quota"},
     "perf produce": _LOAD,
     "perf consume": {key: _LOAD[key] for key in _LOAD if "size" not in key},
     "sandbox up": _SANDBOX,
@@ -171,16 +462,14 @@ _FUTURE: dict[str, dict[str, str]] = {}
 
 _OTHER_TOOLS = {
     "kcli": {
-        **dict.fromkeys(
-            ("cat", "tail", "read", "console-consumer", "sub", "subscribe"), "`kcli consume TOPIC`"
-        ),
+        **dict.fromkeys(("cat", "read", "console-consumer", "sub", "subscribe"), "`kcli consume TOPIC`"),
         **dict.fromkeys(("send", "publish", "pub", "console-producer"), "`kcli produce TOPIC`"),
         **dict.fromkeys(
             ("consumer-groups", "consumer-group", "consumergroups"),
             "`kcli groups list`, `kcli groups describe GROUP`",
         ),
         **dict.fromkeys(
-            ("list", "ls", "get", "describe", "create", "delete", "metadata", "misc", "admin"),
+            ("list", "ls", "get", "describe", "create", "delete", "alter", "update", "add", "misc", "admin"),
             "the noun comes first: `kcli topics list`, `kcli topics create TOPIC`, `kcli groups describe GROUP`",
         ),
         **dict.fromkeys(("lag", "lags"), "`kcli groups lag`"),
@@ -205,6 +494,8 @@ _OTHER_TOOLS = {
         "consumer-perf-test": "`kcli perf consume -t TOPIC`",
         **dict.fromkeys(("e2e-latency", "end-to-end-latency"), "`kcli perf e2e -t TOPIC`"),
         "attach": "name the brokers with -b HOST:PORT",
+        "dtoken": "kcli has no delegation tokens",
+        "client-metrics": "kcli has no client metrics",
     },
     "kcli groups": {
         "offsets": "`{path} describe GROUP` shows what is committed, `{path} lag GROUP` the lag",
@@ -222,6 +513,7 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("clone", "duplicate"), "`{path} copy A B`"),
         **dict.fromkeys(("dump", "backup", "save"), "`{path} export GROUP`"),
         **dict.fromkeys(("restore", "load"), "`{path} import FILE`"),
+        "peek": "`{path} describe GROUP --peek 2`",
         **dict.fromkeys(("kick", "evict"), "`{path} remove-members GROUP MEMBER`"),
     },
     "kcli users": {
@@ -244,13 +536,64 @@ _OTHER_TOOLS = {
             "`{path} alter TOPIC --set KEY=VALUE` changes settings, `{path} alter TOPIC --partitions N` adds partitions",
         ),
         **dict.fromkeys(
-            ("trim-prefix", "delete-records", "truncate", "empty"), "`{path} trim TOPIC --before SPEC`"
+            ("update", "edit", "rm-config"),
+            "`{path} alter TOPIC --set KEY=VALUE`, `{path} alter TOPIC --unset KEY`",
+        ),
+        **dict.fromkeys(("describe-storage", "size", "sizes"), "`{path} list --with-size`"),
+        "lag": "`kcli groups lag --topic TOPIC`",
+        "count": "`kcli consume TOPIC --count`",
+        **dict.fromkeys(
+            ("copy", "cp", "clone"),
+            "`kcli mirror --from HOST:PORT --to HOST:PORT -t TOPIC --map-topic TOPIC=COPY --until-caught-up`",
+        ),
+        "analyze": "`kcli pipeline profile TOPIC`",
+        **dict.fromkeys(("mount", "unmount"), "kcli has no such thing"),
+        **dict.fromkeys(
+            ("trim-prefix", "delete-records", "truncate", "empty", "purge", "clear"),
+            "`{path} trim TOPIC --before SPEC`",
         ),
     },
     "kcli cluster": {
         **dict.fromkeys(
-            ("info", "status", "health", "metadata", "list", "show", "brokers", "ls", "get"),
+            (
+                "info",
+                "status",
+                "health",
+                "metadata",
+                "list",
+                "show",
+                "brokers",
+                "ls",
+                "get",
+                "describe-cluster",
+            ),
             "`{path} describe`",
+        ),
+        **dict.fromkeys(("quorum", "describe-quorum", "cluster-id", "id"), "`{path} describe`"),
+        **dict.fromkeys(("logdirs", "log-dirs", "disks", "storage"), "`{path} describe --log-dirs`"),
+        "features": "`{path} describe --features`",
+        **dict.fromkeys(("txn", "transactions"), "`kcli txn list`, `kcli txn describe ID`"),
+        **dict.fromkeys(
+            ("quotas", "quota"),
+            "`kcli quotas list`, `kcli quotas alter --user NAME --set producer_byte_rate=1MB/s`",
+        ),
+        "partitions": "`kcli topics describe TOPIC`, `kcli reassign plan --topic TOPIC`, `kcli elect-leaders`",
+        "elect-leaders": "`kcli elect-leaders`",
+        **dict.fromkeys(
+            ("config", "configs"),
+            "`kcli configs describe brokers 1 --all`",
+        ),
+        **dict.fromkeys(
+            (
+                "maintenance",
+                "selftest",
+                "license",
+                "connections",
+                "add-controller",
+                "remove-controller",
+                "decommission",
+            ),
+            "kcli has no such thing",
         ),
     },
     "kcli configs": {
@@ -265,6 +608,7 @@ _OTHER_TOOLS = {
             "`{path} create --principal User:NAME --operation read --topic TOPIC`",
         ),
         **dict.fromkeys(("rm", "remove", "revoke"), "`{path} delete --principal User:NAME`"),
+        "user": "`kcli users list`, `kcli users set NAME`",
         "deny": "`{path} create --principal User:NAME --operation read --topic TOPIC --deny`",
     },
     "kcli quotas": {
@@ -278,11 +622,13 @@ _OTHER_TOOLS = {
     },
     "kcli reassign": {
         "generate": "`{path} plan FILE`",
+        "alter": "`{path} plan FILE`, then `{path} run FILE`",
         **dict.fromkeys(("execute", "start", "apply", "exec"), "`{path} run FILE`"),
         **dict.fromkeys(("verify", "list", "ls", "describe", "show"), "`{path} status`"),
         **dict.fromkeys(("abort", "stop"), "`{path} cancel --topic TOPIC`"),
     },
     "kcli txn": {
+        "describe-producers": "`{path} describe --topic TOPIC`",
         **dict.fromkeys(("ls", "find-hanging", "hanging"), "`{path} list`"),
         **dict.fromkeys(("show", "get", "info"), "`{path} describe ID`"),
         **dict.fromkeys(("kill", "cancel", "stop", "fence"), "`{path} abort ID`"),
@@ -298,6 +644,8 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("create", "new", "set", "save"), "`{path} add NAME -b HOST:PORT`"),
         **dict.fromkeys(("edit", "update", "alter"), "`{path} add NAME -b HOST:PORT --replace`"),
         **dict.fromkeys(("rm", "delete", "drop"), "`{path} remove NAME`"),
+        **dict.fromkeys(("print", "dump"), "`{path} show`"),
+        **dict.fromkeys(("rename", "rename-to"), "`{path} add NAME -b HOST:PORT`, then `{path} remove NAME`"),
         **dict.fromkeys(("view", "get", "describe", "current"), "`{path} show`"),
         **dict.fromkeys(("switch", "select", "use-context", "activate"), "`{path} use NAME`"),
     },
@@ -305,10 +653,14 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("view", "list", "ls", "get", "cat", "print", "describe"), "`{path} show`"),
         **dict.fromkeys(("validate", "test", "lint", "verify"), "`{path} check`"),
         **dict.fromkeys(
-            ("set", "add", "add-cluster", "create", "edit"),
+            ("set", "add", "add-cluster", "create", "edit", "add-eventhub", "remove-cluster"),
             "`kcli profile add NAME -b HOST:PORT` keeps the options of a cluster",
         ),
-        **dict.fromkeys(("use", "use-context", "use-cluster", "select-cluster"), "`kcli profile use NAME`"),
+        **dict.fromkeys(
+            ("use", "use-context", "use-cluster", "select-cluster", "switch"), "`kcli profile use NAME`"
+        ),
+        **dict.fromkeys(("alter",), "`kcli configs alter topics TOPIC --set KEY=VALUE`"),
+        "import": "`kcli profile import rpk`",
         **dict.fromkeys(("get-contexts", "get-clusters", "current-context"), "`kcli profile list`"),
     },
     "kcli sandbox": {
@@ -336,15 +688,37 @@ def kcat_mode(words: Sequence[str]) -> str | None:
     return next((f"-{mode[1]}" for word in words if (mode := _KCAT_MODE.match(word))), None)
 
 
-def instead_of_command(path: str, name: str) -> tuple[str, str] | None:
+def instead_of_kcat(mode: str, words: Sequence[str]) -> tuple[str, str]:
+    """Why a line for kcat was not run, and the line that does the same."""
+    return _shown(foreign_lines.of_kcat(mode, words), "kcat")
+
+
+def instead_of_command(path: str, name: str, words: Sequence[str] = ()) -> tuple[str, str] | None:
     """Why there is no command ``name`` in the group at ``path`` (``kcli groups``), and what does the same; None for
-    unknown words.
+    unknown words. ``words`` follow the name.
     """
+    line = None
+    if path == "kcli":
+        line = foreign_lines.of_script(name, words) or foreign_lines.of_words(name, words)
+    elif path == "kcli cluster":
+        line = foreign_lines.of_cluster(name, words)
+    if line is not None:
+        return _shown(line, name)
     later = _FUTURE.get(path, {}).get(name)
     if later is not None:
         return f"`{path} {name}` is not available in this version", later
     found = _OTHER_TOOLS.get(path, {}).get(name)
     return None if found is None else ("other tools use that name; nothing was run", found.format(path=path))
+
+
+def _shown(line: Translation, name: str) -> tuple[str, str]:
+    if not line.line:
+        return (
+            "kcli has no such thing; nothing was run",
+            f"use {name} itself; `kcli help tasks` shows what kcli does",
+        )
+    lacking = f"; kcli has nothing for {', '.join(line.lacking)}" if line.lacking else ""
+    return f"other tools have such lines; nothing was run{lacking}", f"`{line.line}`"
 
 
 def as_client_option(option: str) -> str | None:

@@ -1,5 +1,7 @@
 """The help of a command or a concept: usage, what it does, examples, then options, and what is looked up last.
 
+The variables and exit codes that all commands have are pages of their own: `kcli help environment`, `exit-codes`.
+
 On a terminal headings are bold and lines have up to 100 columns; in a pipe it is plain text of 80 columns.
 """
 
@@ -8,15 +10,14 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from kcli.commands.registry import SECTIONS
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.docgen.describe import CommandDoc, Example, OptionDoc, describe
-from kcli.docgen.environment import ENVIRONMENT
-from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.docgen.topics import TOPICS
 from kcli.output.terminal import page, terminal_size, wants_colour
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 COLUMN = 30
 WIDEST = 100
 """More is hard to read."""
+NO_SECTIONS: Mapping[str, Sequence[str]] = {}
 
 
 def show_help(ctx: click.Context) -> None:
@@ -41,45 +43,63 @@ def help_text(ctx: click.Context, *, width: int = 0) -> str:
     return "\n".join(_laid_out(_blocks(doc), width or _width(), bold)).rstrip("\n")
 
 
-def concept_text(concept: Concept, values: GlobalValues, *, width: int = 0) -> str:
-    """The page of a concept; headings as in the help of a command."""
-    bold = wants_colour(sys.stdout, os.environ, values.color)
-    blocks = [
-        (section.heading and f"{section.heading}:", [row for line in section.lines for row in _rows(line)])
-        for section in concept.sections
-    ]
-    return "\n".join(_laid_out(blocks, width or _width(), bold)).rstrip("\n")
-
-
-def _rows(line: tuple[str, str] | str | Example) -> Iterator[tuple[str, str] | str]:
-    if isinstance(line, Example):
-        yield from (("", f"# {line.says}"), ("$", line.line))
-    else:
-        yield line
-
-
 Block = tuple[str, Iterable[tuple[str, str] | str]]
 """Heading (may be empty) and lines: (term, explanation), or text to be wrapped."""
 
 
+def blocks_text(blocks: Iterable[Block], values: GlobalValues, *, width: int = 0) -> str:
+    """A page of these blocks; headings as in the help of a command."""
+    bold = wants_colour(sys.stdout, os.environ, values.color)
+    return "\n".join(_laid_out(blocks, width or _width(), bold)).rstrip("\n")
+
+
+def concept_blocks(concept: Concept) -> list[Block]:
+    """The page of a concept."""
+    return [
+        (section.heading and f"{section.heading}:", [row for line in section.lines for row in rows_of(line)])
+        for section in concept.sections
+    ]
+
+
+def rows_of(line: tuple[str, str] | str | Example) -> Iterator[tuple[str, str] | str]:
+    """A line of a section: an example is what it is for, then its lines to type."""
+    if isinstance(line, Example):
+        yield "", f"# {line.says}"
+        yield from (("$", one) for one in line.line.splitlines())
+    else:
+        yield line
+
+
 def _blocks(doc: CommandDoc) -> Iterator[Block]:
     """What is read first comes first: how to call it, what it does, lines to type; what is looked up comes last."""
-    root = len(doc.path) == 1 and doc.is_group
+    root = len(doc.path) == 1
     yield "Usage:", [("", doc.usage)]
     yield from _text_blocks(doc)
     yield from _example_block(doc)
-    if doc.children:
-        yield "Commands:", list(doc.children)
+    yield from command_blocks(doc.children, SECTIONS if root else NO_SECTIONS)
     column = min(COLUMN, max((len(_row(option)[0]) for option in doc.own_options), default=0))
     for heading, options in doc.own_groups:
         yield f"{heading or 'Options'}:", [_row(option, column) for option in options]
     if len(doc.paragraphs) > 1:
         yield "Details:", [line for paragraph in doc.paragraphs[1:] for line in (paragraph, "")][:-1]
     yield from _global_blocks(doc) if root else _short_global_block(doc)
-    if root or not doc.is_group:
-        yield "Environment:", list(ENVIRONMENT if root else doc.environment)
-        yield "Exit codes:", list(EXIT_CODES if root else doc.exit_codes)
+    if not doc.is_group and doc.particular_environment:
+        yield "Environment:", list(doc.particular_environment)
+    if not doc.is_group and doc.particular_exit_codes:
+        yield "Exit codes:", list(doc.particular_exit_codes)
     yield "See also:", list(_see_also(doc))
+
+
+def command_blocks(
+    children: Sequence[tuple[str, str]], sections: Mapping[str, Sequence[str]] = NO_SECTIONS
+) -> Iterator[Block]:
+    """Names of one width, so that the summaries of all sections are aligned; what no section has comes last."""
+    column = max((len(name) for name, _ in children), default=0)
+    rows = {name: (name.ljust(column), summary) for name, summary in children}
+    for heading, names in sections.items():
+        yield f"{heading}:", [rows.pop(name) for name in names if name in rows]
+    if rows:
+        yield "Commands:", list(rows.values())
 
 
 def _global_blocks(doc: CommandDoc) -> Iterator[Block]:
@@ -101,6 +121,7 @@ def _see_also(doc: CommandDoc) -> Iterator[tuple[str, str]]:
     yield f"kcli man {' '.join(doc.path[1:])}".rstrip(), "the same as a page of the manual"
     if len(doc.path) == 1:
         yield "kcli help WORD", ", ".join(TOPICS)
+        yield "kcli help --search WORD", "tasks, concepts, commands and options with this word"
     elif not doc.is_group:
         yield "kcli help WORD", ", ".join(doc.concepts)
     if len(doc.path) > 2:
@@ -121,7 +142,7 @@ def _example_block(doc: CommandDoc) -> Iterator[Block]:
     if doc.examples:
         yield (
             "Examples:",
-            [text for example in doc.examples for text in _rows(example)],
+            [text for example in doc.examples for text in rows_of(example)],
         )
 
 
@@ -171,11 +192,22 @@ def _paragraph(text: str, width: int, indent: str) -> Iterator[str]:
 def _entry(term: str, text: str, width: int, column: int) -> Iterator[str]:
     wrapped = textwrap.wrap(text, max(width - column, 20), break_on_hyphens=False) or [""]
     if len(term) + 4 > column:
-        yield f"  {term}".rstrip()
+        yield from _wrapped_term(term, width)
     else:
         yield f"  {term:<{column - 2}}{wrapped.pop(0)}".rstrip()
     for rest in wrapped:
         yield " " * column + rest
+
+
+def _wrapped_term(term: str, width: int) -> Iterator[str]:
+    yield from textwrap.wrap(
+        term,
+        width,
+        initial_indent="  ",
+        subsequent_indent="      ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
 
 
 def _width() -> int:

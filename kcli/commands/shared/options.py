@@ -155,9 +155,9 @@ def option_of_kcat(word: str) -> str:
         return f"{'--since' if word[0] == 's' else '--until'} {word[2:] or 'TIME'}"
     if word == "stored":
         return "-g GROUP, which begins at its committed offsets"
-    if word in ("beginning", "earliest", "start"):
+    if word in ("beginning", "earliest", "start", "oldest"):
         return "--from-beginning or --offset beginning"
-    return f"--offset {word}" if word in ("end", "latest") or word[:1] in "+-@0123456789" else ""
+    return f"--offset {word}" if word in ("end", "latest", "newest") or word[:1] in "+-@0123456789" else ""
 
 
 DURATION = DurationType()

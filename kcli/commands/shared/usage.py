@@ -1,6 +1,6 @@
 """Usage errors (exit 2): what, why, and what to do."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -42,12 +42,12 @@ def refuse_cluster_options(values: "GlobalValues", what: str, instead: str) -> N
             )
 
 
-def unknown_command(ctx: click.Context, name: str, known: Iterable[str]) -> Refused:
-    """The error for an unknown command, with what does the same, or the most similar name."""
+def unknown_command(ctx: click.Context, words: Sequence[str], known: Iterable[str]) -> Refused:
+    """The error for an unknown command, the first of the words, with what does the same, or the most similar name."""
     from kcli.commands.shared.habits import instead_of_command  # a table for errors only
 
-    path = ctx.command_path
-    habit = instead_of_command(path, name)
+    path, name = ctx.command_path, words[0]
+    habit = instead_of_command(path, name, words[1:])
     if habit is not None:
         why, do = habit
         return Refused(f"{where(ctx)}there is no command {name!r}", why=why, do=do, ctx=ctx)

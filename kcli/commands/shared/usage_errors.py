@@ -27,6 +27,12 @@ def describe_usage(error: click.ClickException) -> tuple[str, str, str]:
     if isinstance(error, click.MissingParameter):
         return f"{command}{_missing(error)}", "it is required", see
     if isinstance(error, click.BadParameter) and error.param is not None:
+        if one := re.match(r"'(\d+)=(\S+)' is not an offset", error.message):
+            return (
+                f"{command}--offset is not valid",
+                _sentence(error.message),
+                f"-p {one[1]} --offset {one[2]}",
+            )
         name = _shown(error.param)
         name = name.strip("[…]") if name.startswith("[") else name.rstrip("…")
         return (

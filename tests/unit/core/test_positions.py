@@ -500,3 +500,24 @@ def test_reset_policies_of_java_and_librdkafka(text: str, policy: ResetPolicy) -
 def test_other_words_are_no_reset_policy(text: str) -> None:
     with pytest.raises(ValueError, match="is n"):
         parse_reset(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("start+5", "+5"),
+        ("END-3", "-3"),
+        ("start+5:end-3", "+5:-3"),
+        ("oldest+1..newest-1", "+1..-1"),
+        (":end-3", ":-3"),
+        ("@-1h..end-3", "@-1h..-3"),
+    ],
+)
+def test_positions_from_a_named_end(text: str, same: str) -> None:
+    assert parse_range(text, 1_700_000_000_000) == parse_range(same, 1_700_000_000_000)
+
+
+@pytest.mark.parametrize("text", ["start-5", "end+3", "stored+1", "now-3"])
+def test_there_is_nothing_before_the_start_or_after_the_end(text: str) -> None:
+    with pytest.raises(ValueError, match="not an offset"):
+        parse_range(text, 1_700_000_000_000)

@@ -129,11 +129,13 @@ def test_a_reader_finds_the_new_leader_and_retries(code: int, depth: int) -> Non
         with reading(cluster, 5) as consumer:
             consumer.connect(PATIENCE)
             assert read_all(consumer) == numbers(5)
+            # It may come before `connect` returns, so a refresh may be in flight: even when everything is read.
+            first = cluster.seen(FetchRequest)[0]
+            soon(
+                lambda: any((seen.answered_at or 0.0) > first.at for seen in cluster.seen(MetadataRequest)),
+                "a refresh of metadata",
+            )
         assert refused.count == depth
-        first = cluster.seen(FetchRequest)[
-            0
-        ]  # it may come before `connect` returns, so a refresh may be in flight
-        assert any((seen.answered_at or 0.0) > first.at for seen in cluster.seen(MetadataRequest))
 
 
 @pytest.mark.case("B4")

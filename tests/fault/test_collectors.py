@@ -105,16 +105,16 @@ def test_what_brokers_do_not_have_is_not_missing(cluster: FakeCluster, collector
 
 def test_a_broker_without_an_answer_delays_a_sample_by_one_timeout(cluster: FakeCluster) -> None:
     """Three collectors ask all brokers; the later ones are not asked any more."""
-    with reader(cluster, timeout=0.5) as (facts, now):
+    with reader(cluster, timeout=2.0) as (facts, now):
         facts._clock = facts._parts._clock = time.monotonic
         assert not facts.read(["orders"]).problems
         cluster.pause(2)
         facts._parts._kept.clear()
         began = time.monotonic()
         found = facts.read(["orders"])
-        assert time.monotonic() - began < 2.5
+        assert time.monotonic() - began < 5.5
         assert {"transactions", "log-dirs"} <= found.errors.keys()
-        assert facts._admin.timeout == 0.5
+        assert facts._admin.timeout == 2.0
     assert now
 
 

@@ -43,7 +43,7 @@ class Out:
 def test_a_document_has_the_items_before_the_signal(form: str, whole: int) -> None:
     out: Any = Out()
     rows = document(
-        out, form, "List", "Item", [Column("a")], cluster=None, warnings=(), missing=(), fields={}
+        out, form, "List", "Item", [Column("a")], cluster=None, warnings=(), missing=(), fields={}, tail={}
     )
     rows.endless = True
     added = [*({"a": number} for number in range(whole)), Interrupting()]
@@ -59,7 +59,7 @@ def test_a_document_has_the_items_before_the_signal(form: str, whole: int) -> No
 def test_a_watch_that_is_ended_before_it_has_rows_has_an_empty_list(form: str) -> None:
     out: Any = Out()
     rows = document(
-        out, form, "List", "Item", [Column("a")], cluster=None, warnings=(), missing=(), fields={}
+        out, form, "List", "Item", [Column("a")], cluster=None, warnings=(), missing=(), fields={}, tail={}
     )
     rows.endless = True
     with pytest.raises(SystemExit), rows:

@@ -5,6 +5,7 @@ from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.row_output import print_rows
+from kcli.flows.acls.check import COLUMNS, DeniedError, questions, verdicts
 from kcli.flows.acls.selection import Selection
 
 
@@ -38,9 +39,6 @@ def check_acls(inv: Invocation, selected: Selection) -> int:
     precedes those that allow, and what no ACL allows is denied. Brokers do not tell who is a superuser, nor whether
     resources without ACLs are open to everyone: both may allow what is denied here.
     """
-    # Clients are loaded when the command runs.
-    from kcli.flows.acls.check import COLUMNS, DeniedError, questions, verdicts
-
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         found = verdicts(admin, questions(selected))

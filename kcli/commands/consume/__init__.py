@@ -59,7 +59,7 @@ SAMPLE = Word("sample", _sample)
         ),
         ("kcli consume orders --select 'key,value.customer.id as customer' -e", "two fields of each record"),
         ("kcli consume orders --count --by hour", "how many records there are for each hour"),
-        ("kcli consume prices --latest-per-key", "the last value of each key"),
+        ("kcli consume orders --latest-per-key", "the last value of each key"),
         ("kcli consume orders --key 4711 --offset latest --expect 1.. --within 10s", "a check in a script"),
         ("kcli consume orders -g billing", "as a member of a group, from its committed offsets on"),
     ),

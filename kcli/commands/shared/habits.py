@@ -204,10 +204,7 @@ _PRODUCE = {
     "-S": "-K DELIM splits lines into key and value, as in -K :",
     **dict.fromkeys(("-L", "--lineSeparator", "--line-separator"), "-D DELIM ends records, as in -D ';'"),
     "--retries": "leave it out: kcli retries until -X delivery.timeout.ms=MS has passed",
-    **dict.fromkeys(
-        ("--tombstone", "--null-value"),
-        "-Z makes empty keys and values null: `printf 'k1:\\n' | kcli produce TOPIC -K : -Z`",
-    ),
+    "--null-value": "--tombstone, as in -k k1 --tombstone; of lines, -Z makes empty values null",
     "--max-message-bytes": "-X max.request.size=BYTES",
     **dict.fromkeys(
         (
@@ -310,7 +307,7 @@ _ACLS = {
     "--consumer": _ACL_CONSUMER,
 }
 _IN_FULL = "leave it out: partitions, offsets and settings are shown; `kcli topics offsets TOPIC` has the offsets alone"
-_BY_NAME = "kcli has no patterns here: topics are named; `kcli topics list --match GLOB -o name` lists them"
+_BY_NAME = "topics are named, or chosen by --match GLOB, as in --match 'test-*'"
 _OF_PARTITIONS = "-t TOPIC:0,2 names partitions"
 _REWIND = {
     "--to-file": "--from-file FILE",
@@ -359,7 +356,7 @@ _OPTIONS = {
         "--under-replicated-partitions": "--under-replicated",
         "--unavailable-partitions": "--unavailable",
     },
-    "topics delete": dict.fromkeys(("--ids", "-r", "--regex", "--match"), _BY_NAME),
+    "topics delete": dict.fromkeys(("--ids", "-r", "--regex"), _BY_NAME),
     "topics trim": {
         **dict.fromkeys(("--offset", "--to"), "--before SPEC, as in --before 1200"),
         **dict.fromkeys(

@@ -51,6 +51,9 @@ def test_documents_have_last_writes_where_a_pattern_is_given(cluster: FakeCluste
         done = topics(f"delete {choice} --dry-run -o json")
         check_printed(done.out)
         assert [item.get("last_write") for item in json.loads(done.out)["items"]] == [expected]
+    done = topics("delete --match test-a --yes -o json")
+    check_printed(done.out)
+    assert [item["last_write"] for item in json.loads(done.out)["items"]] == ["1970-01-02T00:00:00.000Z"]
 
 
 def test_one_confirmation_is_for_all_that_match(cluster: FakeCluster, topics: Noun) -> None:

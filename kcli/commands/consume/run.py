@@ -222,10 +222,9 @@ class _ConsumeRun:
                 self._consume(sink, stop)
             tails = self._asked.tail is not None and not self._asked.follow
             if stop and (self._asked.reads_to_the_end or tails):
-                why = "the command was stopped before the end"
-                self._lacks_rest(why, stop.exit_code)
+                self._inv.lacks_rest(stop.exit_code)
         except KcliError as error:
-            self._lacks_rest(str(error), error.exit_code)
+            self._inv.lacks_rest(error.exit_code, str(error))
             if not stop:
                 raise
             self._inv.failed(error)  # the signal determines the exit status
@@ -238,10 +237,6 @@ class _ConsumeRun:
                 self._note_written(sink.written())
             raise
         return stop.exit_code
-
-    def _lacks_rest(self, why: str, code: int) -> None:
-        """For the document only: what has ended the reading is reported elsewhere."""
-        self._inv.missing.append({"what": "the rest", "where": None, "why": why, "code": int(code)})
 
     def _note_written(self, written: Written) -> None:
         """Reports what the output holds after an error, and what the group has committed of it."""

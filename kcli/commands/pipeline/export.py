@@ -43,12 +43,13 @@ from kcli.commands.shared.usage import usage
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import RangeSpec
 from kcli.flows.stop import Stop
-from kcli.output.listing import NO_FIELDS
 from kcli.output.tables import Column
 from kcli.pipeline.arrow_library import check_pyarrow
 from kcli.pipeline.partition_by import PartitionBy, parse_partition_by
 
 if TYPE_CHECKING:
+    from kcli.pipeline.drivers.export import Export
+    from kcli.pipeline.drivers.table_export import TableExport
     from kcli.pipeline.report import Report
     from kcli.pipeline.tables.table import Lake
 
@@ -407,18 +408,7 @@ def export(inv: Invocation, /, **given: Any) -> int:
         with_groups=asked.with_groups,
         with_config=asked.with_config,
     ) as driver:
-        driver.contact()
-        inv.cluster_id = driver.cluster
-        _check_folder(folder)
-        driver.prepare()
-        if inv.dry_run:
-            show_plan(inv, driver.text())
-            return inv.finish(done=True)
-        if driver.is_idle:
-            return _print(inv, driver.complete(), COLUMNS, Stop(), tasks, driver.head())
-        with runner_of(inv, tasks) as runner, Stop() as stop:
-            report = driver.run(runner, stop)
-            return _print(inv, report, COLUMNS, stop, tasks, driver.head())
+        return _carry_out(inv, driver, folder, COLUMNS, tasks)
 
 
 def _to_tables(
@@ -443,18 +433,29 @@ def _to_tables(
         interval=asked.interval,
         record_gaps=asked.on_gap == "record",
     ) as driver:
-        driver.contact()
-        inv.cluster_id = driver.cluster
-        _check_folder(lake.folder)
-        driver.prepare()
-        if inv.dry_run:
-            show_plan(inv, driver.text())
-            return inv.finish(done=True)
-        if driver.is_idle:
-            return _print(inv, driver.report(), COLUMNS, Stop(), tasks, {"tables": driver.tables()})
-        with runner_of(inv, tasks) as runner, Stop() as stop:
-            report = driver.run(runner, stop)
-            return _print(inv, report, COLUMNS, stop, tasks, {"tables": driver.tables()})
+        return _carry_out(inv, driver, lake.folder, COLUMNS, tasks)
+
+
+def _carry_out(
+    inv: Invocation,
+    driver: Export | TableExport,
+    folder: str,
+    columns: Sequence[Column],
+    tasks: TaskOptions,
+) -> int:
+    """Plans, and runs what is to be done; returns the exit status."""
+    driver.contact()
+    inv.cluster_id = driver.cluster
+    _check_folder(folder)
+    driver.prepare()
+    if inv.dry_run:
+        show_plan(inv, driver.text())
+        return inv.finish(done=True)
+    if driver.is_idle:
+        return _print(inv, driver.complete(), columns, Stop(), tasks, driver.head())
+    with runner_of(inv, tasks) as runner, Stop() as stop:
+        report = driver.run(runner, stop)
+        return _print(inv, report, columns, stop, tasks, driver.head())
 
 
 def _check_folder(folder: str) -> None:
@@ -472,7 +473,7 @@ def _print(
     columns: Sequence[Column],
     stop: Stop,
     tasks: TaskOptions,
-    head: Mapping[str, Any] = NO_FIELDS,
+    head: Mapping[str, Any],
 ) -> int:
     return print_report(
         inv,

@@ -363,10 +363,9 @@ def print_report(
     fields = {"command": command, "runner": runner, "totals": report.totals, **head}
     items = [{**item, "item": "task" if "task" in item else "partition"} for item in report.items]
     columns = (*columns, _ITEM_COLUMN)
-    # A column of a document is in each item; what only some have is absent from the others.
     if stop and any(error.exit_code == stop.exit_code for error in report.failures):
-        why = "the command was stopped before the end"
-        inv.missing.append({"what": "the rest", "where": None, "why": why, "code": int(stop.exit_code)})
+        inv.lacks_rest(stop.exit_code)
+    # A column of a document is in each item; what only some have is absent from the others.
     where = all if inv.out.list_kind() in DOCUMENTS else any
     shown = [column for column in columns if where(column.key in item for item in items)]
     print_rows(inv, KIND, shown or columns, items, cluster, item=ITEM, head=fields)

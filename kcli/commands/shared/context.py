@@ -254,6 +254,10 @@ class Invocation:
         elif not told:
             self.report(part.error)
 
+    def lacks_rest(self, code: int, why: str = "the command was stopped before the end") -> None:
+        """For the document only: what has cut the rest off is reported elsewhere, and counts there."""
+        self.missing.append({"what": "the rest", "where": None, "why": why, "code": int(code)})
+
     def _report_missing(self) -> None:
         for part in self._untold:
             self.report(part.error)

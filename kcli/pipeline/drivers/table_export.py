@@ -410,9 +410,13 @@ class TableExport:
         done = any(one.error is None for one in self.targets.values())
         return Report(items, totals, self.failures, done)
 
-    def tables(self) -> list[dict[str, Any]]:
-        """Where the tables are, for the document."""
-        return [
+    def complete(self) -> Report:
+        """The report where nothing is to be done."""
+        return self.report()
+
+    def head(self) -> dict[str, Any]:
+        """Of the report: where the tables are."""
+        found = [
             {
                 "topic": one.table.topic,
                 "table": one.table.name,
@@ -422,6 +426,7 @@ class TableExport:
             }
             for one in self.targets.values()
         ]
+        return {"tables": found}
 
     def text(self) -> str:
         """The plan for people."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kcli.docgen.describe import Example
-from kcli.docgen.environment import ENVIRONMENT
+from kcli.docgen.environment import ENVIRONMENT, FILES
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.docgen.tasks import TASKS
 from kcli.docgen.topics import CONCEPTS
@@ -615,6 +615,7 @@ _EXIT_CODES = (
 
 _ENVIRONMENT = (
     Section("Variables", ENVIRONMENT),
+    Section("Files", FILES),
     Section(
         "Which commands read them",
         (

@@ -60,3 +60,16 @@ def variables(named: Sequence[str], *, cluster: bool) -> tuple[tuple[str, str], 
         for scope, names, meaning in _VARIABLES
         if scope in wanted or names.split(", ")[0] in named
     )
+
+
+FILES = (
+    (
+        "$XDG_STATE_HOME/kcli",
+        "sandboxes that run on this machine, journals of rewinds; ~/.local/state/kcli by default",
+    ),
+    (
+        "$XDG_CACHE_HOME/kcli/completion",
+        "names of groups and topics that shells have requested, for a minute; ~/.cache/kcli by default",
+    ),
+    ("FILE of -F", "client options, as a Java .properties file or librdkafka k=v lines"),
+)

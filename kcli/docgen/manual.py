@@ -8,22 +8,10 @@ from kcli.core.version import __version__
 from kcli.docgen import man
 from kcli.docgen.concepts import concept
 from kcli.docgen.describe import CommandDoc
-from kcli.docgen.environment import ENVIRONMENT
+from kcli.docgen.environment import ENVIRONMENT, FILES
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.docgen.topics import CONCEPTS, OPTIONS
 from kcli.serde.registry.options import RegistryOptions
-
-FILES = (
-    (
-        "$XDG_STATE_HOME/kcli",
-        "sandboxes that run on this machine, journals of rewinds; ~/.local/state/kcli by default",
-    ),
-    (
-        "$XDG_CACHE_HOME/kcli/completion",
-        "names of groups and topics that shells have requested, for a minute; ~/.cache/kcli by default",
-    ),
-    ("FILE of -F", "client options, as a Java .properties file or librdkafka k=v lines"),
-)
 
 
 def pages(docs: Sequence[CommandDoc]) -> dict[str, str]:

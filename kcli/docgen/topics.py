@@ -14,7 +14,7 @@ CONCEPTS = {
     "config": "where options come from, and files of other tools",
     "security": "encryption, authentication, secrets, protected clusters",
     "exit-codes": "what the exit codes mean",
-    "environment": "the variables that kcli reads",
+    "environment": "the variables that kcli reads, and where it keeps files",
     "tasks": "what people want to do, and the lines that do it",
 }
 """Each has a page in section 7 of the manual, from ``concepts.py``."""

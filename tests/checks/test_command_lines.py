@@ -41,7 +41,11 @@ def in_blocks(text: str, *, of_docs: bool) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_command_tree_accepts_what_a_page_tells_people_to_type(page: str) -> None:
+def test_the_command_tree_accepts_what_a_page_tells_people_to_type(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "headers.txt").write_text("src=web\n")  # files of headers are read with the options
+    monkeypatch.chdir(tmp_path)
     text = (ROOT / page).read_text(encoding="utf-8")
     found = [(words, True) for words in in_blocks(text, of_docs=page.startswith("docs/"))]
     found += [(words, False) for words in in_text(text)]

@@ -33,6 +33,7 @@ class Translation(NamedTuple):
     lacking: tuple[str, ...] = ()
 
 
+_OPTION = re.compile(r"-(-|[A-Za-z])")  # -1 and -10 are values
 _PLACEHOLDER = re.compile(r"\b(TOPIC|GROUP|COPY|NAME|ID|FILE|BROKER|SHELL|REGEX)\b")
 
 
@@ -47,7 +48,7 @@ def translated(mode: Mode, words: Sequence[str]) -> Translation:
         name, sign, value = word.partition("=")
         if word in mode.options and f"{word}=" not in mode.options:
             text = mode.options[word]
-        elif f"{name}=" in mode.options and (sign or (left and not left[0].startswith("--"))):
+        elif f"{name}=" in mode.options and (sign or (left and not _OPTION.match(left[0]))):
             value = value if sign else left.pop(0)
             key = f"{name}={value}" if f"{name}={value}" in mode.options else f"{name}="
             if value[1:2] == "@" and f"{name}={value[:2]}" in mode.options:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from kcli.docgen.describe import TAKES_ATTACHED, TAKES_NOTHING, CommandDoc, OptionDoc, sentence
 from kcli.docgen.site import markdown
 from kcli.docgen.site.mentions import Mention
-from kcli.docgen.site.places import ENVIRONMENT, ROOT, Places, command_place, concept_place, option_anchor
+from kcli.docgen.site.places import ROOT, Places, command_place, concept_place, option_anchor
 from kcli.docgen.topics import CONCEPTS
 
 
@@ -93,7 +93,8 @@ def _global_options(doc: CommandDoc, source: str, link: markdown.Linker) -> Iter
 def _codes_and_variables(doc: CommandDoc, source: str, link: markdown.Linker) -> Iterator[str]:
     yield "## Environment\n"
     yield _terms(doc.environment, link)
-    yield f"More: [environment and files]({markdown.between(source, ENVIRONMENT)}).\n"
+    environment = markdown.between(source, concept_place("environment"))
+    yield f"More: [environment and files]({environment}).\n"
     yield "## Exit codes\n"
     yield _terms(doc.exit_codes, link)
 

@@ -1,12 +1,12 @@
-"""The pages on concepts, on the client options, and on environment and files. Pure."""
+"""The pages on concepts and on the client options. Pure."""
 
 from collections.abc import Iterator, Sequence
 
 from kcli.docgen.concepts import Concept
 from kcli.docgen.describe import Example, sentence
-from kcli.docgen.man import Manual, Terms
+from kcli.docgen.man import Terms
 from kcli.docgen.site import markdown
-from kcli.docgen.site.places import CLIENT_OPTIONS, ENVIRONMENT, Places, concept_place
+from kcli.docgen.site.places import CLIENT_OPTIONS, Places, concept_place
 
 
 def concept_page(concept: Concept, places: Places) -> str:
@@ -61,11 +61,3 @@ def options_page(sections: Sequence[tuple[str, Terms]], places: Places) -> str:
             term = f"[{markdown.code(key)}](#{anchor}){{ #{anchor} .option }}"
             parts.append(markdown.definition(term, markdown.prose(sentence(text), link)))
     return markdown.page("Client options", parts, boost=2)
-
-
-def environment_page(manual: Manual, places: Places) -> str:
-    """The page of variables and files."""
-    link = places.linker(ENVIRONMENT)
-    parts = ["## Variables\n", *(_term(*term, link) for term in manual.environment)]
-    parts += ["## Files\n", *(_term(*term, link) for term in manual.files)]
-    return markdown.page("Environment and files", parts, boost=2)

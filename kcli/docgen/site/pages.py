@@ -11,12 +11,11 @@ from kcli.docgen.concepts import concept
 from kcli.docgen.describe import CommandDoc, sentence
 from kcli.docgen.site import markdown
 from kcli.docgen.site.command_pages import command_page
-from kcli.docgen.site.concept_pages import concept_page, concept_title, environment_page, options_page
+from kcli.docgen.site.concept_pages import concept_page, concept_title, options_page
 from kcli.docgen.site.kind_pages import kind_page, kinds_page
 from kcli.docgen.site.mentions import mentions
 from kcli.docgen.site.places import (
     CLIENT_OPTIONS,
-    ENVIRONMENT,
     INDEX,
     KINDS,
     ROOT,
@@ -38,11 +37,9 @@ def reference(
     """All pages. ``docs`` are those of all commands, ``written`` the pages of people, ``examples`` a document by kind."""
     places = places_of(docs)
     found = mentions(written, places)
-    shared = manual.shared_by_all(docs)
     made = {command_place(doc): command_page(doc, places, found.get(doc.path, [])) for doc in docs}
     made |= {concept_place(name): concept_page(concept(name), places) for name in CONCEPTS}
     made[CLIENT_OPTIONS] = options_page(manual.option_terms(), places)
-    made[ENVIRONMENT] = environment_page(shared, places)
     kinds = catalogue.kinds()
     made[KINDS] = kinds_page(kinds, places)
     for kind in kinds:
@@ -59,7 +56,6 @@ def navigation(docs: Sequence[CommandDoc]) -> Navigation:
         INDEX,
         {"Commands": [{"kcli": ROOT}, *_below(docs[0], docs)]},
         {"Client options": CLIENT_OPTIONS},
-        {"Environment and files": ENVIRONMENT},
         *concepts,
         {"JSON kinds": KINDS},
     ]
@@ -95,7 +91,6 @@ def _index(docs: Sequence[CommandDoc], places: Places) -> str:
         for title, place, text in (
             ("Global options", ROOT, "Those that every command has."),
             ("Client options", CLIENT_OPTIONS, "For -X, -F, profiles and variables."),
-            ("Environment and files", ENVIRONMENT, "Variables that kcli reads, and where it keeps files."),
             ("JSON kinds", KINDS, "What -o json and -o ndjson print, key by key."),
         )
     ]

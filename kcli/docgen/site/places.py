@@ -14,7 +14,6 @@ ROOT = "reference/kcli.md"
 """Of ``kcli`` itself: the global options."""
 
 CLIENT_OPTIONS = "reference/options.md"
-ENVIRONMENT = "reference/environment.md"
 KINDS = "reference/json/index.md"
 PROFILES_GUIDE = "profiles.md"
 """Written by hand."""

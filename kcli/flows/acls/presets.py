@@ -1,5 +1,5 @@
-"""What a kind of client needs, as ACLs: what ``kafka-acls --producer`` and ``--consumer`` create, and what a mirror needs on
-each of its clusters. Pure.
+"""What a kind of client needs, as ACLs: what ``kafka-acls --producer`` and ``--consumer`` create, and what a mirror needs
+on each of its clusters. Pure.
 
 IDEMPOTENT_WRITE on the cluster is in none of them: since Kafka 2.8 WRITE on any topic is enough (KIP-679).
 """

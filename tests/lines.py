@@ -87,6 +87,7 @@ LINES = {
     "topics create": "made --dry-run",
     "topics delete": "{topic} --dry-run",
     "topics describe": "{topic}",
+    "topics who": "{topic}",
     "topics list": "",
     "topics offsets": "{topic}",
     "topics trim": "{topic} --before latest --dry-run",

@@ -24,6 +24,7 @@ ROWS: dict[str, Row] = {
         "show the partitions, offsets and configuration of topics",
     ),
     "topics offsets": ("topics.offsets:topic_offsets", READS, "show the offsets of topics, by partition"),
+    "topics who": ("topics.who:who_topics", READS, "show who writes to topics, who reads them, and who may"),
     "topics create": ("topics.create:create_topics", CHANGES, "create topics"),
     "topics alter": ("topics.alter:alter_topic", CHANGES, "change the configuration of topics, and add partitions"),
     "topics trim": ("topics.trim:trim_topic", CHANGES, "delete the records of a topic before an offset or a time"),

@@ -341,6 +341,11 @@ LISTS = {
             Items("TopicOffset", "A partition.", "commands.topics._tables:ENDS+TIMES"),
         ),
         _list(
+            "topics who",
+            "Who writes to topics, who reads them, and who may.",
+            Items("TopicWho", "A topic.", "flows.topics.who:WHO"),
+        ),
+        _list(
             "txn describe --topic",
             "Open transactions of partitions.",
             Items(

@@ -33,6 +33,7 @@ LINES = {
     "groups delete": "{group} --dry-run",
     "groups delete-offsets": "{group} -t {topic} --dry-run",
     "groups describe": "{group} --peek 1",
+    "groups why": "{group}",
     "groups export": "{group}",
     "groups import": "{dir}/offsets.csv --dry-run",
     "groups lag": "{group} --time exact",

@@ -33,6 +33,7 @@ ROWS: dict[str, Row] = {
     "groups list": ("groups.list:list_groups", READS, "list groups of all kinds"),
     "groups lag": ("groups.lag:lag", READS, "show how far groups are behind, in records and in time"),
     "groups describe": ("groups.describe:describe_groups", READS, "show members, assignments and offsets of groups"),
+    "groups why": ("groups.why:why_group", READS, "say why a group is behind, and what to do about it"),
     "groups rewind": ("groups.rewind:rewind", BY_FLAGS, "move committed offsets back or forward, and undo that"),
     "groups export": ("groups.export:export_groups", READS, "write committed offsets to a file"),
     "groups import": ("groups.import_offsets:import_offsets", CHANGES, "commit the offsets of a file"),

@@ -109,6 +109,11 @@ LISTS = {
                 "commands.groups._description_rows:STATES+PARTS",
             ),
         ),
+        _list(
+            "groups why",
+            "Why a group is behind.",
+            Items("GroupWhy", "A group.", "commands.groups._why_page:GROUP_WHY"),
+        ),
         Listed(
             "GroupLagList",
             "The lag of groups.",

@@ -34,6 +34,8 @@ QUOTA = "--user a --set request_percentage=5"
 LINES = [
     ("groups list", "GroupList", "Group"),
     ("groups describe g", "GroupDescriptionList", "GroupDescription"),
+    ("groups why g", "GroupWhyList", "GroupWhy"),
+    ("topics who a", "TopicWhoList", "TopicWho"),
     ("groups lag", "GroupLagList", "GroupLag"),
     ("groups lag --by topic", "GroupLagList", "TopicLag"),
     ("groups lag g", "GroupLagList", "PartitionLag"),

@@ -16,7 +16,7 @@ from kcli.commands.shared.transaction_log import log_reader
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
 from kcli.core.names import group_shown
-from kcli.flows.groups.members import MEMBERS, member_row
+from kcli.flows.groups.description import owner_fields
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.groups.next_record import BYTES, EMPTY, JSON, NULL, SCHEMA, TEXT
 from kcli.flows.groups.why import LOOKED_BACK_MS, Part, Why, remedies, shown, why
@@ -76,6 +76,11 @@ PARTITIONS = (
         "held", values="object?", inner=HELD, meaning="The transaction that holds it back; null without one."
     ),
 )
+IDLE = (
+    Column("member_id", values="string", meaning="Id of the member."),
+    Column("client_id", values="string", meaning="Its client id."),
+    Column("host", values="string", meaning="Its host."),
+)
 GROUP_WHY = (
     Column("group"),
     Column("type", meaning="classic, consumer, share or streams."),
@@ -99,7 +104,7 @@ GROUP_WHY = (
         values="boolean?",
         meaning="Whether the log was read for the whole 10 minutes; null where it could not be read.",
     ),
-    Column("idle_members", values="objects", inner=MEMBERS, meaning="Members without partitions."),
+    Column("idle_members", values="objects", inner=IDLE, meaning="Members without partitions."),
     Column(
         "partitions",
         values="objects",
@@ -149,7 +154,7 @@ def item_of(one: Why, now: int) -> Row:
         "membership_changes": None if one.history is None else len(one.changes),
         "last_change": max(one.changes, default=None),
         "history_complete": None if one.history is None else one.history.complete,
-        "idle_members": [member_row(member) for member in one.idle],
+        "idle_members": [owner_fields(member) for member in one.idle],
         "partitions": [_partition(part, now) for part in shown(one.parts)],
         "remedies": remedies(one),
     }
@@ -227,7 +232,7 @@ def _head(one: Why, now: int) -> Iterator[str]:
     members = counted(item["member_count"], "member")
     yield f"{group_shown(item['group'])}: {item['type'] or 'classic'}, {item['state']}, {members}"
     reason = f": {item['why']}" if item["why"] else ""
-    yield f"  verdict: {item['verdict'] or 'not known'}{reason}"
+    yield f"  verdict: {item['verdict'] or 'not known: a stall shows after 20 s without a rebalance'}{reason}"
     behind = sum(bool(part.row.lag) for part in one.parts)
     lag, seconds = item["lag_records"], item["lag_seconds"]
     oldest = f", the oldest {duration_text(seconds)} ago" if seconds else ""

@@ -219,8 +219,7 @@ def _remedies(one: Why) -> Iterator[str]:
     words = {part.word for part in one.parts}
     if one.verdict.word == REBALANCING:
         yield (
-            f"the group is rebalancing: run `kcli groups why {group}` again in a moment; if it lasts, a member joins and "
-            "leaves over and over"
+            "the group is rebalancing: look again in a moment; if it lasts, a member joins and leaves over and over"
         )
     if alone and STOPPED in words:
         yield "the group has no members: start its consumers"
@@ -228,10 +227,7 @@ def _remedies(one: Why) -> Iterator[str]:
         yield from _of_part(one, part, group, alone=alone)
     lost = [part.row for part in one.parts if part.word == LOSS_RISK and not part.row.lost]
     for topic in dict.fromkeys(row.topic for row in lost):
-        yield (
-            f"retention will delete unread records of {topic}: `kcli topics alter {topic} --set retention.ms=-1` "
-            f"keeps them, until `kcli topics alter {topic} --unset retention.ms`"
-        )
+        yield f"retention will delete unread records of {topic}: raise its retention.ms until they are read"
     members = 0 if one.sample.description is None else len(one.sample.description.members)
     if SLOW in words and members < len(one.parts):
         yield f"start more consumers: {counted(members, 'member')} for {counted(len(one.parts), 'partition')}"

@@ -150,18 +150,16 @@ def who(
     admin: Admin,
     topic: str,
     partitions: Collection[TopicPartition],
-    listed: Sequence[ListedGroup] | KcliError,
+    listed: Sequence[ListedGroup] | None,
     read_log: ReadLog,
     now: int,
 ) -> Survey[Who]:
-    """Everybody around a topic that exists. ``listed``: the groups of the cluster; ``now`` in ms."""
+    """Everybody around a topic that exists. ``listed``: the groups of the cluster, None where they are not known;
+    ``now`` in ms.
+    """
     missing: list[Missing] = []
     producers = _producers(admin, topic, sorted(partitions), read_log, now, missing)
-    readers = None
-    if isinstance(listed, KcliError):
-        missing.append(Missing.of(listed, f"the groups that read topic {topic}"))
-    else:
-        readers = _readers(admin, topic, listed, missing)
+    readers = None if listed is None else _readers(admin, topic, listed, missing)
     acls, authorizer = _acls(admin, topic, missing)
     return Survey(Who(topic, producers, readers, acls, authorizer), missing)
 

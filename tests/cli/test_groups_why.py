@@ -100,22 +100,29 @@ def test_a_group_with_members_is_skipped_live_and_a_dead_one_is_removed(cluster:
     try:
         for one in members:
             one.subscribe(["u"])
+        found: dict[str, Any] = {"verdict": "rebalancing", "idle_members": []}
         until = time.monotonic() + 30
-        while time.monotonic() < until and not any(one.assignment for one in members):
+        while found["verdict"] == "rebalancing" or len(found["idle_members"]) != 1:
+            assert time.monotonic() < until, found
             for one in members:
                 one.poll(0.1)
-        (reader,) = [one for one in members if one.assignment]
-        reader.commit({TopicPartition("u", 0): 1})
-        found = item(cluster, "m")
+            readers = [one for one in members if one.assignment]
+            if len(readers) == 1:
+                readers[0].commit({TopicPartition("u", 0): 1})
+                found = item(cluster, "m")
         page = why(cluster, "m").out
+        (part,) = found["partitions"]
+        type_remedy(
+            f"if that process is gone, `kcli groups remove-members m {part['member_id']}` frees its partitions",
+            page,
+            cluster.bootstrap,
+        )
     finally:
         for one in members:
             one.close()
-    (part,) = found["partitions"]
     (idle,) = found["idle_members"]
     assert {part["client_id"], idle["client_id"]} == {"one", "two"}
-    assert part["verdict"] is None
-    assert "verdict: not known" in page
+    assert part["verdict"] in (None, "ok"), "too early for more"
     assert f"without partitions: {idle['client_id']} at" in page
     assert any(line.endswith("--topic u:0 --to 2 --live`") for line in found["remedies"])
     assert any(f"`kcli groups remove-members m {part['member_id']}`" in line for line in found["remedies"])

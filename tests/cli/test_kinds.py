@@ -87,7 +87,10 @@ LINES = [
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[FakeCluster]:
-    with FakeCluster(2, topics={"t": 1, "a": 1, "b": 1}) as made, RawClient(made.address(1)) as client:
+    with (
+        FakeCluster(2, topics={"t": 1, "a": 1, "b": 1, "__consumer_offsets": 1}) as made,
+        RawClient(made.address(1)) as client,
+    ):
         put(made, "t", 0)
         put(made, "a", 0)
         for name, topic in (("writer", "t"), ("other", "b")):

@@ -234,10 +234,12 @@ def _head(one: Why, now: int) -> Iterator[str]:
     reason = f": {item['why']}" if item["why"] else ""
     yield f"  verdict: {item['verdict'] or 'not known: a stall shows after 20 s without a rebalance'}{reason}"
     behind = sum(bool(part.row.lag) for part in one.parts)
+    empty = sum(part.row.lag or 0 for part in one.parts if part.row.drained)
+    markers = f"; {empty:,} of them are markers or aborted records, which nobody reads" if empty else ""
     lag, seconds = item["lag_records"], item["lag_seconds"]
     oldest = f", the oldest {duration_text(seconds)} ago" if seconds else ""
     known_lag = "not known" if lag is None else counted(lag, "record")
-    yield f"  lag: {known_lag} in {behind:,} of {counted(len(one.parts), 'partition')}{oldest}"
+    yield f"  lag: {known_lag} in {behind:,} of {counted(len(one.parts), 'partition')}{oldest}{markers}"
     if one.history is not None:
         last = f", the last {duration_text((now - one.changes[-1]) / 1000)} ago" if one.changes else ""
         window = duration_text(LOOKED_BACK_MS / 1000) if one.history.complete else "time that could be read"

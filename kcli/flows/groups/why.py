@@ -232,10 +232,7 @@ def _remedies(one: Why) -> Iterator[str]:
     if SLOW in words and members < len(one.parts):
         yield f"start more consumers: {counted(members, 'member')} for {counted(len(one.parts), 'partition')}"
     if one.idle:
-        yield (
-            f"{counted(len(one.idle), 'member')} without partitions: they take over if others end; more of them make the "
-            "group no faster"
-        )
+        yield f"{counted(len(one.idle), 'member')} without partitions: they can take over, but add no speed"
 
 
 def _of_part(one: Why, part: Part, group: str, *, alone: bool) -> Iterator[str]:

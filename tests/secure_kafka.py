@@ -213,9 +213,10 @@ def unused_name(hint: str) -> str:
 
 
 @contextmanager
-def secure_node() -> Iterator[SecureKafka]:
-    """What ``secure_kafka`` is."""
-    extra = {**TEST_PROPERTIES, **PROPERTIES}
+def secure_node(**properties: str) -> Iterator[SecureKafka]:
+    """What ``secure_kafka`` is; ``properties`` of the broker have underscores for dots."""
+    more = {key.replace("_", "."): value for key, value in properties.items()}
+    extra = {**TEST_PROPERTIES, **PROPERTIES, **more}
     with sandboxed(secure=True, extra=extra, jvm_options=QUICK_JVM) as kafka:
         assert kafka.sandbox is not None
         state = read_state(kafka.sandbox.home)

@@ -27,8 +27,9 @@ ENTRIES = (
         inner=(
             Column(
                 "what",
-                values=("offset", "topic", "acl", "quota", "user", "retention"),
-                meaning="A committed offset, a topic without its records, an ACL, a quota, a SCRAM credential "
+                values=("offset", "topic", "acl", "created_acl", "quota", "user", "retention"),
+                meaning="A committed offset, a topic without its records, an ACL that was deleted or created, a "
+                "quota, a SCRAM credential "
                 "without its secrets, retention.ms of a topic.",
             ),
             Column("user", values="string", meaning="Of a credential: the user.", sometimes=True),
@@ -104,10 +105,11 @@ def _changes(flags: Mapping[str, Any]) -> bool:
 @click.argument("journal_id", required=False, metavar="[ID]")
 @pass_invocation
 def undo(inv: Invocation, journal_id: str | None) -> int:
-    """Undo a change that deleted something.
+    """Undo a change that deleted something, or created ACLs.
 
     What deletes groups, committed offsets, topics, ACLs and users, or replaces quotas, keeps what was there in a journal
-    on this machine; ID is in its last line. Without ID the changes of the cluster are listed.
+    on this machine, and what creates ACLs keeps which; ID is in its last line. Without ID the changes of the cluster
+    are listed.
 
     Only what is gone is made again: an offset that was committed since, or a quota that was changed since, stays as it
     is, exit code 7. A topic comes back with its partitions and configuration, but without its records. Of users the list

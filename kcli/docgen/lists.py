@@ -109,6 +109,11 @@ LISTS = {
                 "commands.groups._description_rows:STATES+PARTS",
             ),
         ),
+        _list(
+            "groups why",
+            "Why a group is behind.",
+            Items("GroupWhy", "A group.", "commands.groups._why_page:GROUP_WHY"),
+        ),
         Listed(
             "GroupLagList",
             "The lag of groups.",
@@ -339,6 +344,11 @@ LISTS = {
             "topics offsets",
             "Offsets of topics: their ends, or with --time those of a time.",
             Items("TopicOffset", "A partition.", "commands.topics._tables:ENDS+TIMES"),
+        ),
+        _list(
+            "topics who",
+            "Who writes to topics, who reads them, and who may.",
+            Items("TopicWho", "A topic.", "flows.topics.who:WHO"),
         ),
         _list(
             "txn describe --topic",

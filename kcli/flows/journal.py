@@ -126,6 +126,20 @@ class AclEntry(msgspec.Struct, frozen=True, tag_field="what", tag="acl"):
         return {"what": "acl", "acl": str(self.binding)}
 
 
+class CreatedAclEntry(AclEntry, frozen=True, tag_field="what", tag="created_acl"):
+    """An ACL that the change creates: to undo it is to delete the ACL."""
+
+    @staticmethod
+    def words(entries: "Sequence[AclEntry]") -> str:
+        """``3 ACLs of User:a, created``."""
+        return f"{AclEntry.words(entries)}, created"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {"what": "created_acl", "acl": str(self.binding)}
+
+
 class QuotaEntry(msgspec.Struct, frozen=True, tag_field="what", tag="quota"):
     """A quota of an entity before a change and after it; None: not set."""
 
@@ -185,7 +199,7 @@ class RetentionEntry(msgspec.Struct, frozen=True, tag_field="what", tag="retenti
         return row
 
 
-Entry = OffsetEntry | TopicEntry | AclEntry | QuotaEntry | UserEntry | RetentionEntry
+Entry = OffsetEntry | TopicEntry | AclEntry | CreatedAclEntry | QuotaEntry | UserEntry | RetentionEntry
 
 
 class Journal(msgspec.Struct, frozen=True):

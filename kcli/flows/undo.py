@@ -6,9 +6,11 @@ from kcli.account.change import Change
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.acls.create import AclRestore
+from kcli.flows.acls.delete import AclRetraction
 from kcli.flows.groups.restore import OffsetRestore
 from kcli.flows.journal import (
     AclEntry,
+    CreatedAclEntry,
     Entry,
     Journal,
     OffsetEntry,
@@ -32,6 +34,7 @@ RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {
     OffsetEntry: OffsetRestore,
     TopicEntry: TopicRestore,
     AclEntry: AclRestore,
+    CreatedAclEntry: AclRetraction,
     QuotaEntry: QuotaRestore,
     RetentionEntry: RetentionRestore,
 }

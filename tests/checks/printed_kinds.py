@@ -48,6 +48,8 @@ ELSEWHERE = {
     "commands/groups/_describing.py:Describing._print_rows": [
         "GroupDescriptionList GroupDescription view.STATES"
     ],
+    "commands/groups/_why_page.py:_print_page": [],  # tables for people; the document has the item's columns
+    "commands/topics/_who_page.py:_print_parts": [],
     "commands/groups/lag_output.py:LagOutput._rows": [
         "GroupLagList GroupLag (*rows.COLUMNS['group'],*rows.TREND,*rows.WATCHED)",
         "GroupLagList TopicLag (*rows.COLUMNS['topic'],*rows.WATCHED)",

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.cli.test_acls import acl
 from tests.fake.cluster import FakeCluster
 from tests.run import kcli
@@ -143,3 +144,9 @@ def test_what_is_no_question(cluster: FakeCluster, words: tuple[str, ...], said:
     code, out, err = check(cluster, *words)
     assert (code, out) == (2, "")
     assert said in err
+    if said == "acls check: --topic '*'":
+        type_remedy(
+            "name one, as in --topic orders; `kcli acls list --topic '*'` lists the ACLs for all",
+            err,
+            cluster.bootstrap,
+        )

@@ -460,3 +460,64 @@ def test_questions(acls: Kcli, cluster: FakeCluster) -> None:
     acls.on_terminal("delete --principal User:ann", (asked, "y"), code=1)
     acls.on_terminal("delete --principal User:ann", (asked, "User:ann"))
     assert acl("User:ann allow read topic orders literal *") not in cluster.acls
+
+
+PRESETS = {
+    "--producer --topic t --transactional-id x": [
+        "create topic t", "describe topic t", "write topic t", "describe transactional_id x", "write transactional_id x",
+    ],
+    "--consumer --topic t --group g": ["describe topic t", "read topic t", "read group g"],
+    "--mirror source --topic t --group g": ["describe_configs topic t", "read topic t", "describe group g"],
+    "--mirror target --topic t": [
+        "create topic __kcli_mirror", "describe_configs topic __kcli_mirror", "read topic __kcli_mirror",
+        "write topic __kcli_mirror", "alter topic t", "alter_configs topic t", "create topic t",
+        "describe_configs topic t", "read topic t", "write topic t", "read group __kcli.lease. prefixed",
+        "write transactional_id kcli-mirror- prefixed",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", PRESETS)
+def test_a_kind_of_client_stands_for_its_operations(acls: Kcli, words: str) -> None:
+    items = acls.items(f"create --principal User:p {words} --host 192.0.2.7 --dry-run")
+    found = sorted(
+        f"{one['operation']} {one['resource_type']} {one['resource_name']}{' prefixed' * (one['pattern'] != 'literal')}"
+        for one in items
+    )
+    assert found == sorted(PRESETS[words])
+    assert {(one["principal"], one["permission"], one["host"]) for one in items} == {
+        ("User:p", "allow", "192.0.2.7")
+    }
+
+
+def test_kinds_of_clients_add_up_and_prefixes_are_for_what_is_named(acls: Kcli) -> None:
+    words = "--producer --consumer --mirror source --mirror target --topic t. --group g. --pattern prefixed"
+    items = acls.items(f"create --principal User:p {words} --dry-run")
+    patterns = {(one["resource_name"], one["pattern"]) for one in items}
+    assert patterns == {
+        ("t.", "prefixed"), ("g.", "prefixed"), ("__kcli_mirror", "literal"), ("__kcli.lease.", "prefixed"),
+        ("kcli-mirror-", "prefixed"),
+    }  # fmt: skip
+    assert len(items) == len({json.dumps(one) for one in items})
+
+
+def test_a_producer_needs_nothing_on_the_cluster(acls: Kcli) -> None:
+    done = acls("create --principal User:p --producer --topic t --yes", 0)
+    assert "since Kafka 2.8 idempotent producers need no IDEMPOTENT_WRITE on the cluster" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--producer", "acls create: --producer without --topic"),
+        ("--consumer --topic t", "acls create: --consumer without --group"),
+        ("--mirror target --group g", "acls create: --mirror target without --topic"),
+        ("--producer --topic t --operation read", "acls create: --producer with --operation"),
+        ("--producer --topic t --deny", "acls create: --producer with --deny"),
+        ("--producer --topic t --group g", "acls create: --producer with --group"),
+        ("--consumer --topic t --group g --cluster", "acls create: --consumer with --cluster"),
+        ("--mirror nowhere --topic t", "nowhere"),
+    ],
+)
+def test_what_no_kind_of_client_takes(acls: Kcli, words: str, said: str) -> None:
+    acls.refused(f"create --principal User:p {words}", 2, said)

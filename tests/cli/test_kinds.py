@@ -34,6 +34,8 @@ QUOTA = "--user a --set request_percentage=5"
 LINES = [
     ("groups list", "GroupList", "Group"),
     ("groups describe g", "GroupDescriptionList", "GroupDescription"),
+    ("groups why g", "GroupWhyList", "GroupWhy"),
+    ("topics who a", "TopicWhoList", "TopicWho"),
     ("groups lag", "GroupLagList", "GroupLag"),
     ("groups lag --by topic", "GroupLagList", "TopicLag"),
     ("groups lag g", "GroupLagList", "PartitionLag"),
@@ -85,7 +87,10 @@ LINES = [
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[FakeCluster]:
-    with FakeCluster(2, topics={"t": 1, "a": 1, "b": 1}) as made, RawClient(made.address(1)) as client:
+    with (
+        FakeCluster(2, topics={"t": 1, "a": 1, "b": 1, "__consumer_offsets": 1}) as made,
+        RawClient(made.address(1)) as client,
+    ):
         put(made, "t", 0)
         put(made, "a", 0)
         for name, topic in (("writer", "t"), ("other", "b")):

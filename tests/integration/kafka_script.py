@@ -9,6 +9,7 @@ from tests.kafka import Kafka
 from tests.secure_kafka import SecureKafka
 
 CONFIGS = "kafka.admin.ConfigCommand"
+ACLS = "org.apache.kafka.tools.AclCommand"
 
 
 def consumer_groups(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -33,9 +34,18 @@ def configs(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def secure_configs(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-configs.sh`` as a super user."""
+    return _run_secure(kafka, CONFIGS, *arguments)
+
+
+def secure_acls(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-acls.sh`` as a super user."""
+    return _run_secure(kafka, ACLS, *arguments)
+
+
+def _run_secure(kafka: SecureKafka, main: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     file = kafka.file("admin-pkcs12")
     address = kafka.options("admin-pkcs12")["bootstrap.servers"]
-    return _run_at(address, CONFIGS, "--command-config", file, *arguments)
+    return _run_at(address, main, "--command-config", file, *arguments)
 
 
 def reassign_partitions(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:

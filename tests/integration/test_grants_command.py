@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kcli.profiles.properties import parse_properties
+from tests.integration.kafka_script import secure_acls
 from tests.run import kcli
 from tests.secure_kafka import SecureKafka, unused_name
 
@@ -138,3 +139,62 @@ def test_a_mirror_lists_what_is_missing_for_all_its_topics_at_once(
     assert (error["what"], why[:4]) == ("6 permissions missing", missing)
     assert why[4].startswith("READ on group __kcli.lease.default.")
     assert why[5].startswith("WRITE on transactional id kcli-mirror-default.")
+
+
+def test_presets_create_what_kafka_acls_creates(secure_kafka: SecureKafka) -> None:
+    admin = ("-F", secure_kafka.file("admin-certificate"))
+    for words in (
+        ("--producer", "--topic", "t", "--transactional-id", "x"),
+        ("--consumer", "--topic", "t", "--group", "g", "PATTERN", "prefixed"),
+        ("--producer", "--consumer", "--topic", "t", "--group", "g"),
+    ):
+        theirs, ours = unused_name("user"), unused_name("user")
+        pattern = {"PATTERN": "--resource-pattern-type"}
+        named = (pattern.get(word, word) for word in words)
+        done = secure_acls(secure_kafka, "--add", "--allow-principal", f"User:{theirs}", *named)
+        assert done.returncode == 0, done
+        pattern = {"PATTERN": "--pattern"}
+        mine = (pattern.get(word, word) for word in words)
+        made = kcli("acls", "create", "--principal", f"User:{ours}", *mine, "--yes", *admin)
+        assert made.code == 0, made
+        found = {}
+        for user in (theirs, ours):
+            done = kcli("acls", "list", "--principal", f"User:{user}", "-o", "json", *admin)
+            rows = json.loads(done.out)["items"]
+            found[user] = sorted(str(row).replace(user, "") for row in rows)
+        assert found[theirs] == found[ours]
+        assert found[ours]
+
+
+@pytest.mark.case("M18")
+@pytest.mark.parametrize("way", [(), ("--exactly-once",)], ids=["at least once", "exactly once"])
+def test_presets_are_all_that_a_mirror_needs(
+    secure_kafka: SecureKafka, tmp_path: Path, way: tuple[str, ...]
+) -> None:
+    """One cluster that is source and target, with topics of different names: each has its own preset."""
+    user, file = secure_kafka.new_user(tmp_path)
+    source, group = secure_kafka.topic("src", partitions=2), unused_name("group")
+    target = unused_name("copy")
+    secure_kafka.fill(source, [b"1", b"2"])
+    reader = ("-g", group, "-F", secure_kafka.file("admin-certificate"))
+    assert kcli("consume", source, "-e", *reader).code == 0
+    admin = ("--principal", f"User:{user}", "--yes", "-F", secure_kafka.file("admin-certificate"))
+    for words in (("--mirror", "source", "--topic", source), ("--mirror", "target", "--topic", target)):
+        assert kcli("acls", "create", *words, "--group", group, *admin).code == 0
+    (tmp_path / "kcli").mkdir()
+    values = parse_properties(Path(file).read_text(), file).pairs
+    profile = "".join(f"{json.dumps(key)} = {json.dumps(value)}\n" for key, value, _origin in values)
+    (tmp_path / "kcli" / "config.toml").write_text(f"[profiles.user]\n{profile}")
+    line = ("mirror", "--from", "user", "--to", "user", "-t", source, "--map-topic", f"{source}={target}")
+    more = ("--until-caught-up", "--sync-groups", group, "--sync-configs", "topic", "--verify", *way)
+    job = ("--job", unused_name("job"))
+    for _ in range(2):
+        done = kcli(*line, *more, *job, XDG_CONFIG_HOME=str(tmp_path))
+        assert done.code == 0, done
+    assert sorted(secure_kafka.values(target))[-1:] != []
+    done = kcli("topics", "alter", source, "--partitions", "3", "--set", "retention.ms=-1", *admin[2:])
+    assert done.code == 0, done
+    done = kcli(*line, *more, *job, XDG_CONFIG_HOME=str(tmp_path))
+    assert done.code == 0, done
+    done = kcli("mirror", "status", "--to", "user", XDG_CONFIG_HOME=str(tmp_path))
+    assert done.code == 0, done

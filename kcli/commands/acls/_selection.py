@@ -16,6 +16,7 @@ from kcli.commands.shared.usage import Refused, nearest, usage
 from kcli.core.admin.acls import CLUSTER_NAME, AclPattern, AclPermission, AclResource, word
 from kcli.core.names import is_topic_name
 from kcli.core.permissions import AclOperation
+from kcli.flows.acls.presets import CONSUMER, MIRROR_SOURCE, MIRROR_TARGET, PRODUCER
 from kcli.flows.acls.selection import Resource, Selection, address_of
 
 V = TypeVar("V")
@@ -72,10 +73,11 @@ def acl_options(
     pattern: str = "only this kind of name",
     host: str = "only ACLs for this address; '*' is those for any",
     deny: str = "only ACLs that deny",
+    presets: bool = False,
 ) -> Callable[[Callable[[Selection], Any]], Callable[..., Any]]:
     """The options that name ACLs; the command gets the ``Selection``. ``topic``, ``pattern``, ``host``, ``deny``: what
     they mean for the verb; by default they select ACLs that exist. There is no --pattern without ``patterns``, and no
-    --deny where that is empty.
+    --deny where that is empty. ``presets``: whether a kind of client may stand for its operations.
     """
     who = (
         click.option("--principal", "principals", multiple=True, metavar="TYPE:NAME", help="as in User:alice"),
@@ -84,6 +86,14 @@ def acl_options(
         ),
         click.option("--host", "hosts", multiple=True, metavar="ADDRESS", help=host),
         *((click.option("--deny", is_flag=True, help=deny),) if deny else ()),
+    )  # fmt: skip
+    kinds = (
+        click.option("--producer", is_flag=True, help="what a producer needs: topics, and perhaps transactional ids"),
+        click.option("--consumer", is_flag=True, help="what a consumer needs: topics and groups"),
+        click.option(
+            "--mirror", "mirrors", type=click.Choice(("source", "target")), multiple=True,
+            help="what `kcli mirror` needs on its source, or on its target",
+        ),
     )  # fmt: skip
     resources = (
         click.option("--topic", "topics", type=TOPIC, multiple=True, metavar="TOPIC", help=topic),
@@ -101,7 +111,8 @@ def acl_options(
         def run(**given: Any) -> Any:
             return function(_selection(verb, **given))
 
-        return options("Who may do what", *who)(options("With what", *resources)(run))
+        made = options("Who may do what", *who)(options("With what", *resources)(run))
+        return options("For a kind of client", *kinds)(made) if presets else made
 
     return decorate
 
@@ -118,6 +129,9 @@ def _selection(
     hosts: Sequence[str],
     pattern: str | None = None,
     deny: bool = False,
+    producer: bool = False,
+    consumer: bool = False,
+    mirrors: Sequence[str] = (),
 ) -> Selection:
     """The options of ``acls list``, ``create``, ``delete`` or ``check``; usage errors for what cannot be meant."""
     resources = [Resource(AclResource.TOPIC, name) for name in topics]
@@ -131,7 +145,14 @@ def _selection(
         hosts=_unique(_host(verb, text) for text in hosts),
         pattern=AclPattern[pattern.upper()] if pattern else None,
         permission=AclPermission.DENY if deny else None,
+        presets=(
+            *(PRODUCER,) * producer,
+            *(CONSUMER,) * consumer,
+            *(MIRROR_SOURCE if side == "source" else MIRROR_TARGET for side in _unique(mirrors)),
+        ),
     )
+    if found.presets:
+        _check_presets(found)
     if verb in ("create", "check"):
         _check_complete(verb, found)
         for resource in found.resources:
@@ -219,7 +240,7 @@ def _check_complete(verb: str, found: Selection) -> None:
         (option, example)
         for option, values, example in (
             ("--principal", found.principals, "--principal User:alice"),
-            ("--operation", found.operations, "--operation read"),
+            ("--operation", found.operations or found.presets, "--operation read"),
             ("--topic, --group, --transactional-id or --cluster", found.resources, "--topic orders"),
         )
         if not values
@@ -230,6 +251,35 @@ def _check_complete(verb: str, found: Selection) -> None:
             why=f"{'an ACL' if verb == 'create' else 'the question'} is about a principal, an operation and a resource",
             do=f"add {' '.join(example for _, example in missing)}, for example",
         )
+
+
+def _check_presets(found: Selection) -> None:
+    """A preset has its own operations, allows, and takes what it has a use for."""
+    names = " and ".join(preset.option for preset in found.presets)
+    unfit = "--operation" if found.operations else "--deny" if found.permission else ""
+    if unfit:
+        raise usage(
+            f"acls create: {names} with {unfit}",
+            why=f"{names} allows the operations that such a client needs",
+            do=f"leave out {unfit}, or {names}",
+        )
+    for preset in found.presets:
+        for kind in preset.needed:
+            if all(one.kind is not kind for one in found.resources):
+                raise usage(
+                    f"acls create: {preset.option} without {_FLAG[kind]}",
+                    why=f"such a client needs a {word(kind)}",
+                    do=f"add {_FLAG[kind]} {'orders' if kind is AclResource.TOPIC else 'billing'}, for example",
+                )
+    used = {kind for preset in found.presets for kind in preset.operations}
+    for one in found.resources:
+        if one.kind not in used:
+            flags = ", ".join(_FLAG[kind] for kind in AclResource if kind in used)
+            raise usage(
+                f"acls create: {names} with {_FLAG[one.kind]}",
+                why=f"it takes {flags}",
+                do=f"leave out {_FLAG[one.kind]}, or grant it by --operation, in a command of its own",
+            )
 
 
 def _check_name(verb: str, resource: Resource, pattern: AclPattern | None) -> None:

@@ -284,8 +284,8 @@ _LOAD = {
     "--threads": "--processes N sends or reads from several processes",
 }
 
-_ACL_PRODUCER = "`kcli acls create --principal User:NAME --operation write --topic TOPIC`"
-_ACL_CONSUMER = "`kcli acls create --principal User:NAME --operation read --topic TOPIC --group GROUP`"
+_ACL_PRODUCER = "`kcli acls create --principal User:NAME --producer --topic TOPIC`"
+_ACL_CONSUMER = "`kcli acls create --principal User:NAME --consumer --topic TOPIC --group GROUP`"
 _ACLS = {
     "--allow-principal": "--principal TYPE:NAME, as in User:alice",
     "--deny-principal": "`kcli acls create --principal User:NAME --operation read --topic TOPIC --deny`",
@@ -303,8 +303,7 @@ _ACLS = {
         "leave it out; `kcli acls create --principal User:NAME --operation read --topic TOPIC --deny` denies",
     ),
     "--delegation-token": "kcli has no delegation tokens",
-    "--producer": _ACL_PRODUCER,
-    "--consumer": _ACL_CONSUMER,
+    "--idempotent": "leave it out: since Kafka 2.8 an idempotent producer needs write on its topics only",
 }
 _IN_FULL = "leave it out: partitions, offsets and settings are shown; `kcli topics offsets TOPIC` has the offsets alone"
 _BY_NAME = "topics are named, or chosen by --match GLOB, as in --match 'test-*'"
@@ -386,7 +385,11 @@ _OPTIONS = {
         **dict.fromkeys(("-p", "--partition", "--partitions"), _OF_PARTITIONS),
         "--all-partitions": "leave it out: -t TOPIC means all partitions",
     },
-    **dict.fromkeys(("acls list", "acls create", "acls delete"), _ACLS),
+    **{
+        verb: {**_ACLS, "--producer": _ACL_PRODUCER, "--consumer": _ACL_CONSUMER}
+        for verb in ("acls list", "acls delete")
+    },
+    "acls create": _ACLS,
     "txn list": dict.fromkeys(
         ("--state", "--producer-id"),
         "kcli has no filter for it; --topic TOPIC and --older-than DUR choose transactions",

@@ -227,8 +227,8 @@ _REASSIGN = {
 }
 
 _ACL_VERBS = (
-    Mode(("--add", "--producer"), "acls create --operation write", {**_ACLS, "--add": "", "--producer": ""}),
-    Mode(("--add", "--consumer"), "acls create --operation read", {**_ACLS, "--add": "", "--consumer": ""}),
+    Mode(("--add", "--producer"), "acls create --producer", {**_ACLS, "--add": "", "--producer": ""}),
+    Mode(("--add", "--consumer"), "acls create --consumer", {**_ACLS, "--add": "", "--consumer": ""}),
     Mode(("--add",), "acls create", {**_ACLS, "--add": ""}),
     Mode(("--remove",), "acls delete", {**_ACLS, "--remove": "", "--consumer": "", "--producer": ""}),
     Mode((), "acls list", {**_ACLS, "--list": ""}),

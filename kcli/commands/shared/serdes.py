@@ -34,6 +34,11 @@ def serdes_to_read(
             why="that format shows bytes as they are",
             do="leave one of them out; with --where or --grep the two go together",
         )
+    return serdes_of(inv, given)
+
+
+def serdes_of(inv: Invocation, given: Sequence[str]) -> Serdes:
+    """For reading: those of the ``given`` values of ``-s``."""
     return _opened(inv, parse_serdes(given))
 
 

@@ -13,6 +13,7 @@ from kcli.commands.txn._scope import check_scope, surveyed
 from kcli.core.clock import wall_ms
 from kcli.flows.transactions.coordinated import described
 from kcli.flows.transactions.held import PartitionState, partitions_of
+from kcli.flows.transactions.remedies import remedies
 from kcli.output.envelope import item_of
 
 _DOCUMENTS = ("json", "ndjson", "yaml")
@@ -72,5 +73,5 @@ def _print_partitions(inv: Invocation, cluster: str, states: Sequence[PartitionS
 
 def _note_remedies(inv: Invocation, states: Sequence[PartitionState]) -> None:
     inv.out.flush()
-    for line in view.remedies(states):
+    for line in remedies(states):
         inv.talk.note(line)

@@ -21,7 +21,7 @@ from kcli.flows.acls.selection import Resource, Selection, java_form, matching
 from kcli.output.tables import Column
 
 ALLOWED, DENIED = "allowed", "denied"
-_EVERYONE = "User:*"
+EVERYONE = "User:*"
 _OP = AclOperation
 _INCLUDED = {
     _OP.DESCRIBE: frozenset((_OP.READ, _OP.WRITE, _OP.DELETE, _OP.ALTER)),
@@ -106,7 +106,7 @@ def verdicts(admin: Admin, asked: Sequence[Asked]) -> list[Verdict]:
 
 def decide(asked: Asked, acls: Collection[AclBinding]) -> Verdict:
     """``acls`` are all that apply to the resource, whoever they are for."""
-    ours = [one for one in acls if one.principal in (asked.principal, _EVERYONE)]
+    ours = [one for one in acls if one.principal in (asked.principal, EVERYONE)]
     denying = [one for one in ours if one.permission is AclPermission.DENY and _is_of(one, asked.operation)]
     allowing = [
         one
@@ -140,7 +140,7 @@ def _first(found: Sequence[AclBinding], asked: Asked) -> AclBinding | None:
 
     def rank(one: AclBinding) -> tuple[bool, bool, int, bool, AclBinding]:
         prefixed = one.pattern is AclPattern.PREFIXED
-        return (one.principal == _EVERYONE, prefixed or one.name == "*", -len(one.name), one.host == "*", one)
+        return (one.principal == EVERYONE, prefixed or one.name == "*", -len(one.name), one.host == "*", one)
 
     return min(applying, key=rank, default=None)
 
@@ -156,7 +156,7 @@ def _allowed_by(rule: AclBinding, asked: Asked) -> str:
 
 
 def _to_whom(rule: AclBinding) -> str:
-    return "to every principal" if rule.principal == _EVERYONE else f"to {rule.principal}"
+    return "to every principal" if rule.principal == EVERYONE else f"to {rule.principal}"
 
 
 def _how(rule: AclBinding) -> str:

@@ -10,9 +10,9 @@ from kcli.core.admin.acls import AclBinding, AclPermission
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.flows.acls.rows import AclChange, AclItem, plan_lines, refused
+from kcli.flows.acls.rows import AclChange, AclItem, count_of, plan_lines, refused
 from kcli.flows.acls.selection import SEE, existing, in_order
-from kcli.flows.journal import AclEntry, Journal
+from kcli.flows.journal import AclEntry, CreatedAclEntry, Draft, Journal
 from kcli.flows.permitted import denied_on_cluster
 from kcli.flows.read_back import lost_answers, wait_until_empty
 from kcli.output.progress import counted
@@ -52,11 +52,11 @@ class AclCreation(AclChange):
 
     def text(self, plan: Sequence[AclItem]) -> str:
         """The exact ACLs."""
-        return plan_lines(f"Create {_missing(plan)}:", plan)
+        return plan_lines(f"Create {count_of(plan)}:", plan)
 
     def questions(self, plan: Sequence[AclItem]) -> list[Question]:
         """One for all."""
-        return [Question(self.text(plan), f"Create {_missing(plan)}?")]
+        return [Question(self.text(plan), f"Create {count_of(plan)}?")]
 
     def warnings(self, plan: Sequence[AclItem]) -> Iterator[str]:
         """Names and principals that are hardly meant."""
@@ -65,6 +65,10 @@ class AclCreation(AclChange):
             yield f"{name} is taken literally: ACLs for names that begin alike need --pattern prefixed"
         if any(b.principal == "User:*" and b.permission is AclPermission.ALLOW for b in planned):
             yield "User:* is every user, with PLAINTEXT and SSL listeners also clients without a name"
+
+    def journal(self, admin: Admin, todo: Sequence[AclItem]) -> Draft:  # noqa: ARG002 - the change's signature
+        """Those that did not exist."""
+        return Draft(self.command, [CreatedAclEntry.of(item.key) for item in todo])
 
     def apply(self, admin: Admin, todo: Sequence[AclItem]) -> dict[AclBinding, KcliError | None]:
         """Creates the ACLs."""
@@ -89,6 +93,8 @@ class AclCreation(AclChange):
 class AclRestore(AclCreation):
     """``kcli undo`` of ``acls delete``: the ACLs of a journal."""
 
+    printed_by = "undo"
+
     def __init__(self, journal: Journal) -> None:
         super().__init__(entry.binding for entry in journal.entries if isinstance(entry, AclEntry))
         self.made = journal
@@ -97,10 +103,6 @@ class AclRestore(AclCreation):
         """As when they are created; ConfigError on another cluster."""
         self.made.check_cluster(admin.cluster_id())
         return super().decide(admin)
-
-
-def _missing(plan: Sequence[AclItem]) -> str:
-    return counted(sum(item.outcome is not Outcome.UNCHANGED for item in plan), "ACL")
 
 
 def _absent(binding: AclBinding) -> NotCreatedError:

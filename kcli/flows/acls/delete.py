@@ -10,9 +10,9 @@ from kcli.core.admin.acls import AclBinding, AclFilter, AclPermission
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.flows.acls.rows import AclChange, AclItem, plan_lines, refused
-from kcli.flows.acls.selection import SEE, Selection, in_order, nothing_selected, selected_acls
-from kcli.flows.journal import AclEntry, Draft
+from kcli.flows.acls.rows import AclChange, AclItem, count_of, plan_lines, refused
+from kcli.flows.acls.selection import SEE, Selection, existing, in_order, nothing_selected, selected_acls
+from kcli.flows.journal import AclEntry, CreatedAclEntry, Draft, Journal
 from kcli.flows.permitted import denied_on_cluster
 from kcli.flows.read_back import lost_answers, wait_until_empty
 from kcli.output.progress import counted
@@ -31,7 +31,7 @@ class AclDeletion(AclChange):
     """The ACLs that the selection matches when the plan is made."""
 
     kind = "AclDelete"
-    printed_by = "acls delete"
+    printed_by = "acls delete, undo"
     done = "deleted"
 
     def __init__(self, selected: Selection) -> None:
@@ -58,9 +58,7 @@ class AclDeletion(AclChange):
 
     def text(self, plan: Sequence[AclItem]) -> str:
         """The exact ACLs."""
-        return (
-            plan_lines(f"Delete {counted(len(plan), 'ACL')}:", plan) if plan else "Nothing is to be deleted."
-        )
+        return plan_lines(f"Delete {count_of(plan)}:", plan) if plan else "Nothing is to be deleted."
 
     def questions(self, plan: Sequence[AclItem]) -> list[Question]:
         """What the ACLs have in common has to be typed; the cluster's id where any could be selected."""
@@ -69,7 +67,7 @@ class AclDeletion(AclChange):
         return [
             Question(
                 self.text(plan),
-                f"Delete {counted(len(plan), 'ACL')}?",
+                f"Delete {count_of(plan)}?",
                 name=self._cluster if name is None else name,
                 danger=None if narrow else _EVERYTHING,
             )
@@ -90,7 +88,7 @@ class AclDeletion(AclChange):
 
     def journal(self, admin: Admin, todo: Sequence[AclItem]) -> Draft:  # noqa: ARG002 - the change's signature
         """The ACLs themselves."""
-        return Draft(self.printed_by, [AclEntry.of(item.key) for item in todo])
+        return Draft(self.command, [AclEntry.of(item.key) for item in todo])
 
     def apply(self, admin: Admin, todo: Sequence[AclItem]) -> dict[AclBinding, KcliError | None]:
         """Deletes the ACLs, each by the filter that matches it only."""
@@ -127,6 +125,37 @@ class AclDeletion(AclChange):
                 yield f"ACL {item.key} was {item.note}"
         for binding in in_order(self._left - {item.key for item in items}):
             yield f"ACL {binding} was created meanwhile; it was not in the plan and was not deleted"
+
+
+class AclRetraction(AclDeletion):
+    """``kcli undo`` of ``acls create``: deletes the ACLs that it created."""
+
+    printed_by = "undo"
+    nothing = "nothing is to be deleted: none of the ACLs is there any more"
+
+    def __init__(self, journal: Journal) -> None:
+        self.made = journal
+        self._created = [entry.binding for entry in journal.entries if isinstance(entry, CreatedAclEntry)]
+        principals = tuple(dict.fromkeys(one.principal for one in self._created))
+        super().__init__(Selection(principals, (), (), (), None, None))
+
+    def decide(self, admin: Admin) -> list[AclItem]:
+        """Those that are gone are as they should be; ConfigError on another cluster."""
+        self.made.check_cluster(admin.cluster_id())
+        there = self.found(admin)
+        self._cluster = admin.cluster_id()
+        denied = denied_on_cluster(admin, "ALTER", "deleting ACLs") if there else None
+        outcome = Outcome.PLANNED if denied is None else Outcome.REFUSED
+        return [
+            Item(one, None, outcome, denied)
+            if one in there
+            else Item(one, None, Outcome.UNCHANGED, note="deleted already")
+            for one in self._created
+        ]
+
+    def found(self, admin: Admin) -> list[AclBinding]:
+        """Those of the journal that are there."""
+        return in_order(existing(admin, self._created))
 
 
 def _common(planned: Sequence[AclBinding]) -> str | None:

@@ -33,6 +33,11 @@ class AclChange(Change[AclBinding, None]):
     quiet_report = True
     done: ClassVar[str]
 
+    @property
+    def command(self) -> str:
+        """What a journal names as the command: the first that prints it."""
+        return self.printed_by.partition(", ")[0]
+
     def row(self, item: AclItem) -> dict[str, Any]:
         """The values of the columns."""
         return acl_row(item.key)
@@ -58,6 +63,11 @@ def acl_row(binding: AclBinding) -> dict[str, Any]:
 def refused(answers: Mapping[AclBinding, KcliError | None]) -> set[AclBinding]:
     """The ACLs that were certainly not changed."""
     return {key for key, error in answers.items() if error is not None and not is_lost(error)}
+
+
+def count_of(plan: Sequence[AclItem]) -> str:
+    """``3 ACLs``: those that are not as they should be."""
+    return counted(sum(item.outcome is not Outcome.UNCHANGED for item in plan), "ACL")
 
 
 def plan_lines(title: str, plan: Sequence[AclItem]) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.near_names import near_names
 from kcli.core.permissions import AclOperation
+from kcli.flows.acls.presets import Preset
 
 SEE = "`kcli acls list` shows the ACLs"
 """The remedy where it is not known which there are."""
@@ -29,7 +30,7 @@ class Resource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Empty tuples and None: any."""
+    """Empty tuples and None: any. ``presets`` say which operations are meant, instead of ``operations``."""
 
     principals: tuple[str, ...]
     operations: tuple[AclOperation, ...]
@@ -37,6 +38,7 @@ class Selection:
     hosts: tuple[str, ...]
     pattern: AclPattern | None
     permission: AclPermission | None
+    presets: tuple[Preset, ...] = ()
 
     @property
     def is_narrow(self) -> bool:
@@ -66,6 +68,9 @@ class Selection:
 
     def bindings(self) -> list[AclBinding]:
         """What to create."""
+        if self.presets:
+            parts = [part for preset in self.presets for part in self._parts(preset)]
+            return list(dict.fromkeys(binding for part in parts for binding in part.bindings()))
         combinations = product(
             self.principals, self.resources, self.operations, map(java_form, self.hosts or ("*",))
         )
@@ -83,6 +88,16 @@ class Selection:
             )
             for principal, resource, operation, host in combinations
         ]
+
+    def _parts(self, preset: Preset) -> Iterator[Selection]:
+        """What it needs of each kind of resource, each a selection of its own."""
+        for kind, operations in preset.operations.items():
+            named = tuple(one for one in self.resources if one.kind is kind)
+            yield replace(self, presets=(), operations=operations, resources=named)
+        for own in preset.own:
+            pattern = AclPattern.PREFIXED if own.prefixed else AclPattern.LITERAL
+            name = (Resource(own.kind, own.name),)
+            yield replace(self, presets=(), operations=own.operations, resources=name, pattern=pattern)
 
 
 def in_order(bindings: Iterable[AclBinding]) -> list[AclBinding]:

@@ -22,7 +22,7 @@ from kcli.core.error_codes import GROUP_AUTHORIZATION_FAILED, TRANSACTIONAL_ID_A
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.group.lease import GroupLease
 from kcli.core.hooks import Hooks
-from kcli.core.names import LEASES
+from kcli.core.names import LEASES, MIRROR_TRANSACTIONS
 from kcli.core.options import ConsumerOptions
 from kcli.core.permissions import AclOperation, is_allowed, on_group, on_transactional_id
 from kcli.flows.mirror.job.state import JobId
@@ -112,7 +112,7 @@ def lease_group(job: JobId) -> str:
 
 def transactional_id(job: JobId) -> str:
     """That of all runs of the job: a new one fences the others."""
-    return f"{_PREFIX}-{job.job}.{job.source}"
+    return f"{MIRROR_TRANSACTIONS}{job.job}.{job.source}"
 
 
 def denied_to_lease(admin: Admin, job: JobId) -> list[Denied]:

@@ -10,7 +10,7 @@ from kcli.core.cluster.fanout import Ask, Items, Part, Read, fan_out, verdict
 from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
-from kcli.core.error_codes import UNKNOWN_TOPIC_OR_PARTITION
+from kcli.core.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import BrokerError, ConfigError, KcliError
 from kcli.core.permissions import Permission, on_cluster, on_group, on_topic
 from kcli.core.protocol.messages.describe_configs import (
@@ -24,6 +24,10 @@ from kcli.core.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
+)
+from kcli.core.protocol.messages.list_config_resources import (
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
 )
 
 A = TypeVar("A")
@@ -96,6 +100,8 @@ class ConfigResource:
     def __str__(self) -> str:
         if self.kind is ConfigKind.BROKER and not self.name:
             return "the default of all brokers"
+        if self.kind is ConfigKind.BROKER_LOGGER:
+            return f"the loggers of broker {self.name}"
         return f"{self.kind.name.lower().replace('_', ' ')} {self.name or '(all)'}"
 
     @property
@@ -238,6 +244,25 @@ def alter_configs(
                 yield resource, verdict(row.error_code, what, row.error_message, needs), None
 
     return _of_each(cluster, changes, ask, read, deadline, "changing the configuration of")
+
+
+def list_config_resources(cluster: Cluster, kind: ConfigKind, deadline: float) -> list[str]:
+    """The names that have a configuration of this kind, sorted: subscriptions of client metrics (KIP-714) since Kafka
+    3.7, other kinds since 4.1 (KIP-1142).
+    """
+    what = f"listing {kind.name.lower().replace('_', ' ')} configurations"
+    request = ListConfigResourcesRequest(resource_types=[int(kind)])
+    if kind is not ConfigKind.CLIENT_METRICS:
+        request.require_version(1)
+
+    def check(response: ListConfigResourcesResponse) -> list[str]:
+        if response.error_code != NONE:
+            raise BrokerError(response.error_code, what, needs=[on_cluster("DESCRIBE_CONFIGS")])
+        return sorted(
+            row.resource_name for row in response.config_resources if row.resource_type == int(kind)
+        )
+
+    return cluster.call(lambda: cluster.send(request), check, deadline, what)
 
 
 def _needs(resource: ConfigResource, operation: str) -> list[Permission]:

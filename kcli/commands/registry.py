@@ -50,6 +50,10 @@ ROWS: dict[str, Row] = {
         "configs.describe:describe_configs", READS,
         "show configurations: each value with where it comes from",
     ),
+    "configs list": (
+        "configs.list:list_configs", READS,
+        "list the groups or client metrics that have a configuration of their own",
+    ),
     "configs alter": (
         "configs.alter:alter_configs", CHANGES,
         "change configurations: after a plan and a question, and with a check of the values afterwards",

@@ -6,9 +6,11 @@ from kcli.account.change import Change
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.acls.create import AclRestore
+from kcli.flows.configs.alter import ConfigRestore
 from kcli.flows.groups.restore import OffsetRestore
 from kcli.flows.journal import (
     AclEntry,
+    ConfigKeyEntry,
     Entry,
     Journal,
     OffsetEntry,
@@ -34,6 +36,7 @@ RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {
     AclEntry: AclRestore,
     QuotaEntry: QuotaRestore,
     RetentionEntry: RetentionRestore,
+    ConfigKeyEntry: ConfigRestore,
 }
 """By what the entries of a journal are; all entries of one are of one kind."""
 

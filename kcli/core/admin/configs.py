@@ -1,7 +1,7 @@
 """Configurations of topics, brokers and groups: describes values with their sources, and alters single keys."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TypeVar
 
@@ -189,7 +189,10 @@ def describe_configs(
                 outcome = verdict(
                     row.error_code, f"describing the configuration of {resource}", row.error_message, needs
                 )
-                yield resource, outcome, [_entry(config, resource) for config in row.configs]
+                entries = [_entry(config, resource) for config in row.configs]
+                if resource.kind is ConfigKind.BROKER_LOGGER:
+                    entries = _with_parents(entries)
+                yield resource, outcome, entries
 
     wanted = dict.fromkeys(resources)
     return _of_each(cluster, wanted, ask, read, deadline, "reading the configuration of")
@@ -302,6 +305,40 @@ def _not_found(resource: ConfigResource, outcome: A) -> A | KcliError:
     if isinstance(outcome, BrokerError) and outcome.code == UNKNOWN_TOPIC_OR_PARTITION:
         return unknown_topic(resource.name, ())
     return outcome
+
+
+ROOT_LOGGER = "root"
+LOG_LEVELS = ("FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
+"""The levels of broker loggers (org.apache.kafka.common.config.LogLevelConfig)."""
+
+
+def _with_parents(entries: Sequence[ConfigEntry]) -> list[ConfigEntry]:
+    """Loggers with where their level comes from: brokers do not say which of them have one of their own.
+
+    One with the level of the logger above it (``a.b`` is above ``a.b.C``, ``root`` above all) counts as a default: it
+    has no level of its own, or the same. That level is its synonym.
+    """
+    levels = {entry.name: entry.value for entry in entries}
+    return [_with_parent(entry, levels) for entry in entries]
+
+
+def _with_parent(entry: ConfigEntry, levels: Mapping[str, str | None]) -> ConfigEntry:
+    if entry.name == ROOT_LOGGER:
+        return replace(entry, type="string")
+    parent = entry.name
+    while parent != ROOT_LOGGER:
+        parent = parent.rpartition(".")[0] or ROOT_LOGGER
+        if parent in levels:
+            break
+    above = levels.get(parent)
+    inherits = above == entry.value
+    own = () if inherits else ((entry.name, entry.value, entry.source),)
+    return replace(
+        entry,
+        type="string",
+        source=_SOURCES[5] if inherits else entry.source,
+        synonyms=(*own, (parent, above, _SOURCES[5])),
+    )
 
 
 def _entry(row: DescribeConfigsResourceResult, resource: ConfigResource) -> ConfigEntry:

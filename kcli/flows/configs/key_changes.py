@@ -13,6 +13,7 @@ from kcli.core.error_codes import INVALID_CONFIG
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotValidatedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.near_names import near_names
+from kcli.flows.configs.resources import words_of
 from kcli.flows.configs.values import is_valid, is_written_alike, list_words, same_value
 from kcli.flows.permitted import denied_groups, denied_on_cluster, denied_topics
 from kcli.flows.read_back import VISIBLE_WITHIN, NotAppliedError, ReadBackError
@@ -95,6 +96,8 @@ def is_done(planned: PlannedChange, entry: ConfigEntry | None) -> bool:
     own = entry is not None and not entry.is_default
     if planned.change.op is ConfigOp.DELETE:
         return not own
+    if planned.resource.kind is ConfigKind.BROKER_LOGGER:  # which may have the level of the logger above it
+        return entry is not None and entry.value == planned.change.value
     words, named = set(list_words(entry.value if entry else "")), set(list_words(planned.change.value))
     if planned.change.op is ConfigOp.SUBTRACT:
         return not named & words
@@ -222,13 +225,15 @@ def _check_known(resource: ConfigResource, key: str, known: Collection[str]) -> 
     near = near_names(key, known)
     if resource.kind is ConfigKind.BROKER and (not near or key.startswith(_LISTENER)):
         return
-    kind = resource.kind.name.lower()
+    thing = "logger" if resource.kind is ConfigKind.BROKER_LOGGER else "key"
     raise ConfigError(
-        f"{resource} has no configuration key {key!r}",
+        f"broker {resource.name} has no logger {key!r}"
+        if thing == "logger"
+        else f"{resource} has no configuration key {key!r}",
         why="the broker does not have it, and nothing was changed",
         do=f"did you mean {near[0]}?"
         if near
-        else f"`kcli configs describe {kind}s {resource.name} --all` lists the keys",
+        else f"`kcli configs describe {words_of(resource)} --all` lists the {thing}s",
     )
 
 
@@ -302,7 +307,7 @@ def _hide_secrets(rows: Iterable[PlannedChange], error: KcliError) -> None:
 def _checked(
     resource: ConfigResource, rows: Iterable[PlannedChange], found: Sequence[ConfigEntry] | KcliError
 ) -> KcliError | None:
-    shows = f"`kcli configs describe {resource.kind.name.lower()}s {resource.name or 'default'}` shows what is set"
+    shows = f"`kcli configs describe {words_of(resource)}` shows what is set"
     if isinstance(found, KcliError):
         return ReadBackError(f"{resource} was changed, but not read back", why=str(found), do=shows)
     values = {entry.name: entry for entry in found}

@@ -120,10 +120,11 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
     """Undo a change that deleted something.
 
     What deletes groups, committed offsets, topics, ACLs and users, or replaces quotas, levels of loggers and client
-    metrics, keeps what was there in a journal on this machine; ID is in its last line. Without ID the changes of the cluster are listed.
+    metrics, keeps what was there in a journal on this machine; ID is in its last line. Without ID the changes of the
+    cluster are listed.
 
-    Only what is gone is made again: an offset that was committed since, or a quota that was changed since, stays as it
-    is, exit code 7. A topic comes back with its partitions and configuration, but without its records. Of users the list
+    Only what is gone is made again: an offset that was committed since, or a quota or key that was changed since, stays
+    as it is, exit code 7. A topic comes back with its partitions and configuration, but without its records. Of users the list
     has the names only: brokers return no passwords. Rewinds are undone with `kcli groups rewind GROUP --undo`.
     """
     if journal_id is None:

@@ -136,7 +136,8 @@ class ClientOptions(Declared):
     sasl_username: str = option("", "the user of PLAIN and SCRAM")
     sasl_password: Secret = option(_NO_SECRET, "the password of sasl.username", secret=True)
     sasl_tokenauth: bool = option(
-        False, "authenticate with a delegation token: sasl.username is its id, sasl.password its HMAC (KIP-48)"
+        False,
+        "authenticate with a delegation token: sasl.username is its id, sasl.password its HMAC (KIP-48)",
     )
     sasl_oauthbearer_token_provider: Callable[[], Any] | None = option(
         None,

@@ -22,7 +22,10 @@ from kcli.flows.configs.resources import KINDS, OF_A_BROKER
         ("kcli configs alter topics orders --append cleanup.policy=compact --yes", "a list gets a value"),
         ("kcli configs alter brokers default --unset message.max.bytes --dry-run", "only show the plan"),
         ("kcli configs alter groups billing --set consumer.session.timeout.ms=60000", "of a group"),
-        ("kcli configs alter broker-loggers 1 --set kafka.server.KafkaApis=DEBUG", "until the broker restarts"),
+        (
+            "kcli configs alter broker-loggers 1 --set kafka.server.KafkaApis=DEBUG",
+            "until the broker restarts",
+        ),
         ("kcli configs alter client-metrics apps --set interval.ms=1m --set metrics=*", "what clients push"),
     ),
 )
@@ -32,7 +35,9 @@ from kcli.flows.configs.resources import KINDS, OF_A_BROKER
 @click.option("--unset", "unsets", multiple=True, metavar="KEY", help="unset a key: its default applies")
 @click.option("--append", "appends", multiple=True, metavar="KEY=VALUE", help="add values to a list")
 @click.option("--remove", "removes", multiple=True, metavar="KEY=VALUE", help="remove values from a list")
-@click.option("--unset-all", is_flag=True, help="unset every key that is set on a topic, a group or client metrics")
+@click.option(
+    "--unset-all", is_flag=True, help="unset every key that is set on a topic, a group or client metrics"
+)
 @pass_invocation
 def alter_configs(
     inv: Invocation,

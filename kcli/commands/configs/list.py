@@ -14,7 +14,11 @@ from kcli.flows.configs.resources import KINDS
 from kcli.output.tables import Column
 
 COLUMNS = (
-    Column("kind", values=("groups", "client-metrics"), meaning="The kind, as configs describe takes it."),
+    Column(
+        "resource_type",
+        values=("groups", "client-metrics"),
+        meaning="The kind, as configs describe takes it.",
+    ),
     Column("name", values="string", meaning="Name of the resource."),
 )
 _OTHERS = {
@@ -48,7 +52,7 @@ def list_configs(inv: Invocation, kind: str) -> int:
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         names = admin.list_config_resources(KINDS[kind])
-    rows: list[dict[str, Any]] = [{"kind": kind, "name": name} for name in names]
+    rows: list[dict[str, Any]] = [{"resource_type": kind, "name": name} for name in names]
     if not rows:
         inv.talk.note(f"no {kind} have a configuration of their own")
     print_rows(inv, "ConfigResourceList", COLUMNS, rows, cluster, item="ConfigResource")

@@ -421,15 +421,13 @@ class Admin:
             self.cluster,
             self._start(),
             owner=owner,
-            renewers=several(renewers),
+            renewers=tuple(renewers),
             max_lifetime_ms=max_lifetime_ms,
         )
 
     def describe_tokens(self, owners: Collection[Principal] | None = None) -> list[DelegationToken]:
         """The delegation tokens of these owners, or of all, as far as this client may see them."""
-        return operations.delegation_tokens.describe_tokens(
-            self.cluster, None if owners is None else several(owners), self._start()
-        )
+        return operations.delegation_tokens.describe_tokens(self.cluster, owners, self._start())
 
     def renew_token(self, token: DelegationToken, period_ms: int = -1) -> int:
         """Moves the expiry of a token to ``period_ms`` from now (-1: the brokers' period); returns it in ms."""

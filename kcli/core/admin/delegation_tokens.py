@@ -114,8 +114,8 @@ def create_token(
     check_encrypted(cluster.options)
     what = f"creating a delegation token{f' for {owner}' if owner else ''}"
     request = CreateDelegationTokenRequest(
-        owner_principal_type=owner and owner.type,
-        owner_principal_name=owner and owner.name,
+        owner_principal_type=owner.type if owner else None,
+        owner_principal_name=owner.name if owner else None,
         renewers=[CreatableRenewer(principal_type=one.type, principal_name=one.name) for one in renewers],
         max_lifetime_ms=max_lifetime_ms,
     )
@@ -132,7 +132,9 @@ def create_token(
 
     def check(response: CreateDelegationTokenResponse) -> DelegationToken:
         _raise(response.error_code, what)
-        requester = Principal(response.token_requester_principal_type, response.token_requester_principal_name)
+        requester = Principal(
+            response.token_requester_principal_type, response.token_requester_principal_name
+        )
         return DelegationToken(
             id=response.token_id,
             owner=Principal(response.principal_type, response.principal_name),

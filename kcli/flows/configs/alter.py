@@ -1,16 +1,17 @@
-"""``kcli configs alter``: changes configurations of topics, brokers, groups, loggers or client metrics, and undoes that."""
+"""``kcli configs alter``: changes configurations of what ``resources.py`` describes, and undoes that."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from kcli.account.change import Item
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigKind, ConfigOp, ConfigResource
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import own_group_danger
-from kcli.flows.configs.alteration import COLUMNS, AlterItem, ConfigAlteration
+from kcli.flows.configs.alteration import COLUMNS, AlteredKey, AlterItem, ConfigAlteration
 from kcli.flows.configs.key_changes import PlannedChange
 from kcli.flows.configs.resources import described, no_subscription, words_of
 from kcli.flows.configs.values import same_value
@@ -20,6 +21,7 @@ from kcli.output.tables import Column
 
 ALL_KEYS = "*"
 """In place of the keys, where it is not known which are set."""
+_NONE_SET = "no key is set"
 _KEPT = (ConfigKind.BROKER_LOGGER, ConfigKind.CLIENT_METRICS)
 """Kinds of which every change is kept for ``kcli undo``; of others what ``--unset-all`` removes. None has secrets."""
 
@@ -50,18 +52,30 @@ class ConfigAlter(ConfigAlteration):
         )
         self._unset_all = unset_all
 
+    def items(
+        self,
+        resource: ConfigResource,
+        entries: list[ConfigEntry] | KcliError,
+        others: Iterable[ConfigEntry] = (),
+    ) -> list[AlterItem]:
+        """One item where every key is to be unset and none is set: then client metrics do not exist."""
+        unset = not isinstance(entries, KcliError) and all(entry.is_default for entry in entries)
+        if not self._unset_all or not unset:
+            return super().items(resource, entries, others)
+        if resource.kind is ConfigKind.CLIENT_METRICS:
+            return super().items(resource, no_subscription(resource.name))
+        facts = PlannedChange(resource, self.changes[0], None, "default", None, "default", note=_NONE_SET)
+        return [Item(AlteredKey(resource, ALL_KEYS, "unset"), facts, Outcome.UNCHANGED, note=_NONE_SET)]
+
     def changes_of(
-        self, resource: ConfigResource, entries: Sequence[ConfigEntry] | None
+        self,
+        resource: ConfigResource,  # noqa: ARG002
+        entries: Sequence[ConfigEntry] | None,
     ) -> Sequence[ConfigChange]:
-        """The changes of a resource. NotFoundError where all keys of client metrics are to be unset that have none."""
+        """The same of all, or those that unset each key that is set."""
         if not self._unset_all or entries is None:
             return self.changes
-        found = [
-            ConfigChange(entry.name, None, ConfigOp.DELETE) for entry in entries if not entry.is_default
-        ]
-        if not found and resource.kind is ConfigKind.CLIENT_METRICS:
-            raise no_subscription(resource.name)
-        return found
+        return [ConfigChange(entry.name, None, ConfigOp.DELETE) for entry in entries if not entry.is_default]
 
     def others(self, admin: Admin, resource: ConfigResource) -> Sequence[ConfigEntry]:
         """The keys that the default of all brokers may have: those of any broker."""

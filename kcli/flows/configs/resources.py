@@ -1,4 +1,4 @@
-"""Configurations of topics, brokers, groups, loggers and client metrics as they are, and why one cannot be described or changed."""
+"""Configurations of topics, brokers, groups, loggers and client metrics, and why one cannot be described or changed."""
 
 from __future__ import annotations
 

@@ -32,9 +32,7 @@ _NONCE_BYTES = 24
 _GS2_HEADER = "n,,"  # no channel binding, no authorization id
 DIGESTS = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 """hashlib's name of the hash function, by mechanism."""
-_CHECK_TOKEN = (
-    "check that sasl.username is the id of a delegation token that has not expired, and sasl.password its HMAC"  # noqa: S105 - no password
-)
+_CHECK_TOKEN = "check that sasl.username is the id of a delegation token that has not expired, and sasl.password its HMAC"  # noqa: S105 - no password
 _NOT_THIS_BROKER = "check that this is the broker you mean: it does not behave as SCRAM requires"
 
 

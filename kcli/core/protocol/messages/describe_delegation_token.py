@@ -23,7 +23,9 @@ class DescribedDelegationToken(Struct):
 
     def __repr__(self) -> str:
         """Without the HMAC, with which anyone can authenticate as the owner."""
-        return f"DescribedDelegationToken(token_id={self.token_id!r}, expiry_timestamp={self.expiry_timestamp})"
+        return (
+            f"DescribedDelegationToken(token_id={self.token_id!r}, expiry_timestamp={self.expiry_timestamp})"
+        )
 
 
 class DescribeDelegationTokenResponse(Response):

@@ -124,8 +124,8 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
     cluster are listed.
 
     Only what is gone is made again: an offset that was committed since, or a quota or key that was changed since, stays
-    as it is, exit code 7. A topic comes back with its partitions and configuration, but without its records. Of users the list
-    has the names only: brokers return no passwords. Rewinds are undone with `kcli groups rewind GROUP --undo`.
+    as it is, exit code 7. A topic comes back with its partitions and configuration, but without its records. Of users
+    the list has the names only: brokers return no passwords. Rewinds are undone with `kcli groups rewind GROUP --undo`.
     """
     if journal_id is None:
         return _list(inv)

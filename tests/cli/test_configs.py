@@ -137,7 +137,7 @@ def test_a_fenced_broker_is_not_an_unknown_one(line: str) -> None:
         ),
         ("describe brokers one", 2, ["'one' is not a broker id", "`default`"]),
         ("describe topics orders none", 6, ["topic none does not exist"]),
-        ("describe topcis orders", 2, ["'topcis' is not topics, brokers or groups", "did you mean topics?"]),
+        ("describe topcis orders", 2, ["'topcis' is not topics, brokers, groups", "did you mean topics?"]),
         ("describe topics or/ders", 2, ["not a valid topic name"]),
         ("describe topics", 2, ["missing argument NAME"]),
     ],

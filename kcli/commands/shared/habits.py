@@ -302,7 +302,7 @@ _ACLS = {
         ("--perm", "--permission", "--allow"),
         "leave it out; `kcli acls create --principal User:NAME --operation read --topic TOPIC --deny` denies",
     ),
-    "--delegation-token": "kcli has no delegation tokens",
+    "--delegation-token": "kcli has no ACLs of delegation tokens; `kcli tokens list` lists the tokens",
     "--producer": _ACL_PRODUCER,
     "--consumer": _ACL_CONSUMER,
 }
@@ -491,8 +491,15 @@ _OTHER_TOOLS = {
         "consumer-perf-test": "`kcli perf consume -t TOPIC`",
         **dict.fromkeys(("e2e-latency", "end-to-end-latency"), "`kcli perf e2e -t TOPIC`"),
         "attach": "name the brokers with -b HOST:PORT",
-        "dtoken": "kcli has no delegation tokens",
-        "client-metrics": "kcli has no client metrics",
+        **dict.fromkeys(
+            ("dtoken", "token", "delegation-token", "delegation-tokens"),
+            "`kcli tokens list`, `kcli tokens create --hmac-file FILE`",
+        ),
+        "client-metrics": "`kcli configs list client-metrics`, `kcli configs describe client-metrics NAME`",
+        **dict.fromkeys(
+            ("loggers", "broker-loggers", "log-level"),
+            "`kcli configs describe broker-loggers BROKER`, `kcli configs alter broker-loggers BROKER --set LOGGER=DEBUG`",
+        ),
     },
     "kcli groups": {
         "offsets": "`{path} describe GROUP` shows what is committed, `{path} lag GROUP` the lag",

@@ -22,7 +22,7 @@ class HmacFile:
     """A file of mode 0600 that did not exist: it is made before the token, so that no token is without its HMAC."""
 
     def __init__(self, path: str) -> None:
-        self._path, self.name = path, f"to {path}"
+        self._path = self.name = path
         self._fd = -1
         self._written = False
 
@@ -75,7 +75,7 @@ class HmacFile:
 class HmacOnStdout:
     """A line on stdout."""
 
-    name = "to stdout"
+    name = "stdout"
 
     def __init__(self, out: Output) -> None:
         self._out = out

@@ -20,7 +20,7 @@ from kcli.core.errors import KcliError, OutcomeUnknownError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.secret import Secret
 from kcli.flows.read_back import wait_until_empty
-from kcli.flows.tokens.rows import COLUMNS, token_row, when
+from kcli.flows.tokens.rows import COLUMNS, argument, token_row, when
 from kcli.output.progress import duration_text
 from kcli.output.sanitise import visible_line
 
@@ -106,7 +106,7 @@ class TokenCreation(Change[str, DelegationToken | None]):
             f"Create a delegation token of {self._owner()}:",
             f"  renewers: {', '.join(map(str, self.renewers)) or 'only its owner'}",
             f"  longest life: {longest}",
-            f"  its HMAC, which is a password: {self.place.name}",
+            f"  its HMAC, which is a password, goes to {self.place.name}",
         ]
         return "\n".join(visible_line(line) for line in lines)
 
@@ -143,8 +143,8 @@ class TokenCreation(Change[str, DelegationToken | None]):
         except (KcliError, OSError) as error:
             self._not_written = HmacNotWrittenError(
                 f"token {self._made.id} was created, but its HMAC was not written to {self.place.name}",
-                why=str(error),
-                do=f"`kcli tokens expire {self._made.id}` removes it",
+                why=(error.strerror if isinstance(error, OSError) else "") or str(error),
+                do=f"`kcli tokens expire {argument(self._made.id)}` removes it",
             )
         return {item.key: None for item in todo}
 

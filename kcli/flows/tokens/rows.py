@@ -64,6 +64,11 @@ def when(at: int, now: int) -> str:
     return f"{time_text(at)}, " + (f"in {duration_text((at - now) / 1000)}" if at > now else "which is past")
 
 
+def argument(token_id: str) -> str:
+    """The id on a command line: one that begins with a dash is no option."""
+    return f"-- {token_id}" if token_id.startswith("-") else token_id
+
+
 def no_token(token_id: str, known: list[str]) -> NotFoundError:
     """The error for an id of which this client sees no token."""
     near = near_names(token_id, known)

@@ -23,6 +23,8 @@ from kcli.core.protocol.messages.describe_delegation_token import (
 from kcli.core.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from kcli.core.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from kcli.flows.tokens.rows import argument
+from tests.cli.errors.typing_remedies import type_remedy
+from tests.fake import token_admin
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.sasl import Sasl
@@ -164,20 +166,30 @@ def test_nothing_goes_over_a_connection_that_is_not_encrypted(tokens: Tokens, li
 
 
 def test_a_file_that_cannot_be_filled_is_6_and_names_the_token(
-    tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_fd: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(_hmac.os, "fsync", full)
-    done = tokens("create --hmac-file {dir}/hmac --yes", 6)
-    token = tokens.made()
-    assert (
-        f"token {token.id} was created, but its HMAC was not written to {tokens.folder / 'hmac'}" in done.err
-    )
-    assert not (tokens.folder / "hmac").exists()
-    assert "why: No space left on device" in done.err
-    assert f"`kcli tokens expire {argument(token.id)}` removes it" in done.err
+    words = ("tokens", "create", "--hmac-file", str(tmp_path / "hmac"), "--yes", "--allow-plaintext-secrets")
+    monkeypatch.setattr(token_admin.secrets, "token_urlsafe", lambda _size: "made")
+    with FakeCluster(1) as cluster:
+        with monkeypatch.context() as patched:
+            patched.setattr(_hmac.os, "fsync", full)
+            done = kcli(*words, bootstrap=cluster.bootstrap)
+        assert done.code == 6, done.err
+        assert f"token made was created, but its HMAC was not written to {tmp_path / 'hmac'}" in done.err
+        assert "why: No space left on device" in done.err
+        assert not (tmp_path / "hmac").exists()
+        type_remedy("`kcli tokens expire made` removes it", done.err, cluster.bootstrap)
+
+
+def test_an_id_that_begins_with_a_dash_is_no_option(tokens: Tokens) -> None:
+    tokens.cluster.tokens.add(wall_ms(), "alice", token_id="-dash")
+    assert argument("-dash") == "-- -dash"
+    login = (*LOGIN, "-X", f"sasl.password_file={tokens.folder / 'password'}", "--allow-plaintext-secrets")
+    done = kcli("tokens", "expire", "--yes", *login, "--", "-dash", bootstrap=tokens.cluster.bootstrap)
+    assert (done.code, list(tokens.cluster.tokens)) == (0, ["known"]), done.err
 
 
 def test_renewed_tokens_are_read_back(tokens: Tokens) -> None:

@@ -31,11 +31,25 @@ def configs(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     return _run(kafka, CONFIGS, *arguments)
 
 
+def delegation_tokens(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-delegation-tokens.sh`` as a super user."""
+    return _secure(kafka, "org.apache.kafka.tools.DelegationTokenCommand", *arguments)
+
+
+def client_metrics(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-client-metrics.sh`` as a super user."""
+    return _secure(kafka, "org.apache.kafka.tools.ClientMetricsCommand", *arguments)
+
+
 def secure_configs(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-configs.sh`` as a super user."""
+    return _secure(kafka, CONFIGS, *arguments)
+
+
+def _secure(kafka: SecureKafka, main: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     file = kafka.file("admin-pkcs12")
     address = kafka.options("admin-pkcs12")["bootstrap.servers"]
-    return _run_at(address, CONFIGS, "--command-config", file, *arguments)
+    return _run_at(address, main, "--command-config", file, *arguments)
 
 
 def reassign_partitions(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:

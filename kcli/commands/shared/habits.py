@@ -498,7 +498,7 @@ _OTHER_TOOLS = {
         "client-metrics": "`kcli configs list client-metrics`, `kcli configs describe client-metrics NAME`",
         **dict.fromkeys(
             ("loggers", "broker-loggers", "log-level"),
-            "`kcli configs describe broker-loggers BROKER`, `kcli configs alter broker-loggers BROKER --set LOGGER=DEBUG`",
+            "`kcli configs describe broker-loggers BROKER`; `kcli configs alter broker-loggers BROKER --set root=DEBUG`",
         ),
     },
     "kcli groups": {

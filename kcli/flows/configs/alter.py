@@ -13,7 +13,7 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.names import own_group_danger
 from kcli.flows.configs.alteration import COLUMNS, AlteredKey, AlterItem, ConfigAlteration
 from kcli.flows.configs.key_changes import PlannedChange
-from kcli.flows.configs.resources import described, no_subscription, words_of
+from kcli.flows.configs.resources import described, kind_word, no_subscription, shown_name
 from kcli.flows.configs.values import same_value
 from kcli.flows.journal import ConfigKeyEntry, Draft, Journal
 from kcli.flows.topics.purpose import internal_purpose
@@ -137,11 +137,12 @@ class ConfigRestore(ConfigAlter):
         same = own is None if left is None else same_value(found.kind, found.old, left)
         if item.outcome is not Outcome.PLANNED or same:
             return item
+        one = item.key.resource
         error = KeyChangedError(
             f"{item.key} has been changed since",
             why=f"it is {own or 'not set'}, and the change that is to be undone left {left or 'it unset'}; nothing was "
             "done to it",
-            do=f"`kcli configs describe {words_of(item.key.resource)}` shows what is set",
+            do=f"`kcli configs describe {kind_word(one)} {shown_name(one)}` shows what is set",
         )
         return item._replace(outcome=Outcome.REFUSED, error=error)
 

@@ -37,10 +37,9 @@ def shown_name(resource: ConfigResource) -> str:
     return resource.name or ALL_BROKERS
 
 
-def words_of(resource: ConfigResource) -> str:
-    """The kind and the name as on the command line: ``topics orders``."""
-    kind = next(word for word, kind in KINDS.items() if kind is resource.kind)
-    return f"{kind} {shown_name(resource)}"
+def kind_word(resource: ConfigResource) -> str:
+    """The kind as on the command line: ``topics``."""
+    return next(word for word, kind in KINDS.items() if kind is resource.kind)
 
 
 def no_subscription(name: str) -> NotFoundError:

@@ -118,6 +118,11 @@ class TokenCreation(Change[str, DelegationToken | None]):
         subject = str(self.owner) if self.owner else "token"
         return [Question(self.text(plan), f"Create a token of {self._owner()}?", subject=subject)]
 
+    def warnings(self, plan: Sequence[TokenItem]) -> Iterator[str]:  # noqa: ARG002
+        """That this client cannot renew or expire a token of another owner."""
+        if self.owner is not None and not self.renewers:
+            yield f"only {self.owner} can renew or expire this token: --renewer names who else can, as who creates it"
+
     def confirmed(self) -> None:
         """Opens the place of the HMAC."""
         self.place.open()

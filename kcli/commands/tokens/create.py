@@ -65,8 +65,9 @@ def create_token(
 
     A token expires after the brokers' delegation.token.expiry.time.ms, by default a day, unless it is renewed. Brokers
     give tokens to clients that authenticate by SASL or a certificate, not to those that use a token. --owner needs
-    CREATE_TOKENS on that user; of such a token, only the owner and its --renewers can renew it or have it expire. A token that may have been created without an answer is reported as unknown, and not
-    tried again.
+    CREATE_TOKENS on that user; such a token is renewed, or expired, by its owner and its --renewers only.
+
+    A token that may have been created without an answer is reported as unknown, and not tried again.
     """
     from kcli.flows.tokens.create import TokenCreation  # clients are loaded when the command runs
 

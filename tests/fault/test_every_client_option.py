@@ -4,6 +4,7 @@
 to their clients is tested in ``tests/cli/test_every_option.py``.
 """
 
+import base64
 import dataclasses
 import json
 import socket
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from kcli.core import Admin
+from kcli.core.clock import wall_ms
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.connection.sasl.token import Token
 from kcli.core.errors import AuthError, ConfigError, KcliError, WrongClusterError
@@ -395,6 +397,17 @@ def sasl_username(cluster: FakeCluster) -> None:
 def sasl_password(cluster: FakeCluster) -> None:
     with pytest.raises(AuthError, match="authentication as alice with PLAIN failed"):
         _first_message(cluster, sasl_password=Secret("wrong"))
+
+
+def sasl_tokenauth(cluster: FakeCluster) -> None:
+    with pytest.raises(
+        AuthError, match="authentication as alice with SCRAM-SHA-512 failed"
+    ):  # no token has that id
+        _first_message(cluster, sasl_mechanism="SCRAM-SHA-512", sasl_tokenauth=True)
+    token = cluster.tokens.add(wall_ms(), "alice")
+    password = Secret(base64.b64encode(token.hmac).decode())
+    values = {"sasl_username": token.id, "sasl_password": password, "sasl_tokenauth": True}
+    assert _first_message(cluster, sasl_mechanism="SCRAM-SHA-512", **values).endswith(b",tokenauth=true")
 
 
 def sasl_oauthbearer_token_provider(cluster: FakeCluster) -> None:

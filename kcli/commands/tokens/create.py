@@ -43,7 +43,7 @@ from kcli.core.admin.delegation_tokens import SERVER_DEFAULT, Principal
 @click.option(
     "--max-lifetime",
     type=POSITIVE_DURATION,
-    metavar="DURATION",
+    metavar="DUR",
     help="until when it can be renewed (default: the brokers' delegation.token.max.lifetime.ms, 7d)",
 )
 @click.option("--hmac-file", metavar="FILE", help="write its HMAC to a new file that only you can read")

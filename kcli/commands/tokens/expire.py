@@ -19,7 +19,7 @@ from kcli.core.admin.delegation_tokens import SERVER_DEFAULT
 )
 @click.argument("ids", nargs=-1, required=True, type=TOKEN_ID, metavar="ID…")
 @click.option(
-    "--in", "period", type=POSITIVE_DURATION, metavar="DURATION", help="time from now (default: at once)"
+    "--in", "period", type=POSITIVE_DURATION, metavar="DUR", help="time from now (default: at once)"
 )
 @pass_invocation
 def expire_tokens(inv: Invocation, ids: tuple[str, ...], period: float | None) -> int:

@@ -22,7 +22,7 @@ from kcli.core.admin.delegation_tokens import SERVER_DEFAULT
     "--for",
     "period",
     type=POSITIVE_DURATION,
-    metavar="DURATION",
+    metavar="DUR",
     help="time from now (default: the brokers' delegation.token.expiry.time.ms, 1d)",
 )
 @pass_invocation

@@ -558,6 +558,7 @@ PROOFS: dict[str, Callable[[FakeCluster], None]] = {
         reconnect_backoff_max_ms, retry_backoff_ms, retry_backoff_max_ms, metadata_max_age_ms,
         connections_max_idle_ms, send_buffer_bytes, receive_buffer_bytes, receive_message_max_bytes, cluster_id,
         allow_auto_create_topics, metadata_allowed_hosts, sasl_mechanism, sasl_username, sasl_password,
+        sasl_tokenauth,
         sasl_oauthbearer_token_provider, sasl_oauthbearer_token_file, sasl_oauthbearer_token_command,
         sasl_oauthbearer_extensions, sasl_oauthbearer_token_endpoint_url, sasl_oauthbearer_client_id,
         sasl_oauthbearer_client_secret, sasl_oauthbearer_scope, sasl_oauthbearer_header_urlencode,

@@ -7,9 +7,10 @@ from tests.fake.journal import Seen
 
 CHANGES = {
     "AddOffsetsToTxn", "AddPartitionsToTxn", "AlterPartitionReassignments", "AlterUserScramCredentials",
-    "ConsumerGroupHeartbeat", "CreateAcls", "DeleteAcls", "DeleteGroups", "DeleteRecords", "DeleteTopics",
-    "ElectLeaders", "EndTxn", "Heartbeat", "InitProducerId", "JoinGroup", "LeaveGroup", "OffsetCommit", "OffsetDelete",
-    "Produce", "SyncGroup", "TxnOffsetCommit", "WriteTxnMarkers",
+    "ConsumerGroupHeartbeat", "CreateAcls", "CreateDelegationToken", "DeleteAcls", "DeleteGroups",
+    "DeleteRecords", "DeleteTopics", "ElectLeaders", "EndTxn", "ExpireDelegationToken", "Heartbeat",
+    "InitProducerId", "JoinGroup", "LeaveGroup",
+    "OffsetCommit", "OffsetDelete", "Produce", "RenewDelegationToken", "SyncGroup", "TxnOffsetCommit", "WriteTxnMarkers",
 }  # fmt: skip
 CHANGES_UNLESS_CHECKED = {
     "AlterClientQuotas",
@@ -22,8 +23,10 @@ CREATES_TOPICS = {"Metadata"}
 """Creates the topics that it names, if it allows that."""
 READS = {
     "ApiVersions", "ConsumerGroupDescribe", "DescribeAcls", "DescribeClientQuotas", "DescribeCluster",
-    "DescribeConfigs", "DescribeGroups", "DescribeLogDirs", "DescribeProducers", "DescribeQuorum",
+    "DescribeConfigs", "DescribeDelegationToken", "DescribeGroups", "DescribeLogDirs", "DescribeProducers",
+    "DescribeQuorum",
     "DescribeShareGroupOffsets", "DescribeTransactions", "DescribeUserScramCredentials", "Fetch", "FindCoordinator",
+    "ListConfigResources",
     "ListGroups", "ListOffsets", "ListPartitionReassignments", "ListTransactions", "OffsetFetch", "OffsetForLeaderEpoch",
     "SaslAuthenticate", "SaslHandshake", "ShareGroupDescribe", "StreamsGroupDescribe",
 }  # fmt: skip

@@ -23,6 +23,7 @@ LINES = {
     "config show": "--origin",
     "configs alter": "topics {topic} --set retention.ms=5 --dry-run",
     "configs describe": "topics {topic}",
+    "configs list": "client-metrics",
     "consume": "{topic} --exit -n 3 -s value=json -o ndjson",
     "demo": "--help",  # every package runs it whole: see checks.py
     "doctor": "--topic {topic} --group {group}",
@@ -83,6 +84,10 @@ LINES = {
     "sandbox status": "",
     "sandbox up": "--dry-run",
     "schema": "GroupLag",
+    "tokens create": "--hmac-file {dir}/token --dry-run --allow-plaintext-secrets",
+    "tokens expire": "token-of-a --dry-run --allow-plaintext-secrets",
+    "tokens list": "--allow-plaintext-secrets",
+    "tokens renew": "token-of-a --for 1h --dry-run --allow-plaintext-secrets",
     "top": "{group}",
     "topics alter": "{topic} --set retention.ms=5 --partitions 4 --dry-run",
     "topics create": "made --dry-run",

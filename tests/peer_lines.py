@@ -343,8 +343,20 @@ kafka-consumer-perf-test.sh --topic load: --messages=10 --num-records=10 --group
 kafka-e2e-latency.sh: --topic=load --num-records=10 --producer-acks=1 --record-size=10
 kafka-verifiable-producer.sh --topic load: --max-messages=10 --throughput=5 --acks=1
 kafka-verifiable-consumer.sh --topic load: --group-id=g --max-messages=10
-kafka-delegation-tokens.sh --create:
+kafka-configs.sh --alter --entity-type broker-loggers --entity-name 1: --add-config=kafka.server.KafkaApis=DEBUG
+kafka-configs.sh --alter --entity-type client-metrics --entity-name a: --add-config=interval.ms=1000
+kafka-configs.sh --describe --broker-logger 1:
+kafka-configs.sh --describe --client-metrics a:
+kafka-delegation-tokens.sh --create: --max-life-time-period=-1 --max-life-time-period=5000
+ --renewer-principal=User:a --owner-principal=User:b --command-config=f
+kafka-delegation-tokens.sh --renew --hmac x: --renew-time-period=-1 --renew-time-period=5000
+kafka-delegation-tokens.sh --expire --hmac x: --expiry-time-period=-1 --expiry-time-period=5000
+kafka-delegation-tokens.sh --describe: --owner-principal=User:a
 kafka-client-metrics.sh --list:
+kafka-client-metrics.sh --describe:
+kafka-client-metrics.sh --describe --name a:
+kafka-client-metrics.sh --delete --name a:
+kafka-client-metrics.sh --alter --name a: --metrics=* --interval=5000 --match=client_id=a --generate-name
 kafka-streams-application-reset.sh --application-id a:
 kafka-dump-log.sh --files f:
 kafka-storage.sh format:

@@ -43,8 +43,11 @@ PROPERTIES = {
     "listener.name.sasl_ssl.connections.max.reauth.ms": "2500",
     "listener.name.sasl_plaintext.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,OAUTHBEARER",
     "listener.name.ssl.ssl.allow.san.changes": "true",
+    "delegation.token.secret.key": "of-this-sandbox-only",
 }
-"""Of the broker: SCRAM-SHA-256 is not offered on the listener SASL_PLAINTEXT; see ``certificate_of_ssl``."""
+"""Of the broker, which gives delegation tokens. SCRAM-SHA-256 is not offered on the listener SASL_PLAINTEXT;
+see ``certificate_of_ssl``.
+"""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from kcli.core.clock import wall_ms
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
@@ -17,12 +18,13 @@ FILES = {
 
 
 def fill(cluster: FakeCluster) -> None:
-    """Makes the topics, the group, and a user."""
+    """Makes the topics, the group, a user and a token."""
     cluster.create_topic("t", 3)
     cluster.create_topic("other", 3, configs={"retention.ms": "60000"})
     put(cluster, "t", 0)
     commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})
     cluster.scram.changed["a", 1] = Credential(b"salt", 4_096, b"", b"")
+    cluster.tokens.add(wall_ms(), "ANONYMOUS", token_id="token-of-a")
 
 
 def write_files(folder: Path) -> None:

@@ -52,6 +52,10 @@ ROWS: dict[str, Row] = {
         "configs.describe:describe_configs", READS,
         "show configurations: each value with where it comes from",
     ),
+    "configs list": (
+        "configs.list:list_configs", READS,
+        "list the groups or client metrics that have a configuration of their own",
+    ),
     "configs alter": (
         "configs.alter:alter_configs", CHANGES,
         "change configurations: after a plan and a question, and with a check of the values afterwards",
@@ -100,6 +104,14 @@ ROWS: dict[str, Row] = {
         "quotas.alter:alter_quotas", CHANGES,
         "change quotas: after a plan and a question, and with a check of the values afterwards",
     ),
+    "tokens": ("tokens:tokens", NOUN, "list, create, renew and expire delegation tokens"),
+    "tokens list": ("tokens.list:list_tokens", READS, "list delegation tokens, with the time left until they expire"),
+    "tokens create": (
+        "tokens.create:create_token", CHANGES,
+        "create a delegation token: a client that has it authenticates as its owner",
+    ),
+    "tokens renew": ("tokens.renew:renew_tokens", CHANGES, "renew delegation tokens: they expire later"),
+    "tokens expire": ("tokens.expire:expire_tokens", CHANGES, "have delegation tokens expire, at once or in a while"),
     "users": ("users:users", NOUN, "list, set and delete users: their SCRAM credentials"),
     "users list": ("users.list:list_users", READS, "list users with SCRAM credentials"),
     "users set": ("users.set:set_user", CHANGES, "set the password of a user: makes SCRAM credentials, or replaces them"),
@@ -178,7 +190,7 @@ ALIASES = {
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Records": ("consume", "produce", "query"),
     "Topics and groups": ("topics", "groups", "configs", "txn"),
-    "Cluster and access": ("cluster", "reassign", "elect-leaders", "acls", "users", "quotas"),
+    "Cluster and access": ("cluster", "reassign", "elect-leaders", "acls", "users", "tokens", "quotas"),
     "Copy and pipeline": ("mirror", "pipeline"),
     "Watch and measure": ("top", "exporter", "perf", "doctor"),
     "This tool": (

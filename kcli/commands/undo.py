@@ -27,10 +27,9 @@ ENTRIES = (
         inner=(
             Column(
                 "what",
-                values=("offset", "topic", "acl", "created_acl", "quota", "user", "retention"),
+                values=("offset", "topic", "acl", "created_acl", "quota", "user", "retention", "config"),
                 meaning="A committed offset, a topic without its records, an ACL that was deleted or created, a "
-                "quota, a SCRAM credential "
-                "without its secrets, retention.ms of a topic.",
+                "quota, a SCRAM credential without its secrets, retention.ms of a topic, a configuration key.",
             ),
             Column("user", values="string", meaning="Of a credential: the user.", sometimes=True),
             Column("mechanism", values="string", meaning="Of a credential: its mechanism.", sometimes=True),
@@ -39,7 +38,20 @@ ENTRIES = (
             ),
             Column("acl", values="string", meaning="The ACL in words.", sometimes=True),
             Column("entity", values="string", meaning="Whose quota it is.", sometimes=True),
-            Column("key", values="string", meaning="Of a quota: its key.", sometimes=True),
+            Column("key", values="string", meaning="Of a quota or a configuration: its key.", sometimes=True),
+            Column("resource", values="string", meaning="What the key configures.", sometimes=True),
+            Column(
+                "before",
+                values="string?",
+                meaning="Of a configuration key: the value before; null where it was not set.",
+                sometimes=True,
+            ),
+            Column(
+                "after",
+                values="string?",
+                meaning="Of a configuration key: the value after; null where it was unset.",
+                sometimes=True,
+            ),
             Column(
                 "old",
                 values="number?",
@@ -107,13 +119,13 @@ def _changes(flags: Mapping[str, Any]) -> bool:
 def undo(inv: Invocation, journal_id: str | None) -> int:
     """Undo a change that deleted something, or created ACLs.
 
-    What deletes groups, committed offsets, topics, ACLs and users, or replaces quotas, keeps what was there in a journal
-    on this machine, and what creates ACLs keeps which; ID is in its last line. Without ID the changes of the cluster
-    are listed.
+    What deletes groups, committed offsets, topics, ACLs and users, or replaces quotas, levels of loggers and client
+    metrics, keeps what was there in a journal on this machine, and what creates ACLs keeps which; ID is in its last line.
+    Without ID the changes of the cluster are listed.
 
-    Only what is gone is made again: an offset that was committed since, or a quota that was changed since, stays as it
-    is, exit code 7. A topic comes back with its partitions and configuration, but without its records. Of users the list
-    has the names only: brokers return no passwords. Rewinds are undone with `kcli groups rewind GROUP --undo`.
+    Only what is gone is made again: an offset that was committed since, or a quota or key that was changed since, stays
+    as it is, exit code 7. A topic comes back with its partitions and configuration, but without its records. Of users
+    the list has the names only: brokers return no passwords. Rewinds are undone with `kcli groups rewind GROUP --undo`.
     """
     if journal_id is None:
         return _list(inv)

@@ -135,6 +135,10 @@ class ClientOptions(Declared):
     )
     sasl_username: str = option("", "the user of PLAIN and SCRAM")
     sasl_password: Secret = option(_NO_SECRET, "the password of sasl.username", secret=True)
+    sasl_tokenauth: bool = option(
+        False,
+        "authenticate with a delegation token: sasl.username is its id, sasl.password its HMAC (KIP-48)",
+    )
     sasl_oauthbearer_token_provider: Callable[[], Any] | None = option(
         None,
         "returns a kcli.core.connection.sasl.token.Token; called in a thread of its own",
@@ -477,6 +481,7 @@ ALL_OPTIONS: tuple[type[ClientOptions], ...] = (ClientOptions, ProducerOptions, 
 _MECHANISMS_OF = {
     "sasl_username": ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),
     "sasl_password": ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),
+    "sasl_tokenauth": ("SCRAM-SHA-256", "SCRAM-SHA-512"),
     "sasl_oauthbearer_": ("OAUTHBEARER",),
     "sasl_aws_": ("AWS_MSK_IAM",),
     "sasl_kerberos_": ("GSSAPI",),

@@ -563,7 +563,11 @@ _SECURITY = (
         "sasl.mechanism",
         (
             ("SCRAM-SHA-256", "and SCRAM-SHA-512: sasl.username, sasl.password"),
-            ("PLAIN", "the same; the password is sent as it is"),
+            (
+                "sasl.tokenauth=true",
+                "with SCRAM: the user is the id of a delegation token, the password its HMAC",
+            ),
+            ("PLAIN", "the same as SCRAM; the password is sent as it is"),
             ("OAUTHBEARER", "tokens of a file, a program or an identity provider"),
             ("GSSAPI", "Kerberos"),
             ("AWS_MSK_IAM", "credentials of AWS"),

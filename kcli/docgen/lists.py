@@ -65,8 +65,17 @@ LISTS = {
         ),
         _list(
             "configs describe",
-            "Configuration values of topics, brokers or groups.",
+            "Configuration values of topics, brokers, groups, loggers or client metrics.",
             Items("ConfigValue", "A value.", "commands.configs.describe:WITH_ORIGIN"),
+        ),
+        _list(
+            "configs list",
+            "What has a configuration of its own.",
+            Items(
+                "ConfigResource",
+                "A group, or a subscription of client metrics.",
+                "commands.configs.list:COLUMNS",
+            ),
         ),
         _list(
             "consume --dry-run",
@@ -373,6 +382,11 @@ LISTS = {
             "undo",
             "The changes made from this machine that can be undone.",
             Items("UndoJournal", "A change that can be undone.", "commands.undo:JOURNALS+ENTRIES"),
+        ),
+        _list(
+            "tokens list",
+            "Delegation tokens, without their HMACs.",
+            Items("Token", "A delegation token.", "commands.tokens.list:COLUMNS"),
         ),
         _list(
             "users list",

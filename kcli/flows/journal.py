@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from kcli.core.admin.acls import AclBinding, AclPattern, AclPermission, AclResource, known
+from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.admin.quotas import QuotaEntity
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError, NotFoundError
@@ -199,7 +200,50 @@ class RetentionEntry(msgspec.Struct, frozen=True, tag_field="what", tag="retenti
         return row
 
 
-Entry = OffsetEntry | TopicEntry | AclEntry | CreatedAclEntry | QuotaEntry | UserEntry | RetentionEntry
+class ConfigKeyEntry(msgspec.Struct, frozen=True, tag_field="what", tag="config"):
+    """A configuration key before a change and after it; None: not set on the resource. ``kind`` is Kafka's number."""
+
+    kind: int
+    name: str
+    key: str
+    before: str | None
+    after: str | None
+
+    @property
+    def resource(self) -> ConfigResource:
+        """What is configured."""
+        return ConfigResource(ConfigKind(self.kind), self.name)
+
+    @staticmethod
+    def words(entries: "Sequence[ConfigKeyEntry]") -> str:
+        """``interval.ms, metrics of client metrics apps``."""
+        keys = dict.fromkeys(entry.key for entry in entries)
+        resources = dict.fromkeys(str(entry.resource) for entry in entries)
+        return f"{', '.join(keys)} of {', '.join(resources)}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        resource = str(self.resource)
+        return {
+            "what": "config",
+            "resource": resource,
+            "key": self.key,
+            "before": self.before,
+            "after": self.after,
+        }
+
+
+Entry = (
+    OffsetEntry
+    | TopicEntry
+    | AclEntry
+    | CreatedAclEntry
+    | QuotaEntry
+    | UserEntry
+    | RetentionEntry
+    | ConfigKeyEntry
+)
 
 
 class Journal(msgspec.Struct, frozen=True):

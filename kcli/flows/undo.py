@@ -7,9 +7,11 @@ from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.acls.create import AclRestore
 from kcli.flows.acls.delete import AclRetraction
+from kcli.flows.configs.alter import ConfigRestore
 from kcli.flows.groups.restore import OffsetRestore
 from kcli.flows.journal import (
     AclEntry,
+    ConfigKeyEntry,
     CreatedAclEntry,
     Entry,
     Journal,
@@ -37,6 +39,7 @@ RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {
     CreatedAclEntry: AclRetraction,
     QuotaEntry: QuotaRestore,
     RetentionEntry: RetentionRestore,
+    ConfigKeyEntry: ConfigRestore,
 }
 """By what the entries of a journal are; all entries of one are of one kind."""
 

@@ -164,14 +164,11 @@ def _of_handler(pair: Pair) -> list[Pair]:
 
 
 def _password(options: Mapping[str, str], pair: Pair) -> Mapped:
-    if options.get("tokenauth", "false").lower() == "true":
-        raise ConfigError(
-            f"sasl.jaas.config: tokenauth is not supported (from {pair.origin})",
-            why="kcli does not log in with delegation tokens",
-            do="use the user name and the password of a user",
-        )
     _known(options, ("username", "password", "tokenauth", "serviceName"), pair)
-    return _taken(options, {"username": "sasl.username", "password": "sasl.password"})
+    found = _taken(options, {"username": "sasl.username", "password": "sasl.password"})
+    if options.get("tokenauth", "false").lower() == "true":
+        found.append(("sasl.tokenauth", "true"))
+    return found
 
 
 def _oauth(options: Mapping[str, str], pair: Pair) -> Mapped:

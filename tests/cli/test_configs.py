@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +13,12 @@ from kcli.core.permissions import AclOperation
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from kcli.core.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
-from tests.run import kcli, ok, shell
+from tests.run import Done, kcli, ok, shell
 
 SECRET = "canary-5f1d"
 
@@ -137,7 +139,7 @@ def test_a_fenced_broker_is_not_an_unknown_one(line: str) -> None:
         ),
         ("describe brokers one", 2, ["'one' is not a broker id", "`default`"]),
         ("describe topics orders none", 6, ["topic none does not exist"]),
-        ("describe topcis orders", 2, ["'topcis' is not topics, brokers or groups", "did you mean topics?"]),
+        ("describe topcis orders", 2, ["'topcis' is not topics, brokers, groups", "did you mean topics?"]),
         ("describe topics or/ders", 2, ["not a valid topic name"]),
         ("describe topics", 2, ["missing argument NAME"]),
     ],
@@ -421,3 +423,127 @@ def test_tables_fit_80_columns_of_a_terminal(cluster: FakeCluster) -> None:
     lines = done.stdout.decode().splitlines()
     assert any(line.startswith("NAME") for line in lines), done.stdout
     assert max(map(len, lines)) <= 80
+
+
+def level(cluster: FakeCluster, logger: str) -> str | None:
+    rows = items(cluster, "describe broker-loggers 1 --all")
+    return next(row["value"] for row in rows if row["key"] == logger)
+
+
+def own(cluster: FakeCluster, line: str) -> dict[str, str | None]:
+    return {row["key"]: row["value"] for row in items(cluster, f"describe {line}")}
+
+
+def kept(cluster: FakeCluster, state: Path, *words: str, code: int = 0) -> Done:
+    done = kcli(*words, bootstrap=cluster.bootstrap, XDG_STATE_HOME=str(state))
+    assert done.code == code, done.err
+    return done
+
+
+def undo(cluster: FakeCluster, state: Path, *words: str, code: int = 0) -> Done:
+    """Undoes the newest change."""
+    journals = json.loads(kept(cluster, state, "undo", "-o", "json").out)["items"]
+    return kept(cluster, state, "undo", journals[-1]["id"], "--yes", *words, code=code)
+
+
+def test_levels_of_loggers_are_set_and_reset_and_that_is_undone(cluster: FakeCluster, tmp_path: Path) -> None:
+    assert own(cluster, "broker-loggers 1") == {"root": "INFO"}
+    alter = ("configs", "alter", "broker-loggers", "1", "--yes")
+    done = kept(
+        cluster, tmp_path, *alter, "--set", "kafka.server.KafkaApis=debug", "--set", "org.apache.kafka=WARN"
+    )
+    assert "altered the loggers of broker 1: 2 changes, read back" in done.err
+    assert own(cluster, "broker-loggers 1") == {
+        "kafka.server.KafkaApis": "DEBUG", "org.apache.kafka": "WARN", "root": "INFO",
+    }  # fmt: skip
+    assert level(cluster, "org.apache.kafka.raft.Raft") == "WARN"  # of the logger above it
+    kept(cluster, tmp_path, *alter, "--unset", "kafka.server.KafkaApis")
+    assert level(cluster, "kafka.server.KafkaApis") == "INFO"
+    undo(cluster, tmp_path)
+    assert level(cluster, "kafka.server.KafkaApis") == "DEBUG"
+    assert level(cluster, "kafka.server.KafkaServer") == "INFO"
+
+
+def test_a_logger_may_be_set_to_the_level_above_it(cluster: FakeCluster, tmp_path: Path) -> None:
+    """Brokers do not say which loggers have a level of their own."""
+    line = ("--set", "root=ERROR", "--set", "kafka.server.KafkaApis=ERROR", "--yes")
+    kept(cluster, tmp_path, "configs", "alter", "broker-loggers", "1", *line)
+    assert level(cluster, "kafka.server.KafkaApis") == level(cluster, "root") == "ERROR"
+    undo(cluster, tmp_path)
+    assert level(cluster, "kafka.server.KafkaApis") == level(cluster, "root") == "INFO"
+
+
+def test_client_metrics_are_made_listed_deleted_and_made_again(cluster: FakeCluster, tmp_path: Path) -> None:
+    alter = ("configs", "alter", "client-metrics", "apps", "--yes")
+    done = kept(cluster, tmp_path, *alter, "--set", "interval.ms=1m", "--set", "metrics=*")
+    assert "interval.ms: 300000 (5 m) (default) → 60000 (1 m) (client metrics)" in done.err
+    assert [row["name"] for row in items(cluster, "list client-metrics")] == ["apps"]
+    assert own(cluster, "client-metrics apps") == {"interval.ms": "60000", "metrics": "*"}
+    kept(cluster, tmp_path, *alter, "--unset-all")
+    assert items(cluster, "list client-metrics") == []
+    refused(cluster, "describe client-metrics apps", 1, "there are no client metrics apps")
+    undo(cluster, tmp_path)
+    assert own(cluster, "client-metrics apps") == {"interval.ms": "60000", "metrics": "*"}
+    kept(cluster, tmp_path, *alter, "--set", "interval.ms=2m")
+    kept(cluster, tmp_path, "configs", "alter", "client-metrics", "apps", "--set", "interval.ms=3m", "--yes")
+    first = json.loads(kept(cluster, tmp_path, "undo", "-o", "json").out)["items"][0]["id"]
+    since = kept(cluster, tmp_path, "undo", first, "--yes", code=7)
+    assert "interval.ms of client metrics apps has been changed since" in since.err
+    assert "it is 180000, and the change that is to be undone left 60000" in since.err
+
+
+def test_of_several_client_metrics_each_has_its_outcome(cluster: FakeCluster, tmp_path: Path) -> None:
+    kept(cluster, tmp_path, "configs", "alter", "client-metrics", "a", "--set", "metrics=*", "--yes")
+    words = ("configs", "alter", "client-metrics", "a", "b", "--unset-all", "--yes", "-o", "json")
+    rows = json.loads(kept(cluster, tmp_path, *words, code=6).out)["items"]
+    assert [(row["name"], row["key"], row["status"]) for row in rows] == [
+        ("a", "metrics", "done"), ("b", "*", "refused"),
+    ]  # fmt: skip
+
+
+def test_unset_all_restores_the_defaults_of_a_topic(cluster: FakeCluster, tmp_path: Path) -> None:
+    kept(cluster, tmp_path, "configs", "alter", "topics", "orders", "--unset-all", "--yes")
+    assert own(cluster, "topics orders") == {}
+    assert (
+        "nothing is to be changed"
+        in kept(cluster, tmp_path, "configs", "alter", "topics", "orders", "--unset-all", "--yes").err
+    )
+    undo(cluster, tmp_path)
+    assert own(cluster, "topics orders") == {"retention.ms": "5"}
+
+
+def test_groups_with_a_configuration_are_listed(cluster: FakeCluster) -> None:
+    assert items(cluster, "list groups") == []
+    ok(run(cluster, "alter groups g --set consumer.session.timeout.ms=50000 --yes"))
+    assert items(cluster, "list groups") == [{"resource_type": "groups", "name": "g"}]
+    cluster.cap_versions({ListConfigResourcesRequest: 0})
+    refused(cluster, "list groups", 7, "version 1 is needed")
+    assert items(cluster, "list client-metrics") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("alter broker-loggers 1 --set root=loud --yes", 2, ["a logger has one level, of FATAL, ERROR"]),
+        ("alter broker-loggers 1 --append root=INFO --yes", 2, ["a logger has one level"]),
+        ("alter broker-loggers 1 --set kafka.server.KafkaApi=DEBUG", 2, ["no logger", "KafkaApis?"]),
+        (
+            "alter broker-loggers 1 --set zzz=DEBUG",
+            2,
+            ["broker 1 has no logger 'zzz'", "--all` lists the loggers"],
+        ),
+        ("alter broker-loggers 1 --unset root --dry-run", 1, ["root logger is not allowed"]),
+        ("alter broker-loggers default --set root=INFO --yes", 2, ["'default' is not a broker id"]),
+        ("alter broker-loggers 9 --set root=DEBUG --yes", 1, ["has no broker 9"]),
+        ("alter broker-loggers 1 --unset-all --yes", 2, ["--unset-all with broker-loggers"]),
+        ("alter topics orders --unset-all --set retention.ms=5 --yes", 2, ["together with --set"]),
+        ("alter client-metrics a --set intervall.ms=5 --yes", 2, ["did you mean interval.ms?"]),
+        ("list topics", 2, ["`kcli topics list`"]),
+        ("list broker-loggers", 2, ["`kcli cluster describe`"]),
+    ],
+)
+def test_loggers_and_client_metrics_that_cannot_be_changed(
+    cluster: FakeCluster, line: str, code: int, words: list[str]
+) -> None:
+    refused(cluster, line, code, *words)
+    assert own(cluster, "broker-loggers 1") == {"root": "INFO"}

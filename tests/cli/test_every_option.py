@@ -96,6 +96,7 @@ OTHER_MECHANISMS: list[dict[str, Any]] = [
         "sasl_oauthbearer_extensions": "a=b", "sasl_oauthbearer_header_urlencode": True,
         "sasl_oauthbearer_ca_location": "/ca",
     },
+    {"sasl_mechanism": "SCRAM-SHA-512", "sasl_tokenauth": True},
     {"sasl_mechanism": "AWS_MSK_IAM", "sasl_aws_region": "eu-central-1", "sasl_aws_profile": "p"},
     {
         "sasl_mechanism": "GSSAPI", "sasl_kerberos_service_name": "s", "sasl_kerberos_principal": "p",

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from kcli.core.clock import wall_ms
 from kcli.core.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -30,6 +31,7 @@ from tests.unit.flows.perf.made_up_runs import made_up_item
 
 ACL = "--principal User:a --topic t --operation read"
 USER = "u --password-file {password} --allow-plaintext-secrets"
+PLAIN = "--allow-plaintext-secrets"
 QUOTA = "--user a --set request_percentage=5"
 LINES = [
     ("groups list", "GroupList", "Group"),
@@ -77,6 +79,19 @@ LINES = [
     (f"users set {USER} --yes", "UserSetReport", "UserSetReportItem"),
     ("users list", "UserList", "User"),
     ("users delete u --dry-run", "UserDeletePlan", "UserDeletePlanItem"),
+    (f"tokens create --hmac-file {{hmac}} {PLAIN} --dry-run", "TokenCreatePlan", "TokenCreatePlanItem"),
+    (f"tokens create --hmac-file {{hmac}} {PLAIN} --yes", "TokenCreateReport", "TokenCreateReportItem"),
+    (f"tokens list {PLAIN}", "TokenList", "Token"),
+    (f"tokens renew known --for 1h {PLAIN} --dry-run", "TokenRenewPlan", "TokenRenewPlanItem"),
+    (f"tokens renew known --for 1h {PLAIN} --yes", "TokenRenewReport", "TokenRenewReportItem"),
+    (f"tokens expire known --in 2h {PLAIN} --dry-run", "TokenExpirePlan", "TokenExpirePlanItem"),
+    (f"tokens expire known --in 2h {PLAIN} --yes", "TokenExpireReport", "TokenExpireReportItem"),
+    (
+        "configs alter client-metrics m --set interval.ms=5s --yes",
+        "ConfigAlterReport",
+        "ConfigAlterReportItem",
+    ),
+    ("configs list client-metrics", "ConfigResourceList", "ConfigResource"),
     ("consume t --dry-run", "ConsumePlan", "ConsumePlan"),
     ("produce t --dry-run", "ProducePlan", "ProducePlan"),
     ("perf produce -t t --num-records 5 --record-size 50", "PerfReport", "PerfReport"),
@@ -107,6 +122,7 @@ def cluster() -> Iterator[FakeCluster]:
         moving = ReassignableTopic(name="moving", partitions=[row])
         client.ask(AlterPartitionReassignmentsRequest(topics=[moving]), 0)
         made.settings.hold_reassignments = False
+        made.tokens.add(wall_ms(), "ANONYMOUS", token_id="known")
         yield made
 
 
@@ -114,6 +130,7 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, tmp_path: Pa
     file = tmp_path / "offsets.csv"
     file.write_text("t,0,3\n")
     files = {"file": file, "password": tmp_path / "password", "run": tmp_path / "run.json"}
+    files["hmac"] = tmp_path / "hmac"
     files["run"].write_text(json.dumps({"kind": "PerfReport", **made_up_item(Random(1), intervals=50)}))
     files["password"].write_text("x")
     files["password"].chmod(0o600)
@@ -123,6 +140,7 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, tmp_path: Pa
         files[name].write_text(json.dumps({"version": 1, "partitions": [row]}))
 
     def run(line: str, form: str) -> str:
+        files["hmac"].unlink(missing_ok=True)
         words = line.format(**files).split()
         done = kcli(*words, "-o", form, bootstrap=cluster.bootstrap, XDG_STATE_HOME=str(tmp_path))
         return ok(done).decode()
@@ -145,7 +163,9 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, tmp_path: Pa
 def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
     named = set(
-        re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Quota|Reassignment|Transaction|User)\b", section)
+        re.findall(
+            r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Quota|Reassignment|Token|Transaction|User)\b", section
+        )
     )
     deletions = (
         "OffsetImport",

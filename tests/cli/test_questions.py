@@ -45,6 +45,9 @@ MEMBER = "member"
 UNDONE = "20261121-091403-3fa9c1"
 LINES = {
     "groups remove-members": "groups remove-members live",
+    "tokens create": "tokens create --hmac-file {dir}/token --allow-plaintext-secrets",
+    "tokens expire": "tokens expire token-of-a --allow-plaintext-secrets",
+    "tokens renew": "tokens renew token-of-a --for 1h --allow-plaintext-secrets",
     "undo": f"undo {UNDONE}",
     "users delete": "users delete a",
     "users set": "users set a --password-file {dir}/password --allow-plaintext-secrets",

@@ -1,291 +1,264 @@
-"""Tokens of OAUTHBEARER on the command line: from an identity provider over https, a file and a program."""
+"""``kcli tokens`` as a user runs it: where the HMAC goes and where it never is, logins with a token, times that are read
+back, and answers that are lost.
+"""
 
 import base64
-import itertools
-import select
-import socket
-import threading
-import time
+import errno
+import json
+import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from tests.certificates import Authority
-from tests.cli.test_sasl import Kcli
+from kcli.commands.tokens import _hmac
+from kcli.core.clock import wall_ms
+from kcli.core.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
+from kcli.core.protocol.messages.describe_delegation_token import (
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
+)
+from kcli.core.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
+from kcli.core.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
+from kcli.flows.tokens.rows import argument
+from tests.cli.errors.typing_remedies import type_remedy
+from tests.fake import token_admin
 from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
 from tests.fake.sasl import Sasl
-from tests.fault.authenticating import CANARY, attempts
-from tests.identity_provider import IdentityProvider
+from tests.fake.script import FOREVER
+from tests.fake.token_admin import DAY, Token
+from tests.run import Done, kcli
 
-pytestmark = pytest.mark.case("S11", "X14")
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[FakeCluster]:
-    with FakeCluster(1, topics={"orders": 1}, sasl=Sasl()) as cluster:
-        yield cluster
+LOGIN = (
+    "-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanism=SCRAM-SHA-256", "-X", "sasl.username=alice",
+)  # fmt: skip
 
 
 @pytest.fixture
-def cluster(shared: FakeCluster) -> Iterator[FakeCluster]:
-    shared.settings.sasl = Sasl(tokens={"first": "alice"})
-    yield shared
-    shared.heal()
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(2, topics={"orders": 1}, sasl=Sasl(users={"alice": "secret"})) as found:
+        found.tokens.add(wall_ms(), "alice", token_id="known").renewers = ["bob"]
+        yield found
+
+
+class Tokens:
+    """Runs with everything that kcli writes; no HMAC of a token is in it unless that was asked for."""
+
+    def __init__(self, cluster: FakeCluster, folder: Path) -> None:
+        self.cluster, self.folder = cluster, folder
+        (folder / "password").write_text("secret\n")
+        (folder / "password").chmod(0o600)
+
+    def __call__(self, line: str, code: int = 0, *, shows: bool = False, plain: bool = True) -> Done:
+        login = (*LOGIN, "-X", f"sasl.password_file={self.folder / 'password'}")
+        more = ("--allow-plaintext-secrets",) if plain else ()
+        state = str(self.folder / "state")
+        done = kcli(
+            "tokens", *line.format(dir=self.folder).split(), *login, *more,
+            bootstrap=self.cluster.bootstrap, XDG_STATE_HOME=state,
+        )  # fmt: skip
+        assert done.code == code, done.err
+        for token in self.cluster.tokens.values():
+            assert self.hmac(token) not in done.err
+            assert shows or self.hmac(token) not in done.out
+        assert not [one for one in (self.folder / "state").rglob("*") if one.is_file()]
+        return done
+
+    def hmac(self, token: Token) -> str:
+        return base64.b64encode(token.hmac).decode()
+
+    def items(self, line: str, code: int = 0) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self(f"{line} -o json", code).out)["items"]
+        return found
+
+    def made(self) -> Token:
+        (token,) = (one for one in self.cluster.tokens.values() if one.id != "known")
+        return token
 
 
 @pytest.fixture
-def run(cluster: FakeCluster) -> Kcli:
-    return Kcli(cluster)
+def tokens(cluster: FakeCluster, tmp_path: Path) -> Tokens:
+    return Tokens(cluster, tmp_path)
 
 
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return Authority(tmp_path_factory.mktemp("authority"))
+def test_the_list_has_the_time_left_and_no_hmac(tokens: Tokens) -> None:
+    (row,) = tokens.items("list --owner User:alice")
+    assert 86_300 < row.pop("expires_in_seconds") <= 86_400
+    assert (row["token_id"], row["owner"], row["requester"], row["renewers"]) == (
+        "known", "User:alice", "User:alice", ["User:bob"],
+    )  # fmt: skip
+    assert "hmac" not in row
+    assert tokens.items("list --owner User:nobody") == []
 
 
-@pytest.fixture
-def provider(authority: Authority, cluster: FakeCluster) -> Iterator[IdentityProvider]:
-    """Each token that it grants is another one, which the cluster accepts."""
-    numbers = itertools.count()
-
-    def grant() -> dict[str, Any]:
-        assert cluster.settings.sasl is not None
-        token = f"{CANARY}-{next(numbers)}"
-        cluster.settings.sasl.tokens[token] = "alice"
-        return {"access_token": token, "expires_in": 3_600}
-
-    with IdentityProvider(authority.broker("localhost"), grant) as made:
-        yield made
-
-
-def write(folder: Path, **options: str) -> str:
-    """A file of client options; the keys have two underscores for dots."""
-    path = folder / "client.properties"
-    lines = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER", **options}
-    lines["allow.plaintext.secrets"] = "true"
-    path.write_text("".join(f"{key.replace('__', '.')}={value}\n" for key, value in lines.items()))
-    path.chmod(0o600)
-    return str(path)
+def test_a_new_token_is_a_login(tokens: Tokens, tmp_path: Path) -> None:
+    done = tokens("create --hmac-file {dir}/hmac --renewer User:bob --max-lifetime 2h --yes --debug=proto")
+    token, file = tokens.made(), tmp_path / "hmac"
+    assert (token.owner, token.renewers, token.latest - token.issued) == ("alice", ["bob"], 7_200_000)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_text() == tokens.hmac(token) + "\n"
+    assert f"created token {token.id} of User:alice, read back: expires" in done.err
+    login = ("-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanism=SCRAM-SHA-512")
+    with_token = (*login, "-X", f"sasl.username={token.id}", "-X", f"sasl.password_file={file}")
+    bootstrap = tokens.cluster.bootstrap
+    used = kcli("topics", "list", "-o", "name", *with_token, "-X", "sasl.tokenauth=true", bootstrap=bootstrap)
+    assert (used.code, used.out) == (0, "orders\n"), used.err
+    assert kcli("topics", "list", *with_token, bootstrap=bootstrap).code == 4  # not a user of SCRAM
+    more = (*with_token, "-X", "sasl.tokenauth=true", "--allow-plaintext-secrets")
+    denied = kcli("tokens", "create", "--show-hmac", "--yes", *more, bootstrap=bootstrap)
+    assert (denied.code, denied.out) == (7, "")
+    assert "REQUEST_NOT_ALLOWED" in denied.err
+    tokens(f"expire {token.id} --yes")
+    refused = kcli("topics", "list", *with_token, "-X", "sasl.tokenauth=true", bootstrap=bootstrap)
+    assert refused.code == 4
+    assert "the id of a delegation token that has not expired" in refused.err
 
 
-@pytest.fixture
-def file(provider: IdentityProvider, authority: Authority, tmp_path: Path) -> str:
-    return write(
-        tmp_path,
-        sasl__oauthbearer__token__endpoint__url=provider.url,
-        sasl__oauthbearer__client__id="kcli",
-        sasl__oauthbearer__client__secret=CANARY,
-        sasl__oauthbearer__scope="kafka",
-        sasl__oauthbearer__ca__location=str(authority.ca),
-    )
+def test_tokenauth_belongs_to_scram(tokens: Tokens) -> None:
+    done = kcli(
+        "topics", "list", "-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanism=PLAIN",
+        "-X", "sasl.tokenauth=true", bootstrap=tokens.cluster.bootstrap,
+    )  # fmt: skip
+    assert (done.code, "sasl.tokenauth (-X) has no effect" in done.err) == (2, True), done.err
 
 
-def test_records_there_and_back_with_client_credentials(
-    run: Kcli, provider: IdentityProvider, file: str
+def test_the_hmac_alone_is_on_stdout(tokens: Tokens) -> None:
+    done = tokens("create --owner User:etl --show-hmac --yes", shows=True)
+    token = tokens.made()
+    assert done.out == tokens.hmac(token) + "\n"
+    assert (token.owner, token.requester) == ("etl", "alice")
+    assert token.id in done.err
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("create --yes", 2, ["--hmac-file FILE and --show-hmac"]),
+        ("create --show-hmac --hmac-file {dir}/h --yes", 2, ["together with"]),
+        ("create --show-hmac -o json --yes", 2, ["together with -o json"]),
+        ("create --hmac-file {dir}/password --yes", 7, ["exists already"]),
+        ("create --hmac-file {dir}/password --dry-run", 7, ["exists already"]),
+        ("create --hmac-file {dir}/none/h --dry-run", 7, ["no such folder"]),
+        ("create --owner etl --show-hmac", 2, ["did you mean User:etl?"]),
+        ("create --owner Group:etl --show-hmac", 2, ["tokens of users only"]),
+        ("renew knwon --yes", 1, ["there is no token knwon", "did you mean known?"]),
+        ("expire zzzzzzzz --dry-run", 1, ["there is no token", "`kcli tokens list`"]),
+    ],
+)
+def test_what_cannot_be_meant_changes_nothing(tokens: Tokens, line: str, code: int, words: list[str]) -> None:
+    done = tokens(line, code)
+    assert all(word in done.err for word in words), done.err
+    assert list(tokens.cluster.tokens) == ["known"]
+    assert not tokens.cluster.seen(CreateDelegationTokenRequest)
+    assert not (tokens.folder / "h").exists()
+
+
+@pytest.mark.parametrize(
+    "line", ["list", "create --show-hmac --yes", "renew known --yes", "expire known --yes"]
+)
+def test_nothing_goes_over_a_connection_that_is_not_encrypted(tokens: Tokens, line: str) -> None:
+    done = tokens(line, 2, plain=False)
+    assert "delegation tokens over SASL_PLAINTEXT are refused" in done.err
+    assert not tokens.cluster.seen(DescribeDelegationTokenRequest)
+
+
+def test_a_file_that_cannot_be_filled_is_6_and_names_the_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run("produce", "orders", "-F", file, "-vvv", "--debug", stdin=b"1\n2\n")
-    assert run("consume", "orders", "-e", "-F", file, "-vvv", "--debug")[0] == "1\n2\n"
-    assert len(provider.requests) >= 2
-    for sent in provider.requests:
-        assert sent.form == {"grant_type": ["client_credentials"], "scope": ["kafka"]}
-        assert (sent.user, sent.password) == ("kcli", CANARY)
+    def full(_fd: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    words = ("tokens", "create", "--hmac-file", str(tmp_path / "hmac"), "--yes", "--allow-plaintext-secrets")
+    monkeypatch.setattr(token_admin.secrets, "token_urlsafe", lambda _size: "made")
+    with FakeCluster(1) as cluster:
+        with monkeypatch.context() as patched:
+            patched.setattr(_hmac.os, "fsync", full)
+            done = kcli(*words, bootstrap=cluster.bootstrap)
+        assert done.code == 6, done.err
+        assert f"token made was created, but its HMAC was not written to {tmp_path / 'hmac'}" in done.err
+        assert "why: No space left on device" in done.err
+        assert not (tmp_path / "hmac").exists()
+        type_remedy("`kcli tokens expire made` removes it", done.err, cluster.bootstrap)
 
 
-def test_the_options_of_java_and_librdkafka_mean_the_same(
-    run: Kcli, provider: IdentityProvider, authority: Authority, tmp_path: Path
-) -> None:
-    java = "org.apache.kafka.common.security.oauthbearer"
-    java_file = write(
-        tmp_path,
-        sasl__oauthbearer__token__endpoint__url=provider.url,
-        sasl__login__callback__handler__class=f"{java}.secured.OAuthBearerLoginCallbackHandler",
-        sasl__jaas__config=f'{java}.OAuthBearerLoginModule required clientId="kcli" clientSecret="{CANARY}" scope="a";',
-        https__ca__location=str(authority.ca),
-    )
-    run("topics", "list", "-F", java_file)
-    librdkafka_file = write(
-        tmp_path,
-        sasl__oauthbearer__method="oidc",
-        sasl__oauthbearer__token__endpoint__url=provider.url,
-        sasl__oauthbearer__client__id="kcli",
-        sasl__oauthbearer__client__secret=CANARY,
-        sasl__oauthbearer__scope="a",
-        https__ca__location=str(authority.ca),
-    )
-    run("topics", "list", "-F", librdkafka_file)
-    first, second = provider.requests
-    assert (first.user, first.password, first.form) == ("kcli", CANARY, second.form)
+def test_an_id_that_begins_with_a_dash_is_no_option(tokens: Tokens) -> None:
+    tokens.cluster.tokens.add(wall_ms(), "alice", token_id="-dash")
+    assert argument("-dash") == "-- -dash"
+    login = (*LOGIN, "-X", f"sasl.password_file={tokens.folder / 'password'}", "--allow-plaintext-secrets")
+    done = kcli("tokens", "expire", "--yes", *login, "--", "-dash", bootstrap=tokens.cluster.bootstrap)
+    assert (done.code, list(tokens.cluster.tokens)) == (0, ["known"]), done.err
 
 
-REFUSALS: dict[str, tuple[int, Any, str]] = {
-    "wrong secret": (401, {"error": "invalid_client"}, "invalid_client (HTTP 401)"),
-    "too large": (200, b"x" * (2 << 20), "not JSON with an access_token"),
-    "not a token": (200, {"access_token": "a b"}, "RFC 6750"),
-    "a token that the broker refuses": (200, {"access_token": "other"}, "the broker refuses the token"),
-    "an expired token": (200, {"access_token": "other", "expires_in": -9}, "the token expired 9 s ago"),
-}
+def test_renewed_tokens_are_read_back(tokens: Tokens) -> None:
+    known = tokens.cluster.tokens["known"]
+    (row,) = tokens.items("renew known --for 2d --yes")
+    assert (row["token_id"], row["status"]) == ("known", "done")
+    assert 172_000 < row["expires_in_seconds"] <= 172_800
+    assert abs(known.expiry - wall_ms() - 2 * DAY) < 60_000
+    assert "will expire earlier" in tokens("renew known --for 1h --dry-run").err
+    tokens("renew known --for 30d --yes")
+    assert known.expiry == known.latest
+    (row,) = tokens.items("renew known --yes")
+    assert (row["status"], row["note"]) == ("unchanged", "cannot be renewed beyond this time")
 
 
-@pytest.mark.parametrize("case", REFUSALS)
-def test_a_refusal_ends_the_command_with_4_after_one_request(
-    run: Kcli, cluster: FakeCluster, provider: IdentityProvider, file: str, case: str
-) -> None:
-    before = attempts(cluster)
-    provider.status, answer, why = REFUSALS[case]
-    provider.grant = lambda: answer
-    _, said = run("topics", "list", "-F", file, "--debug", code=4)
-    assert why in said
-    assert "\n  do: " in said
-    assert (len(provider.requests), attempts(cluster) - before) == (1, 1)
+def test_tokens_expire_in_a_while_or_at_once(tokens: Tokens) -> None:
+    (row,) = tokens.items("expire known --in 1h --yes")
+    assert 3_500 < row["expires_in_seconds"] <= 3_600
+    rows = tokens.items("expire known none --yes", 6)
+    assert [(row["token_id"], row["status"], row["note"]) for row in rows] == [
+        ("known", "done", "it is removed"),
+        ("none", "refused", "it has expired or was removed, or this client may not see it"),
+    ]
+    assert not tokens.cluster.tokens
 
 
-def test_a_redirect_is_not_followed(
-    run: Kcli, provider: IdentityProvider, authority: Authority, file: str
-) -> None:
-    with IdentityProvider(authority.broker("localhost")) as other:
-        provider.status, provider.headers = 307, {"Location": other.url}
-        _, said = run("topics", "list", "-F", file, code=4)
-        assert "redirects are not followed" in said
-        assert (len(provider.requests), other.requests) == (1, [])
+def test_a_creation_without_an_answer_is_unknown_and_not_repeated(tokens: Tokens, tmp_path: Path) -> None:
+    tokens.cluster.swallow(CreateDelegationTokenRequest, "close", times=FOREVER)
+    done = tokens("create --hmac-file {dir}/hmac --yes", 3)
+    assert "it is unknown whether the token was created" in done.err
+    assert len(tokens.cluster.seen(CreateDelegationTokenRequest)) == 1
+    assert not (tmp_path / "hmac").exists()
 
 
-@pytest.mark.parametrize("wrong", ["another CA", "another host", "expired"])
-def test_the_certificate_of_the_endpoint_is_verified(
-    run: Kcli, authority: Authority, file: str, tmp_path: Path, wrong: str
-) -> None:
-    signer = Authority(tmp_path, "other") if wrong == "another CA" else authority
-    name = "elsewhere.example" if wrong == "another host" else "localhost"
-    certificate = signer.expired(name) if wrong == "expired" else signer.issue(name)
-    with IdentityProvider(signer.broker(certificate=certificate)) as bad:
-        url = f"sasl.oauthbearer.token.endpoint.url={bad.url}"
-        _, said = run("topics", "list", "-F", file, "-X", url, code=4)
-        assert "the certificate of the token endpoint was not accepted" in said
-        assert bad.requests == []
+def test_an_expiry_whose_answer_is_lost_is_decided_by_reading(tokens: Tokens) -> None:
+    tokens.cluster.swallow(ExpireDelegationTokenRequest, "close")
+    (row,) = tokens.items("expire known --yes")
+    assert row["status"] == "done"
+    assert not tokens.cluster.tokens
 
 
-@pytest.mark.parametrize("scheme", ["http", "file"])
-def test_only_https_is_accepted(run: Kcli, cluster: FakeCluster, file: str, scheme: str) -> None:
-    before = len(cluster.connections)
-    url = f"sasl.oauthbearer.token.endpoint.url={scheme}://localhost/token"
-    _, said = run("topics", "list", "-F", file, "-X", url, code=2)
-    assert "sasl.oauthbearer.token.endpoint.url cannot be used" in said
-    assert len(cluster.connections) == before
+@pytest.mark.parametrize(
+    ("code", "exit_code", "words"),
+    [
+        (Code.DELEGATION_TOKEN_AUTH_DISABLED, 7, "delegation.token.secret.key"),
+        (Code.DELEGATION_TOKEN_AUTHORIZATION_FAILED, 4, "CREATE_TOKENS"),
+        (Code.DELEGATION_TOKEN_OWNER_MISMATCH, 4, "neither the owner of the token"),
+        (Code.DELEGATION_TOKEN_EXPIRED, 7, "the token has expired"),
+    ],
+)
+def test_refusals_have_their_codes(tokens: Tokens, code: Code, exit_code: int, words: str) -> None:
+    tokens.cluster.fail(RenewDelegationTokenRequest, code, times=FOREVER)
+    assert words in tokens("renew known --for 2d --yes", exit_code).err
 
 
-def test_an_endpoint_that_cannot_be_reached_is_named(run: Kcli, file: str) -> None:
-    url = "sasl.oauthbearer.token.endpoint.url=https://localhost:1/token"
-    _, said = run("topics", "list", "-F", file, "-X", url, "--timeout", "2s", code=3)
-    assert "no token from https://localhost:1/token" in said
-    assert "refused" in said
+def test_brokers_without_a_key_are_7_for_every_verb(tokens: Tokens) -> None:
+    tokens.cluster.tokens.enabled = False
+    for line in (
+        "list",
+        "create --hmac-file {dir}/h --dry-run",
+        "renew known --dry-run",
+        "expire known --yes",
+    ):
+        assert "set delegation.token.secret.key" in tokens(line, 7).err
 
 
-def test_no_class_of_a_configuration_is_loaded(run: Kcli, file: str) -> None:
-    handler = "sasl.login.callback.handler.class=com.example.Handler"
-    _, said = run("topics", "list", "-F", file, "-X", handler, code=2)
-    assert "kcli runs no classes" in said
-    assert "sasl.oauthbearer.token.command" in said
-
-
-@pytest.mark.case("X12")
-def test_each_authentication_has_a_valid_token_and_a_refusal_during_a_run_is_named(
-    run: Kcli, cluster: FakeCluster, provider: IdentityProvider, file: str
-) -> None:
-    """Sessions of 0.3 s, tokens of 1 s: renewed after four fifths, until the identity provider refuses."""
-    assert cluster.settings.sasl is not None
-    cluster.settings.sasl.session_lifetime_ms = 300
-    cluster.settings.sasl.session_grace = 5.0
-    grant = provider.grant
-    provider.grant = lambda: {**grant(), "expires_in": 1}
-
-    def refuse() -> None:
-        end = time.monotonic() + 20
-        while len(provider.requests) < 3 and time.monotonic() < end:
-            time.sleep(0.02)
-        provider.grant = lambda: {"error": "unauthorized_client"}
-        provider.status = 403
-
-    thread = threading.Thread(target=refuse)
-    thread.start()
-    _, said = run("consume", "orders", "-F", file, "--idle-timeout", "30s", code=4)
-    thread.join()
-    assert "refused the client kcli" in said
-    assert "unauthorized_client (HTTP 403)" in said
-    sent = [bytes(one.request.auth_bytes) for one in cluster.seen(SaslAuthenticateRequest)]  # type: ignore[attr-defined]
-    assert len(set(sent)) >= 3
-
-
-def test_a_file_and_a_program_give_tokens(run: Kcli, tmp_path: Path) -> None:
-    path = tmp_path / "token"
-    path.write_text("first\n")
-    run("topics", "list", "-F", write(tmp_path, sasl__oauthbearer__token__file=str(path)))
-    run("topics", "list", "-F", write(tmp_path, sasl__oauthbearer__token__command=f"cat {path}"))
-
-
-def test_a_program_that_fails_is_named_with_what_it_said(run: Kcli, tmp_path: Path) -> None:
-    script = tmp_path / "token.sh"
-    script.write_text(f"echo {CANARY}; printf 'not \\033[31mlogged in\\n' >&2; exit 1")
-    file = write(tmp_path, sasl__oauthbearer__token__command=f"sh {script}")
-    _, said = run("topics", "list", "-F", file, "--debug", code=4)
-    assert "sasl.oauthbearer.token.command gave no token" in said
-    assert "exit status 1: not [31mlogged in" in said
-
-
-def test_a_file_that_others_can_change_names_no_program(run: Kcli, tmp_path: Path) -> None:
-    file = write(tmp_path, sasl__oauthbearer__token__command="echo first")
-    Path(file).chmod(0o666)
-    _, said = run("topics", "list", "-F", file, code=2)
-    assert "every user can change it" in said
-    assert "commands that kcli runs" in said
-
-
-def test_the_endpoint_is_reached_through_a_proxy_that_sees_no_secret(
-    run: Kcli, provider: IdentityProvider, file: str
-) -> None:
-    with Proxy() as proxy:
-        named = f"http://me:proxy-password@127.0.0.1:{proxy.port}"
-        run("topics", "list", "-F", file, HTTPS_PROXY=named, NO_PROXY="", no_proxy="")
-        assert len(provider.requests) == 1
-        assert proxy.head.startswith(f"CONNECT localhost:{provider.port} HTTP/1.")
-        assert f"Proxy-Authorization: Basic {base64.b64encode(b'me:proxy-password').decode()}" in proxy.head
-        assert CANARY.encode() not in proxy.passed
-        run("topics", "list", "-F", file, HTTPS_PROXY="http://127.0.0.1:1", NO_PROXY="localhost")
-        assert len(provider.requests) == 2
-
-
-class Proxy:
-    """One tunnel, as a proxy of HTTP makes it."""
-
-    def __init__(self) -> None:
-        self.head = ""
-        self.passed = b""
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listening.getsockname()[1]
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-
-    def __enter__(self) -> "Proxy":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        self._thread.join(10)
-        self._listening.close()
-
-    def _serve(self) -> None:
-        client, _ = self._listening.accept()
-        with client:
-            while not self.head.endswith("\r\n\r\n"):
-                self.head += client.recv(1).decode()
-            port = int(self.head.split()[1].rpartition(":")[2])
-            client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            with socket.create_connection(("127.0.0.1", port)) as server:
-                ends = {client: server, server: client}
-                while True:
-                    for end in select.select(list(ends), [], [], 10)[0]:
-                        data = end.recv(65_536)
-                        if not data:
-                            return
-                        self.passed += data
-                        ends[end].sendall(data)
+def test_a_token_that_does_not_become_visible_is_7(tokens: Tokens) -> None:
+    empty = DescribeDelegationTokenResponse(tokens=[])
+    tokens.cluster.intercept(DescribeDelegationTokenRequest, lambda _request: empty, times=FOREVER)
+    done = tokens("create --hmac-file {dir}/hmac --yes --timeout 1s", 7)
+    assert "was created, and is not there" in done.err
+    assert (tokens.folder / "hmac").read_text() == tokens.hmac(tokens.made()) + "\n"

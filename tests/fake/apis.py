@@ -20,6 +20,7 @@ from kcli.core.protocol.messages.api_versions import (
     SupportedFeatureKey,
 )
 from kcli.core.protocol.messages.create_acls import CreateAclsRequest
+from kcli.core.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.delete_acls import DeleteAclsRequest
@@ -29,6 +30,7 @@ from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest
 from kcli.core.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
+from kcli.core.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
@@ -36,16 +38,19 @@ from kcli.core.protocol.messages.describe_transactions import DescribeTransactio
 from kcli.core.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
+from kcli.core.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcli.core.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from kcli.core.protocol.messages.list_transactions import ListTransactionsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
@@ -53,7 +58,7 @@ from kcli.core.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from tests.fake.acl_admin import create_acls, delete_acls, describe_acls
 from tests.fake.broker_admin import describe_cluster, describe_log_dirs, describe_quorum
 from tests.fake.codes import Code
-from tests.fake.config_admin import describe_configs, incremental_alter_configs
+from tests.fake.config_admin import describe_configs, incremental_alter_configs, list_config_resources
 from tests.fake.coordinators import find_coordinator
 from tests.fake.fetch import fetch
 from tests.fake.group_requests import GROUP_APIS
@@ -76,6 +81,12 @@ from tests.fake.replica_admin import (
     list_partition_reassignments,
 )
 from tests.fake.sasl import sasl_authenticate, sasl_handshake
+from tests.fake.token_admin import (
+    create_delegation_token,
+    describe_delegation_token,
+    expire_delegation_token,
+    renew_delegation_token,
+)
 from tests.fake.topic_admin import create_partitions, create_topics, delete_topics
 from tests.fake.txn_requests import add_offsets_to_txn, add_partitions_to_txn, end_txn, txn_offset_commit
 from tests.fake.user_admin import alter_user_scram_credentials, describe_user_scram_credentials
@@ -154,6 +165,11 @@ APIS: tuple[Api, ...] = (
     Api(AlterClientQuotasRequest, 0, 1, alter_client_quotas),
     Api(DescribeUserScramCredentialsRequest, 0, 0, describe_user_scram_credentials),
     Api(AlterUserScramCredentialsRequest, 0, 0, alter_user_scram_credentials),
+    Api(CreateDelegationTokenRequest, 1, 3, create_delegation_token),
+    Api(RenewDelegationTokenRequest, 1, 2, renew_delegation_token),
+    Api(ExpireDelegationTokenRequest, 1, 2, expire_delegation_token),
+    Api(DescribeDelegationTokenRequest, 1, 3, describe_delegation_token),
+    Api(ListConfigResourcesRequest, 0, 1, list_config_resources),
     Api(CreatePartitionsRequest, 0, 3, create_partitions),
     Api(DeleteRecordsRequest, 0, 2, delete_records),
     Api(DescribeClusterRequest, 0, 2, describe_cluster),

@@ -33,7 +33,7 @@ What was seen: requests, seen(Api), wait_for(Api, count), wait_until(condition),
 
 ``test_like_a_real_broker`` sends the same requests to a real Kafka and compares the answers, several hundred of them.
 Access: acls (``acl_admin``), quotas (``quota_admin``), which are kept and not obeyed; scram (``scram_store``), with which
-SCRAM logins are checked.
+SCRAM logins are checked; tokens (``token_admin``), with which logins by delegation tokens are.
 Not simulated: replication record by record (replicas share one log), recompression by the
 broker. Bad peers that are no brokers at all are in ``peers``, a client for raw requests in ``raw_client``.
 """
@@ -55,6 +55,7 @@ from tests.fake.script import Script
 from tests.fake.settings import Settings
 from tests.fake.state import State
 from tests.fake.thread import LoopThread
+from tests.fake.token_admin import Tokens
 from tests.fake.topic_controls import TopicControls
 
 _TICK = 0.02
@@ -150,6 +151,11 @@ class FakeCluster(Knobs, NodeControls, TopicControls, CoordinatorControls, Group
     def scram(self) -> ScramStore:
         """The SCRAM credentials; may be changed."""
         return self._state.scram
+
+    @property
+    def tokens(self) -> Tokens:
+        """The delegation tokens; may be changed."""
+        return self._state.tokens
 
     def close(self) -> None:
         """Resets all connections and gives the ports back."""

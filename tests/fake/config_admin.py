@@ -18,14 +18,20 @@ from kcli.core.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from kcli.core.protocol.messages.list_config_resources import (
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+    ListedConfigResource,
+)
 from tests.fake.codes import Code, RefusedError
 from tests.fake.topic_admin import DEFAULTS
 
 if TYPE_CHECKING:
     from tests.fake.state import Context, State
 
-_TOPIC, _BROKER, _GROUP = 2, 4, 32
-_BY_TOPIC, _BY_BROKER, _BY_ALL_BROKERS, _BY_FILE, _BY_DEFAULT, _BY_GROUP = 1, 2, 3, 4, 5, 8
+_TOPIC, _BROKER, _LOGGER, _METRICS, _GROUP = 2, 4, 8, 16, 32
+_BY_TOPIC, _BY_BROKER, _BY_ALL_BROKERS, _BY_FILE, _BY_DEFAULT = range(1, 6)
+_BY_LOGGER, _BY_METRICS, _BY_GROUP = 6, 7, 8
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 _LISTS = (
     "cleanup.policy",
@@ -34,6 +40,15 @@ _LISTS = (
 )
 _NUMBERS = ("max.message.bytes", "min.insync.replicas", "retention.bytes", "retention.ms", "segment.bytes")
 _GROUP_DEFAULTS = {"consumer.heartbeat.interval.ms": "5000", "consumer.session.timeout.ms": "45000"}
+_METRICS_DEFAULTS = {"interval.ms": "300000", "match": "", "metrics": ""}
+_LOGGERS = (
+    "kafka.server.KafkaApis",
+    "kafka.server.KafkaServer",
+    "org.apache.kafka",
+    "org.apache.kafka.raft.Raft",
+)
+_LEVELS = ("FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
+_ROOT = "root"
 _BROKER_DEFAULTS = {
     "log.retention.ms": "604800000",
     "message.max.bytes": "1048588",
@@ -101,7 +116,23 @@ def _values(state: "State", node: int, kind: int, name: str) -> dict[str, Chain]
         return _chains(own, all_brokers, (files, _BY_FILE), (defaults, _BY_DEFAULT))
     if kind == _GROUP:
         return _chains((state.configs.get((kind, name), {}), _BY_GROUP), (_GROUP_DEFAULTS, _BY_DEFAULT))
+    if kind == _METRICS:
+        return _chains((state.configs.get((kind, name), {}), _BY_METRICS), (_METRICS_DEFAULTS, _BY_DEFAULT))
+    if kind == _LOGGER:
+        _check_broker(node, name)
+        return {
+            key: [(level, _BY_LOGGER)] for key, level in _levels(state.configs.get((kind, name), {})).items()
+        }
     raise RefusedError(Code.INVALID_REQUEST, f"Unexpected resource type {kind}")
+
+
+def _levels(own: dict[str, str]) -> dict[str, str]:
+    """The level of each logger: that of the longest name above it that has one."""
+    found = {}
+    for name in (_ROOT, *_LOGGERS):
+        above = [one for one in own if one == name or name.startswith(f"{one}.")]
+        found[name] = own[max(above, key=len)] if above else own.get(_ROOT, "INFO")
+    return found
 
 
 def _chains(*levels: tuple[dict[str, str], int]) -> dict[str, Chain]:
@@ -129,12 +160,14 @@ def _config(name: str, chain: Chain, *, synonyms: bool) -> DescribeConfigsResour
         read_only=name == "broker.id",
         config_source=source,
         is_sensitive=secret,
-        synonyms=[
+        synonyms=[]
+        if source == _BY_LOGGER
+        else [
             DescribeConfigsSynonym(name=name, value=None if secret else each, source=by) for each, by in chain
         ]
         if synonyms
         else [],
-        config_type=kind,
+        config_type=0 if source == _BY_LOGGER else kind,
         documentation=None,
     )
 
@@ -157,9 +190,13 @@ def _alter(ctx: "Context", asked: AlterConfigsResource, *, dry: bool) -> AlterCo
             ctx.state.topics.check_configs(change.name for change in asked.configs)
         own = dict(_own(ctx.state, kind, name))
         for change in asked.configs:
+            if kind == _LOGGER and change.name not in known:
+                raise RefusedError(Code.INVALID_REQUEST, f"Logger {change.name} does not exist!")
             if change.name not in known:
                 raise RefusedError(Code.INVALID_CONFIG, f"Unknown config name: {change.name}")
             _apply(own, change.name, change.config_operation, change.value, known[change.name])
+            if kind == _LOGGER:
+                _check_level(change.name, change.value)
         if not dry:
             current = _own(ctx.state, kind, name)
             current.clear()
@@ -182,6 +219,11 @@ def _known(ctx: "Context", kind: int, name: str) -> dict[str, str]:
         return _BROKER_DEFAULTS | _UNLISTED
     if kind == _GROUP:
         return _GROUP_DEFAULTS
+    if kind == _METRICS:
+        return _METRICS_DEFAULTS
+    if kind == _LOGGER:
+        _check_broker(ctx.node, name)
+        return dict.fromkeys((_ROOT, *_LOGGERS), "")
     raise RefusedError(Code.INVALID_REQUEST, f"Unexpected resource type {kind}")
 
 
@@ -210,3 +252,24 @@ def _apply(own: dict[str, str], key: str, operation: int, value: str | None, def
     elif operation == _SUBTRACT:
         words = [word for word in words if word not in value.split(",")]
     own[key] = ",".join(words)
+
+
+def _check_level(name: str, level: str | None) -> None:
+    if level is None and name == _ROOT:
+        text = "Removing the log level of the root logger is not allowed"
+        raise RefusedError(Code.INVALID_REQUEST, text)
+    if level is not None and level not in _LEVELS:
+        raise RefusedError(Code.INVALID_CONFIG, f"Cannot set the log level of {name} to {level}")
+
+
+async def list_config_resources(
+    ctx: "Context", request: ListConfigResourcesRequest
+) -> ListConfigResourcesResponse:
+    """What has something set; version 0 lists client metrics only."""
+    kinds = (request.resource_types or [_METRICS, _GROUP]) if ctx.version else [_METRICS]
+    rows = [
+        ListedConfigResource(resource_name=name, resource_type=kind)
+        for (kind, name), own in ctx.state.configs.items()
+        if kind in kinds and own
+    ]
+    return ListConfigResourcesResponse(config_resources=rows)

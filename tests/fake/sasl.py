@@ -21,6 +21,7 @@ from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateReques
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from tests.fake.codes import Code
 from tests.fake.scram_store import DIGESTS, ScramStore
+from tests.fake.token_admin import Tokens
 
 if TYPE_CHECKING:
     from tests.fake.state import Context
@@ -68,6 +69,7 @@ class Session:
 
     def __init__(self) -> None:
         self.user = ""
+        self.by_token = False
         self.expires_at = float("inf")
         self.authentications = 0
         self.failed = False
@@ -89,9 +91,15 @@ class Session:
         self._mechanism = mechanism
         return 0
 
-    def authenticate(self, sasl: Sasl, scram: ScramStore, message: bytes) -> SaslAuthenticateResponse:
+    def authenticate(
+        self, sasl: Sasl, scram: ScramStore, tokens: Tokens, message: bytes
+    ) -> SaslAuthenticateResponse:
         try:
-            if self._server is None:
+            if self._server is None and message.endswith(b",tokenauth=true"):
+                self._server = _scram_token(self._mechanism, sasl, tokens)
+                self.by_token = True
+                next(self._server)
+            elif self._server is None:
                 self._server = _SERVERS[self._mechanism](sasl, scram)
                 next(self._server)
             return SaslAuthenticateResponse(auth_bytes=self._server.send(message), error_message=None)
@@ -125,7 +133,7 @@ async def sasl_authenticate(ctx: "Context", request: SaslAuthenticateRequest) ->
     sasl = ctx.state.settings.sasl
     if sasl is None:
         return SaslAuthenticateResponse(error_code=Code.ILLEGAL_SASL_STATE, error_message=None)
-    return ctx.session.authenticate(sasl, ctx.state.scram, bytes(request.auth_bytes))
+    return ctx.session.authenticate(sasl, ctx.state.scram, ctx.state.tokens, bytes(request.auth_bytes))
 
 
 # --- mechanisms ----------------------------------------------------------------------------------------
@@ -141,9 +149,18 @@ def _plain(sasl: Sasl, _scram: ScramStore) -> Server:
 _INVALID = "Authentication failed during authentication due to invalid credentials"
 
 
-def _scram(mechanism: int, sasl: Sasl, store: ScramStore) -> Server:
+def _scram_token(mechanism: str, sasl: Sasl, tokens: Tokens) -> Server:
+    """The id of a token is the user, and its HMAC in base64 the password: the client becomes the token's owner."""
+    number = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}[mechanism]
+    token_id, last = yield from _scram(number, sasl, tokens, extension=",tokenauth=true")
+    return tokens[token_id].owner, last
+
+
+def _scram(mechanism: int, sasl: Sasl, store: ScramStore | Tokens, extension: str = "") -> Server:
     digest = DIGESTS[mechanism]
     first = (yield b"").decode()
+    if extension:
+        first = first.removesuffix(extension)
     # As in Kafka's ScramMessages: names are ASCII.
     found = re.fullmatch(
         r"n,,(n=((?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+),r=([\x21-\x2b\x2d-\x7e]+))", first
@@ -151,6 +168,7 @@ def _scram(mechanism: int, sasl: Sasl, store: ScramStore) -> Server:
     if found is None:
         raise DeniedError(_INVALID)
     bare, name, nonce = found.groups()
+    bare += extension
     user = name.replace("=2C", ",").replace("=3D", "=")
     credential = store.find(user, mechanism)
     if credential is None:

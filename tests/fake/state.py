@@ -16,6 +16,7 @@ from tests.fake.quota_admin import Entity
 from tests.fake.sasl import Session
 from tests.fake.scram_store import ScramStore
 from tests.fake.settings import Settings
+from tests.fake.token_admin import Tokens
 from tests.fake.topics import Topics
 from tests.fake.transactions import Transactions
 
@@ -42,6 +43,7 @@ class State:
         self.acls: set[Acl] = set()
         self.quotas: dict[Entity, dict[str, float]] = {}
         self.scram = ScramStore(settings)
+        self.tokens = Tokens()
         self.bugs: list[BaseException] = []
         """Exceptions in handlers; the cluster raises the first one when it is closed."""
         self.groups = Groups(self.topics.infos, time.monotonic, **settings.groups)

@@ -29,6 +29,7 @@ from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kcli.core.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kcli.core.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from kcli.core.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from kcli.core.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kcli.core.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
@@ -43,6 +44,7 @@ from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest
 from kcli.core.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kcli.core.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
@@ -55,6 +57,7 @@ from kcli.core.protocol.messages.describe_transactions import DescribeTransactio
 from kcli.core.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
+from kcli.core.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from kcli.core.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcli.core.protocol.messages.heartbeat import HeartbeatRequest
@@ -66,6 +69,7 @@ from kcli.core.protocol.messages.incremental_alter_configs import (
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from kcli.core.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest
 from kcli.core.protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -97,6 +101,7 @@ from kcli.core.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kcli.core.protocol.messages.share_group_describe import ShareGroupDescribeRequest
@@ -179,6 +184,11 @@ def requests(version, topic_id):
     yield DescribeUserScramCredentialsRequest(users=None)
     stored = ScramCredentialUpsertion(name="a", mechanism=1, iterations=4096, salt=b"s", salted_password=b"p")
     yield AlterUserScramCredentialsRequest(deletions=[], upsertions=[stored])
+    yield CreateDelegationTokenRequest(renewers=[], max_lifetime_ms=-1)
+    yield RenewDelegationTokenRequest(hmac=b"h", renew_period_ms=-1)
+    yield ExpireDelegationTokenRequest(hmac=b"h", expiry_time_period_ms=-1)
+    yield DescribeDelegationTokenRequest(owners=None)
+    yield ListConfigResourcesRequest(resource_types=[16])
     grown = CreatePartitionsTopic(name=TOPIC, count=2 + next(_numbers), assignments=None)
     yield CreatePartitionsRequest(topics=[grown], timeout_ms=1000)
     cut = DeleteRecordsTopic(name=TOPIC, partitions=[DeleteRecordsPartition(partition_index=0, offset=0)])

@@ -4,6 +4,7 @@
 to their clients is tested in ``tests/cli/test_every_option.py``.
 """
 
+import base64
 import dataclasses
 import json
 import socket
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from kcli.core import Admin
+from kcli.core.clock import wall_ms
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.connection.sasl.token import Token
 from kcli.core.errors import AuthError, ConfigError, KcliError, WrongClusterError
@@ -397,6 +399,17 @@ def sasl_password(cluster: FakeCluster) -> None:
         _first_message(cluster, sasl_password=Secret("wrong"))
 
 
+def sasl_tokenauth(cluster: FakeCluster) -> None:
+    with pytest.raises(
+        AuthError, match="authentication as alice with SCRAM-SHA-512 failed"
+    ):  # no token has that id
+        _first_message(cluster, sasl_mechanism="SCRAM-SHA-512", sasl_tokenauth=True)
+    token = cluster.tokens.add(wall_ms(), "alice")
+    password = Secret(base64.b64encode(token.hmac).decode())
+    values = {"sasl_username": token.id, "sasl_password": password, "sasl_tokenauth": True}
+    assert _first_message(cluster, sasl_mechanism="SCRAM-SHA-512", **values).endswith(b",tokenauth=true")
+
+
 def sasl_oauthbearer_token_provider(cluster: FakeCluster) -> None:
     def provider() -> Token:
         return Token(value=Secret("abc"))
@@ -545,6 +558,7 @@ PROOFS: dict[str, Callable[[FakeCluster], None]] = {
         reconnect_backoff_max_ms, retry_backoff_ms, retry_backoff_max_ms, metadata_max_age_ms,
         connections_max_idle_ms, send_buffer_bytes, receive_buffer_bytes, receive_message_max_bytes, cluster_id,
         allow_auto_create_topics, metadata_allowed_hosts, sasl_mechanism, sasl_username, sasl_password,
+        sasl_tokenauth,
         sasl_oauthbearer_token_provider, sasl_oauthbearer_token_file, sasl_oauthbearer_token_command,
         sasl_oauthbearer_extensions, sasl_oauthbearer_token_endpoint_url, sasl_oauthbearer_client_id,
         sasl_oauthbearer_client_secret, sasl_oauthbearer_scope, sasl_oauthbearer_header_urlencode,

@@ -32,17 +32,27 @@ def configs(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     return _run(kafka, CONFIGS, *arguments)
 
 
+def delegation_tokens(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-delegation-tokens.sh`` as a super user."""
+    return _secure(kafka, "org.apache.kafka.tools.DelegationTokenCommand", *arguments)
+
+
+def client_metrics(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-client-metrics.sh`` as a super user."""
+    return _secure(kafka, "org.apache.kafka.tools.ClientMetricsCommand", *arguments)
+
+
 def secure_configs(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-configs.sh`` as a super user."""
-    return _run_secure(kafka, CONFIGS, *arguments)
+    return _secure(kafka, CONFIGS, *arguments)
 
 
 def secure_acls(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-acls.sh`` as a super user."""
-    return _run_secure(kafka, ACLS, *arguments)
+    return _secure(kafka, ACLS, *arguments)
 
 
-def _run_secure(kafka: SecureKafka, main: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _secure(kafka: SecureKafka, main: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     file = kafka.file("admin-pkcs12")
     address = kafka.options("admin-pkcs12")["bootstrap.servers"]
     return _run_at(address, main, "--command-config", file, *arguments)

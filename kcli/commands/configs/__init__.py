@@ -14,4 +14,4 @@ from kcli.commands.shared.command import Group
     ),
 )
 def configs() -> None:
-    """Show and change configurations of topics, brokers and groups."""
+    """Show and change configurations of topics, brokers, groups, broker loggers and client metrics."""

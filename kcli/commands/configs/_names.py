@@ -1,4 +1,4 @@
-"""The kinds and names with which ``kcli configs`` names topics, brokers and groups."""
+"""The kinds and names with which ``kcli configs`` names what is configured."""
 
 from collections.abc import Sequence
 from shlex import quote
@@ -10,10 +10,10 @@ from kcli.commands.shared.options import OfferedType
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.usage import nearest, usage, where
 from kcli.core.admin.configs import ConfigKind, ConfigResource
-from kcli.flows.configs.resources import ALL_BROKERS
+from kcli.flows.configs.resources import ALL_BROKERS, KINDS, OF_A_BROKER
 
-KINDS = {"topics": ConfigKind.TOPIC, "brokers": ConfigKind.BROKER, "groups": ConfigKind.GROUP}
-
+KIND_WORDS = "|".join(KINDS)
+_ONE_OF = f"{', '.join(list(KINDS)[:-1])} or {list(KINDS)[-1]}"
 
 _OF_QUOTAS = {
     **dict.fromkeys(("user", "users"), "`kcli quotas list --user NAME`; `kcli users list NAME`"),
@@ -24,7 +24,7 @@ _OF_QUOTAS = {
 
 
 class KindType(OfferedType):
-    """Topics, brokers or groups, also in the singular. A name in its place is converted first, and reported as such."""
+    """A word of ``KINDS``, also in the singular. A name in its place is converted first, and reported as such."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
         """The plural."""
@@ -33,14 +33,14 @@ class KindType(OfferedType):
                 return kind
         if value in _OF_QUOTAS:
             raise usage(
-                f"{where(ctx)}{value!r} is not topics, brokers or groups",
+                f"{where(ctx)}{value!r} is not {_ONE_OF}",
                 why="what is configured of users, clients and addresses is their quotas and passwords",
                 do=_OF_QUOTAS[value],
                 ctx=ctx,
             )
         near = nearest(value, KINDS)
         raise usage(
-            f"{where(ctx)}{value!r} is not topics, brokers or groups",
+            f"{where(ctx)}{value!r} is not {_ONE_OF}",
             why="the kind comes before the names",
             do=f"did you mean {near}?"
             if near
@@ -62,13 +62,14 @@ def resources(command: str, kind: str, names: Sequence[str]) -> list[ConfigResou
             raise usage(
                 f"configs {command}: the name is empty", why="perhaps a variable is not set", do="name one"
             )
-        elif number is ConfigKind.BROKER and name != ALL_BROKERS and not _is_id(name):
+        elif number in OF_A_BROKER and not _is_id(name) and (kind, name) != ("brokers", ALL_BROKERS):
             raise usage(
                 f"configs {command}: {name!r} is not a broker id",
                 why="a broker is named by its number",
-                do="`kcli cluster describe` lists the brokers; `default` is the default of all brokers",
+                do="`kcli cluster describe` lists the brokers"
+                + ("; `default` is the default of all brokers" if kind == "brokers" else ""),
             )
-    wanted = [str(int(name)) if _is_id(name) and number is ConfigKind.BROKER else name for name in names]
+    wanted = [str(int(name)) if _is_id(name) and number in OF_A_BROKER else name for name in names]
     every = number is ConfigKind.BROKER
     return [ConfigResource(number, "" if every and n == ALL_BROKERS else n) for n in dict.fromkeys(wanted)]
 

@@ -7,16 +7,19 @@ from typing import Any
 
 import click
 
-from kcli.commands.configs._names import KIND, resources
+from kcli.commands.configs._names import KIND, KIND_WORDS, resources
 from kcli.commands.shared.cluster import connect, open_admin, readable
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.core.admin.configs import ConfigEntry, ConfigResource
+from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
+from kcli.core.errors import KcliError
 from kcli.flows.configs.key_changes import HIDDEN
-from kcli.flows.configs.resources import described, shown_name
+from kcli.flows.configs.resources import described, no_subscription, shown_name
 from kcli.flows.configs.units import with_unit
 from kcli.output.listing import list_rows
 from kcli.output.tables import Column
+
+Described = dict[ConfigResource, list[ConfigEntry] | KcliError]
 
 _COLUMNS = (
     Column("name", meaning="Name of the resource."),
@@ -55,9 +58,11 @@ WITH_ORIGIN = (
         ("kcli configs describe brokers 1 2 --origin", "every place where a key is set"),
         ("kcli configs describe brokers default", "the default of all brokers"),
         ("kcli configs describe groups billing --all -o json", "for scripts"),
+        ("kcli configs describe broker-loggers 1", "the levels of a broker's loggers"),
+        ("kcli configs describe client-metrics apps", "what clients push to the brokers"),
     ),
 )
-@click.argument("kind", type=KIND, metavar="topics|brokers|groups")
+@click.argument("kind", type=KIND, metavar=KIND_WORDS)
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
 @click.option("--all", "every", is_flag=True, help="show defaults too")
 @click.option("--origin", is_flag=True, help="show every place where a key is set, the strongest first")
@@ -70,12 +75,15 @@ def describe_configs(inv: Invocation, kind: str, names: tuple[str, ...], every: 
     SOURCE is where the value in force is set: topic, group, dynamic broker (one broker, at run time), dynamic default
     (all brokers, at run time), static broker (the broker's file) or default. A broker is named by its id; `default`
     is the default of all brokers. Values of secrets are never shown.
+
+    Of broker-loggers the keys are loggers and the values levels: without --all, those that differ from the logger above
+    them. Client metrics are subscriptions by which brokers ask clients for metrics; `kcli configs list` lists them.
     """
     wanted = resources("describe", kind, names)
     inv.page()
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        found = readable(inv, described(admin, wanted), "the configuration of")
+        found = readable(inv, _existing(described(admin, wanted)), "the configuration of")
     structured = inv.out.list_kind() in ("json", "ndjson", "yaml")
     units = inv.out.list_kind() in ("table", "wide")
     columns = WITH_ORIGIN if origin else _COLUMNS
@@ -98,6 +106,18 @@ def describe_configs(inv: Invocation, kind: str, names: tuple[str, ...], every: 
             if not shown:
                 inv.talk.note(f"{resource}: nothing is set" + ("" if every else "; --all shows defaults"))
     return inv.finish(done=bool(found))
+
+
+def _existing(found: Described) -> Described:
+    """Client metrics of which no key is set do not exist: brokers describe the defaults of any name."""
+    return {
+        resource: no_subscription(resource.name)
+        if resource.kind is ConfigKind.CLIENT_METRICS
+        and not isinstance(entries, KcliError)
+        and all(entry.is_default for entry in entries)
+        else entries
+        for resource, entries in found.items()
+    }
 
 
 def _row(

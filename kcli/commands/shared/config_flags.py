@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kcli.commands.shared.usage import usage
-from kcli.core.admin.configs import ConfigChange, ConfigOp
+from kcli.core.admin.configs import LOG_LEVELS, ConfigChange, ConfigOp
 from kcli.flows.configs.key_changes import WORDS
 from kcli.flows.configs.units import number_of
 from kcli.flows.configs.values import list_words
@@ -70,6 +70,24 @@ def config_value(command: str, flag: str, key: str, value: str) -> str:
             why=str(error),
             do=f"write {flag} {key}=NUMBER, or a number with one of its units",
         ) from None
+
+
+def levels(changes: Iterable[ConfigChange]) -> list[ConfigChange]:
+    """The changes of loggers, with levels in upper case; a usage error for a level that there is not, and for lists."""
+    return [_level(change) for change in changes]
+
+
+def _level(change: ConfigChange) -> ConfigChange:
+    if change.op is ConfigOp.DELETE:
+        return change
+    level = (change.value or "").strip().upper()
+    if change.op is not ConfigOp.SET or level not in LOG_LEVELS:
+        raise usage(
+            f"configs alter: --{WORDS[change.op]} {change.name}={change.value} of broker-loggers",
+            why=f"a logger has one level, of {', '.join(LOG_LEVELS)}",
+            do=f"write --set {change.name}=DEBUG; --unset {change.name} gives it the level of the logger above it",
+        )
+    return ConfigChange(change.name, level)
 
 
 def _unset(command: str, text: str) -> ConfigChange:

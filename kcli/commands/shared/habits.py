@@ -302,7 +302,7 @@ _ACLS = {
         ("--perm", "--permission", "--allow"),
         "leave it out; `kcli acls create --principal User:NAME --operation read --topic TOPIC --deny` denies",
     ),
-    "--delegation-token": "kcli has no delegation tokens",
+    "--delegation-token": "kcli has no ACLs of delegation tokens; `kcli tokens list` lists the tokens",
     "--idempotent": "leave it out: since Kafka 2.8 an idempotent producer needs write on its topics only",
 }
 _IN_FULL = "leave it out: partitions, offsets and settings are shown; `kcli topics offsets TOPIC` has the offsets alone"
@@ -494,8 +494,15 @@ _OTHER_TOOLS = {
         "consumer-perf-test": "`kcli perf consume -t TOPIC`",
         **dict.fromkeys(("e2e-latency", "end-to-end-latency"), "`kcli perf e2e -t TOPIC`"),
         "attach": "name the brokers with -b HOST:PORT",
-        "dtoken": "kcli has no delegation tokens",
-        "client-metrics": "kcli has no client metrics",
+        **dict.fromkeys(
+            ("dtoken", "token", "delegation-token", "delegation-tokens"),
+            "`kcli tokens list`, `kcli tokens create --hmac-file FILE`",
+        ),
+        "client-metrics": "`kcli configs list client-metrics`, `kcli configs describe client-metrics NAME`",
+        **dict.fromkeys(
+            ("loggers", "broker-loggers", "log-level"),
+            "`kcli configs describe broker-loggers BROKER`; `kcli configs alter broker-loggers BROKER --set root=DEBUG`",
+        ),
     },
     "kcli groups": {
         "offsets": "`{path} describe GROUP` shows what is committed, `{path} lag GROUP` the lag",

@@ -125,6 +125,8 @@ _CONFIGS = {
     "--topic=": "{}",
     "--broker=": "{}",
     "--group=": "{}",
+    "--broker-logger=": "{}",
+    "--client-metrics=": "{}",
     "--broker-defaults": "default",
     "--add-config=": "--set {,}",
     "--delete-config=": "--unset {,}",
@@ -139,6 +141,10 @@ _CONFIG_KINDS = (
     (("--broker-defaults",), "brokers BROKER"),
     (("groups",), "groups GROUP"),
     (("--group",), "groups GROUP"),
+    (("broker-loggers",), "broker-loggers BROKER"),
+    (("--broker-logger",), "broker-loggers BROKER"),
+    (("client-metrics",), "client-metrics NAME"),
+    (("--client-metrics",), "client-metrics NAME"),
     ((), "topics TOPIC"),
 )
 _QUOTAS = {
@@ -172,6 +178,27 @@ _ACLS = {
     "--delegation-token=": NOTHING,
     "--user-principal=": NOTHING,
     "--idempotent": NOTHING,
+}
+_TOKENS = {
+    **_CLUSTER,
+    "--owner-principal=": "--owner {}",
+    "--renewer-principal=": "--renewer {}",
+    "--max-life-time-period=": "--max-lifetime {}ms",
+    "--max-life-time-period=-1": "",
+    "--renew-time-period=": "--for {}ms",
+    "--renew-time-period=-1": "",
+    "--expiry-time-period=": "--in {}ms",
+    "--expiry-time-period=-1": "",
+    "--hmac=": "",
+}
+"""A token is named by its id, which ``tokens list`` shows, and not by its HMAC."""
+_METRICS = {
+    **_CLUSTER,
+    "--name=": "{}",
+    "--generate-name": NOTHING,
+    "--metrics=": "--set metrics={}",
+    "--interval=": "--set interval.ms={}",
+    "--match=": "--set match={}",
 }
 _PERF = {
     **_CLUSTER,
@@ -276,8 +303,6 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
         Mode(("--alter", "--user"), "quotas alter", {**_QUOTAS, "--alter": ""}),
         Mode(("--alter", "clients"), "quotas alter", {**_CLIENT_QUOTAS, "--alter": ""}),
         Mode(("--alter", "ips"), "quotas alter", {**_IP_QUOTAS, "--alter": ""}),
-        Mode(("broker-loggers",), ""),
-        Mode(("client-metrics",), ""),
         *(Mode(("--alter", *needs), f"configs alter {kind}", _CONFIGS) for needs, kind in _CONFIG_KINDS),
         Mode(("users",), "quotas list", {**_QUOTAS, "--describe": "", "--all": ""}),
         Mode(("clients",), "quotas list", {**_CLIENT_QUOTAS, "--describe": "", "--all": ""}),
@@ -323,6 +348,18 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
             "--transactional-id-pattern=": NOTHING,
         }),
     ),
+    "kafka-delegation-tokens": (
+        Mode(("--create",), "tokens create --hmac-file FILE", {**_TOKENS, "--create": ""}),
+        Mode(("--renew",), "tokens renew ID", {**_TOKENS, "--renew": ""}),
+        Mode(("--expire",), "tokens expire ID", {**_TOKENS, "--expire": ""}),
+        Mode((), "tokens list", {**_TOKENS, "--describe": ""}),
+    ),
+    "kafka-client-metrics": (
+        Mode(("--alter",), "configs alter client-metrics NAME", {**_METRICS, "--alter": ""}),
+        Mode(("--delete",), "configs alter client-metrics NAME --unset-all", {**_METRICS, "--delete": ""}),
+        Mode(("--describe", "--name"), "configs describe client-metrics NAME", {**_METRICS, "--describe": ""}),
+        Mode((), "configs list client-metrics", {**_METRICS, "--list": "", "--describe": ""}),
+    ),
     "kafka-log-dirs": (
         Mode((), "cluster describe --log-dirs", {
             **_CLUSTER, "--describe": "", "--broker-list=": NOTHING, "--topic-list=": NOTHING,
@@ -361,7 +398,7 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
     }),),
     **dict.fromkeys((
         "kafka-storage", "kafka-dump-log", "kafka-metadata-shell", "kafka-replica-verification",
-        "kafka-delegation-tokens", "kafka-client-metrics", "kafka-streams-application-reset", "kafka-jmx",
+        "kafka-streams-application-reset", "kafka-jmx",
         "connect-standalone", "connect-distributed", "connect-plugin-path", "trogdor", "kafka-server-start-docker",
         "zookeeper-shell", "zookeeper-security-migration",
     ), ()),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         abilities,
         aborting,
         acls,
+        delegation_tokens,
         elections,
         new_partitions,
         other_groups,
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from kcli.core.admin.brokers import ClusterDescription, LogDir
     from kcli.core.admin.commits import Stored
     from kcli.core.admin.committed import Committed
-    from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigResource
+    from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigKind, ConfigResource
+    from kcli.core.admin.delegation_tokens import DelegationToken, Principal
     from kcli.core.admin.features import BrokerFeatures
     from kcli.core.admin.first_records import FirstRecord
     from kcli.core.admin.group_description import GroupDescription, MemberBytes
@@ -292,6 +294,10 @@ class Admin:
         names = several(names)
         return operations.configs.describe_topic_configs(self.cluster, names, self._start())
 
+    def list_config_resources(self, kind: ConfigKind) -> list[str]:
+        """The names that have a configuration of this kind (KIP-1142; of client metrics KIP-714)."""
+        return operations.configs.list_config_resources(self.cluster, kind, self._start())
+
     def alter_configs(
         self, changes: Mapping[ConfigResource, Sequence[ConfigChange]], *, validate_only: bool = False
     ) -> dict[ConfigResource, KcliError | None]:
@@ -399,6 +405,37 @@ class Admin:
         None on success; see ``users.alter_scram_credentials``.
         """
         return operations.users.alter_scram_credentials(self.cluster, changes, self._start(), unsure=unsure)
+
+    def create_token(
+        self,
+        *,
+        owner: Principal | None = None,
+        renewers: Collection[Principal] = (),
+        max_lifetime_ms: int = -1,
+    ) -> DelegationToken:
+        """Creates a delegation token (KIP-48), for another owner too (KIP-373); -1 is the brokers' lifetime.
+
+        Not repeated where its response was lost: then OutcomeUnknownError.
+        """
+        return operations.delegation_tokens.create_token(
+            self.cluster,
+            self._start(),
+            owner=owner,
+            renewers=tuple(renewers),
+            max_lifetime_ms=max_lifetime_ms,
+        )
+
+    def describe_tokens(self, owners: Collection[Principal] | None = None) -> list[DelegationToken]:
+        """The delegation tokens of these owners, or of all, as far as this client may see them."""
+        return operations.delegation_tokens.describe_tokens(self.cluster, owners, self._start())
+
+    def renew_token(self, token: DelegationToken, period_ms: int = -1) -> int:
+        """Moves the expiry of a token to ``period_ms`` from now (-1: the brokers' period); returns it in ms."""
+        return operations.delegation_tokens.renew_token(self.cluster, token, period_ms, self._start())
+
+    def expire_token(self, token: DelegationToken, period_ms: int = -1) -> int:
+        """Has a token expire ``period_ms`` from now, or removes it at once (-1); returns the time in ms."""
+        return operations.delegation_tokens.expire_token(self.cluster, token, period_ms, self._start())
 
     # --- groups --------------------------------------------------------------------------------------
 

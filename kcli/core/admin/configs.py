@@ -1,7 +1,7 @@
 """Configurations of topics, brokers and groups: describes values with their sources, and alters single keys."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ from kcli.core.cluster.fanout import Ask, Items, Part, Read, fan_out, verdict
 from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
-from kcli.core.error_codes import UNKNOWN_TOPIC_OR_PARTITION
+from kcli.core.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import BrokerError, ConfigError, KcliError
 from kcli.core.permissions import Permission, on_cluster, on_group, on_topic
 from kcli.core.protocol.messages.describe_configs import (
@@ -24,6 +24,10 @@ from kcli.core.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
+)
+from kcli.core.protocol.messages.list_config_resources import (
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
 )
 
 A = TypeVar("A")
@@ -96,6 +100,8 @@ class ConfigResource:
     def __str__(self) -> str:
         if self.kind is ConfigKind.BROKER and not self.name:
             return "the default of all brokers"
+        if self.kind is ConfigKind.BROKER_LOGGER:
+            return f"the loggers of broker {self.name}"
         return f"{self.kind.name.lower().replace('_', ' ')} {self.name or '(all)'}"
 
     @property
@@ -183,7 +189,10 @@ def describe_configs(
                 outcome = verdict(
                     row.error_code, f"describing the configuration of {resource}", row.error_message, needs
                 )
-                yield resource, outcome, [_entry(config, resource) for config in row.configs]
+                entries = [_entry(config, resource) for config in row.configs]
+                if resource.kind is ConfigKind.BROKER_LOGGER:
+                    entries = _with_parents(entries)
+                yield resource, outcome, entries
 
     wanted = dict.fromkeys(resources)
     return _of_each(cluster, wanted, ask, read, deadline, "reading the configuration of")
@@ -240,6 +249,25 @@ def alter_configs(
     return _of_each(cluster, changes, ask, read, deadline, "changing the configuration of")
 
 
+def list_config_resources(cluster: Cluster, kind: ConfigKind, deadline: float) -> list[str]:
+    """The names that have a configuration of this kind, sorted: subscriptions of client metrics (KIP-714) since Kafka
+    3.7, other kinds since 4.1 (KIP-1142).
+    """
+    what = f"listing {kind.name.lower().replace('_', ' ')} configurations"
+    request = ListConfigResourcesRequest(resource_types=[int(kind)])
+    if kind is not ConfigKind.CLIENT_METRICS:
+        request.require_version(1)
+
+    def check(response: ListConfigResourcesResponse) -> list[str]:
+        if response.error_code != NONE:
+            raise BrokerError(response.error_code, what, needs=[on_cluster("DESCRIBE_CONFIGS")])
+        return sorted(
+            row.resource_name for row in response.config_resources if row.resource_type == int(kind)
+        )
+
+    return cluster.call(lambda: cluster.send(request), check, deadline, what)
+
+
 def _needs(resource: ConfigResource, operation: str) -> list[Permission]:
     return [on_topic(operation, resource.name), on_group(operation, resource.name), on_cluster(operation)]
 
@@ -277,6 +305,40 @@ def _not_found(resource: ConfigResource, outcome: A) -> A | KcliError:
     if isinstance(outcome, BrokerError) and outcome.code == UNKNOWN_TOPIC_OR_PARTITION:
         return unknown_topic(resource.name, ())
     return outcome
+
+
+ROOT_LOGGER = "root"
+LOG_LEVELS = ("FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
+"""The levels of broker loggers (org.apache.kafka.common.config.LogLevelConfig)."""
+
+
+def _with_parents(entries: Sequence[ConfigEntry]) -> list[ConfigEntry]:
+    """Loggers with where their level comes from: brokers do not say which of them have one of their own.
+
+    One with the level of the logger above it (``a.b`` is above ``a.b.C``, ``root`` above all) counts as a default: it
+    has no level of its own, or the same. That level is its synonym.
+    """
+    levels = {entry.name: entry.value for entry in entries}
+    return [_with_parent(entry, levels) for entry in entries]
+
+
+def _with_parent(entry: ConfigEntry, levels: Mapping[str, str | None]) -> ConfigEntry:
+    if entry.name == ROOT_LOGGER:
+        return replace(entry, type="string")
+    parent = entry.name
+    while parent != ROOT_LOGGER:
+        parent = parent.rpartition(".")[0] or ROOT_LOGGER
+        if parent in levels:
+            break
+    above = levels.get(parent)
+    inherits = above == entry.value
+    own = () if inherits else ((entry.name, entry.value, entry.source),)
+    return replace(
+        entry,
+        type="string",
+        source=_SOURCES[5] if inherits else entry.source,
+        synonyms=(*own, (parent, above, _SOURCES[5])),
+    )
 
 
 def _entry(row: DescribeConfigsResourceResult, resource: ConfigResource) -> ConfigEntry:

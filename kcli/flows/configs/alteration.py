@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from kcli.account.change import Change, Found, Item, Question, is_lost
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigResource
+from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.errors import ConnectError, KcliError, NotValidatedError, TimedOutError
 from kcli.flows.configs.key_changes import (
     HIDDEN,
@@ -42,6 +42,15 @@ COLUMNS = (
     Column("new", "prose", meaning="The value after; null where there is none, and of secrets."),
     Column("new_source", spare=1, meaning="Where it comes from."),
 )
+
+
+_NOUNS = {
+    ConfigKind.TOPIC: "topic",
+    ConfigKind.BROKER: "broker",
+    ConfigKind.GROUP: "group",
+    ConfigKind.BROKER_LOGGER: "broker",
+    ConfigKind.CLIENT_METRICS: "subscription",
+}
 
 
 class AlteredKey(NamedTuple):
@@ -108,11 +117,20 @@ class ConfigAlteration(Change[AlteredKey, Any]):
         """The changes of a resource; where its entries are an error, all are refused."""
         if isinstance(entries, KcliError):
             rows = [
-                PlannedChange(resource, change, None, "", None, "", error=entries) for change in self.changes
+                PlannedChange(resource, change, None, "", None, "", error=entries)
+                for change in self.changes_of(resource, None)
             ]
         else:
-            rows = plan(resource, self.changes, entries, others=others)
+            rows = plan(resource, self.changes_of(resource, entries), entries, others=others)
         return [_item(row) for row in rows]
+
+    def changes_of(
+        self,
+        resource: ConfigResource,  # noqa: ARG002
+        entries: Sequence[ConfigEntry] | None,  # noqa: ARG002
+    ) -> Sequence[ConfigChange]:
+        """The changes of a resource; ``entries`` is None where it cannot be described. By default the same of all."""
+        return self.changes
 
     def _checked(self, admin: Admin, items: Sequence[AlterItem]) -> list[AlterItem]:
         """What the brokers refuse is refused. They are not asked where something else stands against it."""
@@ -203,7 +221,7 @@ class ConfigAlteration(Change[AlteredKey, Any]):
             "\n".join(self._lines([item for item in plan if item.key.resource in part])),
             f"Alter {part[0]}?"
             if name is not None
-            else f"Alter the configuration of {counted(len(part), part[0].kind.name.lower())}?",
+            else f"Alter the configuration of {counted(len(part), _NOUNS[part[0].kind])}?",
             name=name if danger is not None or (self.named and alone) else None,
             subject=name,
             among=[resource.name for resource in dangers],

@@ -13,6 +13,7 @@ from kcli.core.error_codes import INVALID_CONFIG
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotValidatedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.near_names import near_names
+from kcli.flows.configs.resources import kind_word, shown_name
 from kcli.flows.configs.values import is_valid, is_written_alike, list_words, same_value
 from kcli.flows.permitted import denied_groups, denied_on_cluster, denied_topics
 from kcli.flows.read_back import VISIBLE_WITHIN, NotAppliedError, ReadBackError
@@ -95,6 +96,8 @@ def is_done(planned: PlannedChange, entry: ConfigEntry | None) -> bool:
     own = entry is not None and not entry.is_default
     if planned.change.op is ConfigOp.DELETE:
         return not own
+    if planned.resource.kind is ConfigKind.BROKER_LOGGER:  # which may have the level of the logger above it
+        return entry is not None and entry.value == planned.change.value
     words, named = set(list_words(entry.value if entry else "")), set(list_words(planned.change.value))
     if planned.change.op is ConfigOp.SUBTRACT:
         return not named & words
@@ -154,7 +157,10 @@ def _planned(
 ) -> PlannedChange:
     sensitive = known is None or known.is_sensitive
     old, old_source = (entry.value, entry.source) if entry is not None else (None, _DEFAULT)
+    is_logger = resource.kind is ConfigKind.BROKER_LOGGER
     new, source = _new_value(resource, change, entry)
+    if is_logger and change.op is ConfigOp.DELETE:
+        new = None  # the logger above it may be changed, too
     planned = PlannedChange(
         resource,
         change,
@@ -168,16 +174,18 @@ def _planned(
     # Brokers call keys of a listener (listener.name.NAME.*) read-only, even if they were set while they ran.
     if known is not None and known.read_only and (entry is None or entry.is_default):
         return planned._replace(error=_read_only(resource, change.name))
-    if note := _unneeded(change, entry, sensitive=sensitive):
+    if note := _unneeded(change, entry, sensitive=sensitive, is_logger=is_logger):
         return planned._replace(note=note, new=planned.old, new_source=old_source)
     return planned
 
 
-def _unneeded(change: ConfigChange, entry: ConfigEntry | None, *, sensitive: bool) -> str:
-    """Why nothing has to be done; empty where something has."""
+def _unneeded(change: ConfigChange, entry: ConfigEntry | None, *, sensitive: bool, is_logger: bool) -> str:
+    """Why nothing has to be done; empty where something has. A logger with the level of the one above it may have it
+    itself: brokers do not say that.
+    """
     own = entry is not None and not entry.is_default
     if change.op is ConfigOp.DELETE:
-        return "" if own else "is not set"
+        return "" if own or is_logger else "is not set"
     if sensitive or entry is None:
         return ""
     words, named = set(list_words(entry.value)), set(list_words(change.value))
@@ -222,13 +230,15 @@ def _check_known(resource: ConfigResource, key: str, known: Collection[str]) -> 
     near = near_names(key, known)
     if resource.kind is ConfigKind.BROKER and (not near or key.startswith(_LISTENER)):
         return
-    kind = resource.kind.name.lower()
+    thing = "logger" if resource.kind is ConfigKind.BROKER_LOGGER else "key"
     raise ConfigError(
-        f"{resource} has no configuration key {key!r}",
+        f"broker {resource.name} has no logger {key!r}"
+        if thing == "logger"
+        else f"{resource} has no configuration key {key!r}",
         why="the broker does not have it, and nothing was changed",
         do=f"did you mean {near[0]}?"
         if near
-        else f"`kcli configs describe {kind}s {resource.name} --all` lists the keys",
+        else f"`kcli configs describe {kind_word(resource)} {shown_name(resource)} --all` lists the {thing}s",
     )
 
 
@@ -302,7 +312,7 @@ def _hide_secrets(rows: Iterable[PlannedChange], error: KcliError) -> None:
 def _checked(
     resource: ConfigResource, rows: Iterable[PlannedChange], found: Sequence[ConfigEntry] | KcliError
 ) -> KcliError | None:
-    shows = f"`kcli configs describe {resource.kind.name.lower()}s {resource.name or 'default'}` shows what is set"
+    shows = f"`kcli configs describe {kind_word(resource)} {shown_name(resource)}` shows what is set"
     if isinstance(found, KcliError):
         return ReadBackError(f"{resource} was changed, but not read back", why=str(found), do=shows)
     values = {entry.name: entry for entry in found}

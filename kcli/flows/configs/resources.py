@@ -1,4 +1,4 @@
-"""Configurations of topics, brokers and groups as they are, and why one cannot be described or changed."""
+"""Configurations of topics, brokers, groups, loggers and client metrics, and why one cannot be described or changed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
 from kcli.core.exit_codes import ExitCode
 
+KINDS = {
+    "topics": ConfigKind.TOPIC,
+    "brokers": ConfigKind.BROKER,
+    "groups": ConfigKind.GROUP,
+    "broker-loggers": ConfigKind.BROKER_LOGGER,
+    "client-metrics": ConfigKind.CLIENT_METRICS,
+}
+"""How users name the kinds."""
+OF_A_BROKER = (ConfigKind.BROKER, ConfigKind.BROKER_LOGGER)
+"""Kinds whose names are ids of brokers."""
 ALL_BROKERS = "default"
 """How users name the default of all brokers."""
 _NO_SUCH_KIND = (35, 42)  # UNSUPPORTED_VERSION, INVALID_REQUEST
@@ -27,6 +37,20 @@ def shown_name(resource: ConfigResource) -> str:
     return resource.name or ALL_BROKERS
 
 
+def kind_word(resource: ConfigResource) -> str:
+    """The kind as on the command line: ``topics``."""
+    return next(word for word, kind in KINDS.items() if kind is resource.kind)
+
+
+def no_subscription(name: str) -> NotFoundError:
+    """The error for client metrics that have no key set: then there is no such subscription."""
+    return NotFoundError(
+        f"there are no client metrics {name}",
+        why="no key of a subscription with this name is set",
+        do="`kcli configs list client-metrics` lists the subscriptions",
+    )
+
+
 def described(
     admin: Admin, wanted: Sequence[ConfigResource]
 ) -> dict[ConfigResource, list[ConfigEntry] | KcliError]:
@@ -42,7 +66,7 @@ def explained(admin: Admin, resource: ConfigResource, error: KcliError) -> KcliE
     """The error of a resource with the nearest names, or the versions of the brokers, where they explain it."""
     if resource.kind is ConfigKind.TOPIC and isinstance(error, NotFoundError):
         return unknown_topic(resource.name, [topic.name for topic in admin.list_topics()])
-    if resource.kind is ConfigKind.BROKER and isinstance(error, NotFoundError):
+    if resource.kind in OF_A_BROKER and isinstance(error, NotFoundError):
         if _is_fenced(admin, resource.name):
             return FencedBrokerError(
                 f"{resource} is fenced",

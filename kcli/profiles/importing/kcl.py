@@ -22,7 +22,6 @@ _REASONS = {
     "sasl.zid": "kcli logs in as the user itself",
     "sasl.user": "kcli has AWS's credentials from where AWS's own tools look; sasl.aws.profile names a profile",
     "sasl.pass": "kcli has AWS's credentials from where AWS's own tools look; sasl.aws.profile names a profile",
-    "sasl.is_token": "kcli does not log in with delegation tokens",
 }
 
 
@@ -59,6 +58,8 @@ def _cluster(name: str, document: dict[str, Any]) -> Found:
     ]
     if mechanism != "AWS_MSK_IAM":
         pairs += [("sasl.username", fields.text("sasl.user")), ("sasl.password", fields.text("sasl.pass"))]
+    if fields.flag("sasl.is_token") and mechanism.startswith("SCRAM"):
+        pairs.append(("sasl.tokenauth", "true"))
     if fields.flag("tls.insecure") or fields.flag("tls.insecure_skip_verify"):
         pairs.append(("enable.ssl.certificate.verification", "false"))
     kept = [(key, text) for key, text in pairs if text and "${" not in text]

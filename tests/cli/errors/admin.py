@@ -23,6 +23,10 @@ NOT_THERE = [
         "`kcli cluster describe` lists the brokers; correct --brokers"),
     Row("users list zzz", 1, "user zzz has no SCRAM", "none was set for that name",
         "`kcli users list` shows the credentials"),
+    Row("tokens renew zzz --allow-plaintext-secrets --yes", 1, "there is no token zzz", "has expired or was removed",
+        "`kcli tokens list` shows the tokens"),
+    Row("configs describe client-metrics zzz", 1, "no client metrics zzz", "no key of a subscription",
+        "`kcli configs list client-metrics` lists the subscriptions"),
     Row("txn describe zzz", 1, "transactional id zzz", "no producer", "`kcli txn list` lists the open transactions"),
 ]  # fmt: skip
 

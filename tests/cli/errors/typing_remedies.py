@@ -138,6 +138,8 @@ def _end(given: list[str]) -> list[str]:
         return ["--runner", "inline"]  # a start of Spark is too expensive here
     if given[:2] == ["users", "set"] and "--password-file" not in given:
         return ["--password-file", "/dev/stdin", "--allow-plaintext-secrets"]
+    if given[0] == "tokens":
+        return ["--allow-plaintext-secrets"]
     return []
 
 

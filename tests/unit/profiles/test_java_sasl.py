@@ -70,7 +70,6 @@ def test_an_unknown_module_is_named_and_never_loaded() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        (f'{SCRAM} required username="u" password="hunter2" tokenauth="true";', "tokenauth"),
         (f'{PLAIN} required usename="hunter2";', "'usename'"),
         (f'{KERBEROS} required useKeyTab=true principal="hunter2";', "useKeyTab without keyTab"),
         (f'{KERBEROS} required useTicketCache=true ticketCache="hunter2";', "ticketCache"),
@@ -82,6 +81,15 @@ def test_options_that_kcli_cannot_obey_are_named(text: str, what: str) -> None:
     with pytest.raises(ConfigError, match=what) as caught:
         options(text)
     assert "hunter2" not in f"{caught.value}{caught.value.do}"
+
+
+def test_a_delegation_token() -> None:
+    assert options(f'{SCRAM} required username="id" password="hmac" tokenauth="true";') == [
+        ("sasl.username", "id"),
+        ("sasl.password", "hmac"),
+        ("sasl.tokenauth", "true"),
+    ]
+    assert ("sasl.tokenauth", "true") not in options(f'{SCRAM} required username="u" tokenauth="false";')
 
 
 def test_client_credentials() -> None:

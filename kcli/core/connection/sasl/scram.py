@@ -32,6 +32,7 @@ _NONCE_BYTES = 24
 _GS2_HEADER = "n,,"  # no channel binding, no authorization id
 DIGESTS = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 """hashlib's name of the hash function, by mechanism."""
+_CHECK_TOKEN = "check that sasl.username is the id of a delegation token that has not expired, and sasl.password its HMAC"  # noqa: S105 - no password
 _NOT_THIS_BROKER = "check that this is the broker you mean: it does not behave as SCRAM requires"
 
 
@@ -46,16 +47,21 @@ class Challenge(NamedTuple):
 def prepare(options: ClientOptions) -> Credentials:
     """The credentials that ``options`` name; ConfigError without them."""
     user, password = user_and_password(options)
-    digest = DIGESTS[options.sasl_mechanism]
+    digest, token = DIGESTS[options.sasl_mechanism], options.sasl_tokenauth
     return Credentials(
-        lambda: user, lambda _host: scram(user, password, digest), lambda: (password,), CHECK_PASSWORD
+        lambda: user,
+        lambda _host: scram(user, password, digest, token=token),
+        lambda: (password,),
+        _CHECK_TOKEN if token else CHECK_PASSWORD,
     )
 
 
-def scram(user: str, password: Secret, digest: str, *, nonce: str = "") -> Exchange:
-    """``digest`` is hashlib's name of the hash function; ``nonce`` is random unless a test gives it."""
+def scram(user: str, password: Secret, digest: str, *, nonce: str = "", token: bool = False) -> Exchange:
+    """``digest`` is hashlib's name of the hash function; ``nonce`` is random unless a test gives it. ``token``: user and
+    password are id and HMAC of a delegation token, which an extension of the first message says (KIP-48).
+    """
     nonce = nonce or secrets.token_urlsafe(_NONCE_BYTES)
-    first = f"n={escaped(user)},r={nonce}"
+    first = f"n={escaped(user)},r={nonce}{',tokenauth=true' if token else ''}"
     server_first = _text((yield (_GS2_HEADER + first).encode()))
     challenge = parse_challenge(server_first, nonce)
     salted = yield Compute(lambda: salted_password(password, challenge.salt, challenge.iterations, digest))

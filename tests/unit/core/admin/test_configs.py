@@ -12,7 +12,7 @@ from kcli.core.cluster.cluster import ANY
         (ConfigKind.TOPIC, "t", ANY, "topic", "topic t"),
         (ConfigKind.BROKER, "3", 3, "dynamic broker", "broker 3"),
         (ConfigKind.BROKER, "", ANY, "dynamic default", "the default of all brokers"),
-        (ConfigKind.BROKER_LOGGER, "3", 3, "dynamic broker logger", "broker logger 3"),
+        (ConfigKind.BROKER_LOGGER, "3", 3, "dynamic broker logger", "the loggers of broker 3"),
         (ConfigKind.CLIENT_METRICS, "s", ANY, "client metrics", "client metrics s"),
         (ConfigKind.GROUP, "7", ANY, "group", "group 7"),
     ],

@@ -1,6 +1,8 @@
 """SCRAM against the examples of the RFCs, and against brokers that do not keep to them."""
 
 import base64
+import hashlib
+import hmac
 import time
 from collections.abc import Callable
 
@@ -184,3 +186,19 @@ def test_the_password_is_utf_8_without_preparation() -> None:
         next(exchange)
         keys.append(computed(exchange.send(SHA_256[1].encode())))
     assert keys[0] != keys[1]
+
+
+def test_a_delegation_token_is_named_by_an_extension_that_is_signed() -> None:
+    """KIP-48; the extension is a part of the message that both sides sign."""
+    exchange = scram("id", Secret("hmac"), "sha256", nonce=NONCE, token=True)
+    first = next(exchange)
+    assert first == f"n,,n=id,r={NONCE},tokenauth=true".encode()
+    challenge = f"r={NONCE}x,s={SALT},i=4096"
+    salted = computed(exchange.send(challenge.encode()))
+    final = exchange.send(salted)
+    assert isinstance(final, bytes)
+    without_proof, _, proof = final.decode().rpartition(",p=")
+    signed = f"{first.decode()[3:]},{challenge},{without_proof}".encode()
+    key = hmac.digest(salted, b"Client Key", "sha256")
+    signature = hmac.digest(hashlib.sha256(key).digest(), signed, "sha256")
+    assert base64.b64decode(proof) == bytes(a ^ b for a, b in zip(key, signature, strict=True))

@@ -1,0 +1,38 @@
+"""``kcli tokens renew``: renew delegation tokens."""
+
+import click
+
+from kcli.commands.shared.changing import run_change
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import POSITIVE_DURATION
+from kcli.commands.tokens._types import TOKEN_ID
+from kcli.core.admin.delegation_tokens import SERVER_DEFAULT
+
+
+@command(
+    "renew",
+    examples=(
+        ("kcli tokens renew kNv8-JkQQd6vEzuVIYGoug", "for the period of the brokers, by default a day"),
+        ("kcli tokens renew kNv8-JkQQd6vEzuVIYGoug --for 12h --yes", "in a script"),
+    ),
+)
+@click.argument("ids", nargs=-1, required=True, type=TOKEN_ID, metavar="ID…")
+@click.option(
+    "--for",
+    "period",
+    type=POSITIVE_DURATION,
+    metavar="DUR",
+    help="time from now (default: the brokers' delegation.token.expiry.time.ms, 1d)",
+)
+@pass_invocation
+def renew_tokens(inv: Invocation, ids: tuple[str, ...], period: float | None) -> int:
+    """Renew delegation tokens: they expire later, at most at the end of their longest life.
+
+    The owner of a token and its renewers may do so. The new time is read back. `kcli tokens list` shows the ids; of
+    one that begins with a dash, write -- before it.
+    """
+    from kcli.flows.tokens.expiry import TokenRenewal  # clients are loaded when the command runs
+
+    milliseconds = SERVER_DEFAULT if period is None else max(1, round(period * 1000))
+    return run_change(inv, TokenRenewal(ids, milliseconds))

@@ -1,0 +1,236 @@
+"""Delegation tokens: creates, describes, renews and expires them (KIP-48, owners KIP-373).
+
+Whoever has the HMAC of a token authenticates as its owner, by SCRAM. Every response with tokens has their HMACs, so
+nothing is asked over a connection that is not encrypted unless that is allowed.
+"""
+
+import base64
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from kcli.core.cluster.cluster import CONTROLLER, Cluster
+from kcli.core.error_codes import NONE
+from kcli.core.errors import BrokerError, ConfigError, KcliError, OutcomeUnknownError, UnsupportedError
+from kcli.core.future import Future
+from kcli.core.options import ClientOptions
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.create_delegation_token import (
+    CreatableRenewer,
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
+from kcli.core.protocol.messages.describe_delegation_token import (
+    DescribedDelegationToken,
+    DescribeDelegationTokenOwner,
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
+)
+from kcli.core.protocol.messages.expire_delegation_token import (
+    ExpireDelegationTokenRequest,
+    ExpireDelegationTokenResponse,
+)
+from kcli.core.protocol.messages.renew_delegation_token import (
+    RenewDelegationTokenRequest,
+    RenewDelegationTokenResponse,
+)
+from kcli.core.secret import Secret
+
+SERVER_DEFAULT = -1
+"""For a duration: that of the brokers; for an expiry: at once."""
+SEE = "`kcli tokens list` shows the tokens"
+"""The remedy where it is not known which there are."""
+AUTH_DISABLED, NOT_FOUND, OWNER_MISMATCH, NOT_ALLOWED, DENIED, EXPIRED = range(61, 67)
+"""The codes of delegation tokens."""
+
+_REMEDIES = {
+    AUTH_DISABLED: "set delegation.token.secret.key in server.properties of all brokers and controllers, the same in "
+    "each, and restart them",
+    NOT_FOUND: SEE,
+    OWNER_MISMATCH: "authenticate as its owner or as one of its renewers",
+    NOT_ALLOWED: "authenticate by SASL or with a certificate, and not with a token",
+    EXPIRED: SEE,
+}
+_TEXTS = {
+    AUTH_DISABLED: "the brokers have no delegation.token.secret.key, so delegation tokens are off",
+    NOT_FOUND: "there is no such token: it has expired, or was removed",
+    OWNER_MISMATCH: "this client is neither the owner of the token nor one of its renewers",
+    NOT_ALLOWED: "brokers give tokens only to clients that authenticate, and not with a token themselves",
+    DENIED: "tokens of others need CREATE_TOKENS or DESCRIBE_TOKENS on their owner",
+    EXPIRED: "the token has expired",
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Principal:
+    """As in ACLs: ``User:alice``."""
+
+    type: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.type}:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationToken:
+    """A token. Times are in ms since the epoch: ``expires_at`` may be moved, up to ``max_at``. ``requester`` created it,
+    None where brokers do not say so (before Kafka 3.3). ``hmac`` is in base64: with ``id`` as the user, it is the
+    password.
+    """
+
+    id: str
+    owner: Principal
+    requester: Principal | None
+    issued_at: int
+    expires_at: int
+    max_at: int
+    renewers: tuple[Principal, ...] = ()
+    hmac: Secret = field(default=Secret(""), repr=False)
+
+
+def check_encrypted(options: ClientOptions) -> None:
+    """ConfigError unless what a client with ``options`` receives is encrypted, or need not be."""
+    if options.security_protocol.endswith("SSL") or options.allow_plaintext_secrets:
+        return
+    raise ConfigError(
+        f"delegation tokens over {options.security_protocol} are refused",
+        why="their HMACs would be sent without encryption, and are sufficient to authenticate as their owners",
+        do="use security.protocol=SASL_SSL or SSL, or allow it with --allow-plaintext-secrets",
+    )
+
+
+def create_token(
+    cluster: Cluster,
+    deadline: float,
+    *,
+    owner: Principal | None,
+    renewers: Collection[Principal],
+    max_lifetime_ms: int,
+) -> DelegationToken:
+    """Creates a token for ``owner`` (None: for this client). OutcomeUnknownError where the response was lost.
+
+    A request that may have been carried out is not repeated: each makes another token.
+    """
+    check_encrypted(cluster.options)
+    what = f"creating a delegation token{f' for {owner}' if owner else ''}"
+    request = CreateDelegationTokenRequest(
+        owner_principal_type=owner.type if owner else None,
+        owner_principal_name=owner.name if owner else None,
+        renewers=[CreatableRenewer(principal_type=one.type, principal_name=one.name) for one in renewers],
+        max_lifetime_ms=max_lifetime_ms,
+    )
+    if owner is not None:
+        request.require_version(3)
+    last: Future[CreateDelegationTokenResponse] | None = None
+
+    def attempt() -> Future[CreateDelegationTokenResponse]:
+        nonlocal last
+        if last is not None and isinstance(last.error, OutcomeUnknownError):
+            raise last.error
+        last = cluster.send(request, CONTROLLER)
+        return last
+
+    def check(response: CreateDelegationTokenResponse) -> DelegationToken:
+        _raise(response.error_code, what)
+        requester = Principal(
+            response.token_requester_principal_type, response.token_requester_principal_name
+        )
+        return DelegationToken(
+            id=response.token_id,
+            owner=Principal(response.principal_type, response.principal_name),
+            requester=requester if requester.name else None,
+            issued_at=response.issue_timestamp_ms,
+            expires_at=response.expiry_timestamp_ms,
+            max_at=response.max_timestamp_ms,
+            renewers=tuple(renewers),
+            hmac=_in_base64(response.hmac),
+        )
+
+    try:
+        return cluster.call(attempt, check, deadline, what)
+    except UnsupportedError as error:
+        raise _too_old(error) from error
+
+
+def describe_tokens(
+    cluster: Cluster, owners: Collection[Principal] | None, deadline: float
+) -> list[DelegationToken]:
+    """The tokens of these owners (None: of all), as far as this client may see them, by their ids.
+
+    A client sees those that it owns or may renew, and others by DESCRIBE on the token or DESCRIBE_TOKENS on the owner.
+    """
+    check_encrypted(cluster.options)
+    what = "listing the delegation tokens"
+    rows = None
+    if owners is not None:
+        rows = [
+            DescribeDelegationTokenOwner(principal_type=one.type, principal_name=one.name) for one in owners
+        ]
+    request = DescribeDelegationTokenRequest(owners=rows)
+
+    def check(response: DescribeDelegationTokenResponse) -> list[DelegationToken]:
+        _raise(response.error_code, what)
+        return sorted(map(_token, response.tokens), key=lambda token: token.id)
+
+    try:
+        return cluster.call(lambda: cluster.send(request, CONTROLLER), check, deadline, what)
+    except UnsupportedError as error:
+        raise _too_old(error) from error
+
+
+def renew_token(cluster: Cluster, token: DelegationToken, period_ms: int, deadline: float) -> int:
+    """Moves the expiry to ``period_ms`` from now, or by the brokers' own period; returns it. Not beyond ``max_at``."""
+    request = RenewDelegationTokenRequest(hmac=_bytes(token.hmac), renew_period_ms=period_ms)
+    return _new_expiry(cluster, request, f"renewing token {token.id}", deadline)
+
+
+def expire_token(cluster: Cluster, token: DelegationToken, period_ms: int, deadline: float) -> int:
+    """Has a token expire ``period_ms`` from now; SERVER_DEFAULT removes it at once. Returns the time."""
+    request = ExpireDelegationTokenRequest(hmac=_bytes(token.hmac), expiry_time_period_ms=period_ms)
+    return _new_expiry(cluster, request, f"expiring token {token.id}", deadline)
+
+
+def _new_expiry(cluster: Cluster, request: Request, what: str, deadline: float) -> int:
+    check_encrypted(cluster.options)
+
+    def check(response: RenewDelegationTokenResponse | ExpireDelegationTokenResponse) -> int:
+        _raise(response.error_code, what)
+        return response.expiry_timestamp_ms
+
+    return cluster.call(lambda: cluster.send(request, CONTROLLER), check, deadline, what)
+
+
+def _token(row: DescribedDelegationToken) -> DelegationToken:
+    requester = Principal(row.token_requester_principal_type, row.token_requester_principal_name)
+    return DelegationToken(
+        id=row.token_id,
+        owner=Principal(row.principal_type, row.principal_name),
+        requester=requester if requester.name else None,
+        issued_at=row.issue_timestamp,
+        expires_at=row.expiry_timestamp,
+        max_at=row.max_timestamp,
+        renewers=tuple(Principal(one.principal_type, one.principal_name) for one in row.renewers),
+        hmac=_in_base64(row.hmac),
+    )
+
+
+def _in_base64(hmac: bytes) -> Secret:
+    return Secret(base64.b64encode(hmac).decode())
+
+
+def _bytes(hmac: Secret) -> bytes:
+    return base64.b64decode(hmac.reveal())
+
+
+def _raise(code: int, what: str) -> None:
+    if code != NONE:
+        raise BrokerError(code, what, message=_TEXTS.get(code, ""), do=_REMEDIES.get(code, ""))
+
+
+def _too_old(error: UnsupportedError) -> KcliError:
+    return UnsupportedError(
+        error.what,
+        why="brokers have delegation tokens since Kafka 1.1, those of KRaft clusters since 3.6; tokens of other owners "
+        "since 3.3",
+        do="use newer brokers",
+    )

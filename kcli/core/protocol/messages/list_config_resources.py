@@ -1,0 +1,21 @@
+"""ListConfigResources (API 74): what has a configuration of its own (KIP-1142); v0 lists client metrics (KIP-714)."""
+
+from kcli.core.protocol.api import Request, Response
+from kcli.core.protocol.schema import INT8, INT16, INT32, STRING, Array, Struct, field
+
+
+class ListedConfigResource(Struct):
+    resource_name: str = field(STRING)
+    resource_type: int = field(INT8, "1+", default=16)
+
+
+class ListConfigResourcesResponse(Response):
+    throttle_time_ms: int = field(INT32)
+    error_code: int = field(INT16)
+    config_resources: list[ListedConfigResource] = field(Array(ListedConfigResource))
+
+
+class ListConfigResourcesRequest(
+    Request, key=74, versions=(0, 1), flexible=0, response=ListConfigResourcesResponse
+):
+    resource_types: list[int] = field(Array(INT8), "1+")

@@ -1,0 +1,1 @@
+"""Delegation tokens as commands show and change them."""

@@ -84,6 +84,7 @@ LINES = {
     "schema": "GroupLag",
     "top": "{group}",
     "topics alter": "{topic} --set retention.ms=5 --partitions 4 --dry-run",
+    "topics copy": "{topic} copy --dry-run",
     "topics create": "made --dry-run",
     "topics delete": "{topic} --dry-run",
     "topics describe": "{topic}",

@@ -25,6 +25,7 @@ ROWS: dict[str, Row] = {
     ),
     "topics offsets": ("topics.offsets:topic_offsets", READS, "show the offsets of topics, by partition"),
     "topics create": ("topics.create:create_topics", CHANGES, "create topics"),
+    "topics copy": ("topics.copy:copy_topic", CHANGES, "copy a topic within its cluster, and prove that they are equal"),
     "topics alter": ("topics.alter:alter_topic", CHANGES, "change the configuration of topics, and add partitions"),
     "topics trim": ("topics.trim:trim_topic", CHANGES, "delete the records of a topic before an offset or a time"),
     "topics delete": ("topics.delete:delete_topics", CHANGES, "delete topics with all their records"),

@@ -34,15 +34,20 @@ _TOO_MANY = "not checked by the broker: a check takes as much of its memory as t
 
 
 class TopicDiffersError(KcliError):
-    """A topic exists, and differs from the request: ``differences`` says in what."""
+    """A topic exists, and differs from the request: ``differences`` says in what. ``like``: of the topic it is to equal
+    in all settings, None where only what was requested counts.
+    """
 
     exit_code = ExitCode.REFUSED
 
-    def __init__(self, name: str, differences: str) -> None:
+    def __init__(self, name: str, differences: str, like: str | None = None) -> None:
         super().__init__(
-            f"topic {name} exists, and differs from what was requested: {differences}",
-            why="--if-not-exists leaves a topic that exists as it is",
-            do=f"see `kcli topics describe {name}`; or leave out the options that need not match",
+            f"topic {name} exists, and differs from {like or 'what was requested'}: {differences}",
+            why="a topic that exists is left as it is"
+            if like
+            else "--if-not-exists leaves a topic that exists as it is",
+            do=f"see `kcli topics describe {name}`; or "
+            + ("choose another name for the copy" if like else "leave out the options that need not match"),
         )
         self.differences = differences
 
@@ -64,7 +69,7 @@ Errors = dict[str, KcliError | None]
 class TopicCreation(Change[str, NewTopic]):
     """The topics of ``specs``. ``may_exist``: one that exists as it is requested is no error. ``dry_run``: the brokers
     will not be asked for the creation, so that what they do not check is compared with what the cluster shows.
-    ``like``: the topic that has what the specs leave open.
+    ``like``: the topic that has what the specs leave open; with ``exactly``, one that exists has no other settings.
     """
 
     kind = "TopicCreate"
@@ -85,10 +90,17 @@ class TopicCreation(Change[str, NewTopic]):
     quiet_report = True
 
     def __init__(
-        self, specs: Sequence[TopicSpec], *, may_exist: bool, dry_run: bool, like: str | None = None
+        self,
+        specs: Sequence[TopicSpec],
+        *,
+        may_exist: bool,
+        dry_run: bool,
+        like: str | None = None,
+        exactly: bool = False,
     ) -> None:
         self.specs = {spec.name: spec for spec in specs}
         self.may_exist, self.dry_run, self.like = may_exist, dry_run, like
+        self._equal = like if exactly else None
         self._danger: str | None = None
         self._unchecked = ""
         self._made: dict[str, CreatedTopic] = {}
@@ -131,7 +143,7 @@ class TopicCreation(Change[str, NewTopic]):
 
     def _same(self, admin: Admin, specs: Sequence[TopicSpec]) -> dict[str, NewItem]:
         """The topics that exist: unchanged, or refused where they differ from the request."""
-        found = _existing(admin, specs)
+        found = _existing(admin, specs, self._equal)
         return {
             name: Item(name, NewTopic(), Outcome.REFUSED, one)
             if isinstance(one, KcliError)
@@ -195,7 +207,7 @@ class TopicCreation(Change[str, NewTopic]):
             elif answer is None:
                 found[name] = Found(_of_created(self._made.get(name), created=True))
         looked = [item for item in items if self._is_unsure(item.key)]
-        now = _existing(admin, [self.specs[item.key] for item in looked])
+        now = _existing(admin, [self.specs[item.key] for item in looked], self._equal)
         for item in looked:
             one = now[item.key]
             lost = not _exists(self._answers.get(item.key))
@@ -247,23 +259,9 @@ class TopicCreation(Change[str, NewTopic]):
 
 def _like(admin: Admin, like: str, specs: Mapping[str, TopicSpec]) -> dict[str, TopicSpec]:
     """The specs with the partitions, the replication factor, and what is set on the topic ``like``, as far as they leave
-    it open. Which replicas are throttled is not copied: that names partitions and brokers of that topic.
+    it open.
     """
-    topic = admin.describe_topics([like])[like]
-    if isinstance(topic, NotFoundError):
-        raise unknown_topic(like, [one.name for one in admin.list_topics()])
-    if isinstance(topic, KcliError):
-        raise topic
-    if topic.error is not None:
-        raise topic.error
-    entries = admin.describe_topic_configs([like])[like]
-    if isinstance(entries, KcliError):
-        raise entries
-    own = {
-        key: value
-        for key, value in (own_values(entries) or {}).items()
-        if value is not None and not key.endswith(".throttled.replicas")
-    }
+    topic, own = model(admin, like)
     return {
         name: TopicSpec(
             name,
@@ -272,6 +270,34 @@ def _like(admin: Admin, like: str, specs: Mapping[str, TopicSpec]) -> dict[str, 
             own | dict(spec.configs),
         )
         for name, spec in specs.items()
+    }
+
+
+def model(admin: Admin, name: str) -> tuple[TopicInfo, dict[str, str]]:
+    """A topic that others are made like, and what is set on itself, without secrets. Which replicas are throttled is not
+    among it: that names partitions and brokers of that topic.
+
+    NotFoundError for a topic that does not exist; errors of brokers.
+    """
+    topic = admin.describe_topics([name])[name]
+    if isinstance(topic, NotFoundError):
+        raise unknown_topic(name, [one.name for one in admin.list_topics()])
+    if isinstance(topic, KcliError):
+        raise topic
+    if topic.error is not None:
+        raise topic.error
+    entries = admin.describe_topic_configs([name])[name]
+    if isinstance(entries, KcliError):
+        raise entries
+    return topic, set_on(entries)
+
+
+def set_on(entries: list[ConfigEntry]) -> dict[str, str]:
+    """What is set on a topic itself, as far as another one can have it too."""
+    return {
+        key: value
+        for key, value in (own_values(entries) or {}).items()
+        if value is not None and not key.endswith(".throttled.replicas")
     }
 
 
@@ -312,24 +338,29 @@ def _compared(admin: Admin, specs: Sequence[TopicSpec], *, thoroughly: bool) -> 
     return errors
 
 
-def _existing(admin: Admin, specs: Sequence[TopicSpec]) -> dict[str, NewTopic | KcliError]:
-    """Topics as they are, or the error: TopicDiffersError where one is not as it is requested."""
+def _existing(admin: Admin, specs: Sequence[TopicSpec], equal: str | None) -> dict[str, NewTopic | KcliError]:
+    """Topics as they are, or the error: TopicDiffersError where one is not as it is requested, or has settings that the
+    topic ``equal`` does not have.
+    """
     names = [spec.name for spec in specs]
     topics = admin.describe_topics(names) if names else {}
     configs = admin.describe_topic_configs(names) if names else {}
-    return {spec.name: _as_requested(spec, topics[spec.name], configs[spec.name]) for spec in specs}
+    return {spec.name: _as_requested(spec, topics[spec.name], configs[spec.name], equal) for spec in specs}
 
 
 def _as_requested(
-    spec: TopicSpec, topic: TopicInfo | KcliError, entries: list[ConfigEntry] | KcliError
+    spec: TopicSpec, topic: TopicInfo | KcliError, entries: list[ConfigEntry] | KcliError, equal: str | None
 ) -> NewTopic | KcliError:
     if isinstance(topic, KcliError):
         return topic
-    if isinstance(entries, KcliError) and spec.configs:
+    if isinstance(entries, KcliError) and (spec.configs or equal):
         return entries
     known = None if isinstance(entries, KcliError) else entries
-    if differs := differences(spec, topic, known or []):
-        return TopicDiffersError(spec.name, "; ".join(differs))
+    differs = differences(spec, topic, known or [])
+    if equal:
+        differs += further_settings(spec.configs, known or [])
+    if differs:
+        return TopicDiffersError(spec.name, "; ".join(differs), equal)
     return NewTopic(
         len(topic.partitions), topic.replication_factor, topic.topic_id or None, own_values(known)
     )
@@ -349,8 +380,15 @@ def differences(spec: TopicSpec, topic: TopicInfo, entries: Sequence[ConfigEntry
         if entry is None:
             found.append(f"no configuration {key}")
         elif not entry.is_sensitive and not same_value(entry.type, entry.value, wanted):
-            found.append(f"{key}={entry.value}, not {wanted}")
+            found.append(f"{key}={with_unit(key, entry.value)}, not {with_unit(key, wanted)}")
     return found
+
+
+def further_settings(wanted: Mapping[str, str], entries: list[ConfigEntry]) -> list[str]:
+    """What is set on a topic beside the settings that are wanted: ``retention.ms=5 is set``."""
+    return [
+        f"{key}={with_unit(key, value)} is set" for key, value in set_on(entries).items() if key not in wanted
+    ]
 
 
 def _impossible(admin: Admin, specs: Sequence[TopicSpec]) -> dict[str, KcliError]:

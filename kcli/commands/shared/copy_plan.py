@@ -11,6 +11,7 @@ from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.sides import Side
 from kcli.core.errors import KcliError
+from kcli.flows.configs.units import with_unit
 from kcli.flows.mirror.acls.plan import COLUMNS as ACLS
 from kcli.flows.mirror.plan.plan import CopyPlan
 from kcli.flows.mirror.topics.configs import BATCH_BYTES, CLEANUP, TIMESTAMPS, Difference
@@ -276,8 +277,9 @@ def _difference_lines(plan: CopyPlan, *, further: bool) -> list[str]:
             rest.add(one.key)
             continue
         routes = [f"{each.source} → {each.target}" for each in some]
-        there = f"now {one.target_value}" if one.is_set else f"{one.key}={one.target_value}"
-        lines.append(f"  {_some(routes)}: {one.effect} ({there}, on the source {one.source_value})")
+        here, there = (with_unit(one.key, value) for value in (one.source_value, one.target_value))
+        now = f"now {there}" if one.is_set else f"{one.key}={there}"
+        lines.append(f"  {_some(routes)}: {one.effect} ({now}, on the source {here})")
     if rest:
         lines.append(
             f"  {counted(len(rest), 'further setting')} in force {'differs' if len(rest) == 1 else 'differ'}, without a "

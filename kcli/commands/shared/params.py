@@ -269,7 +269,7 @@ def parse_delimiter(text: str) -> bytes:
     return out + raw_bytes(text[at:])
 
 
-_ONE_TOPIC = ("topics alter", "topics trim")
+_ONE_TOPIC = ("topics alter", "topics copy", "topics trim")
 
 
 def check_topic_name(name: str, command: str) -> None:

@@ -11,12 +11,15 @@ from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.copy_plan import CopyShown, Names
 from kcli.commands.shared.params import Rate
+from kcli.core.admin.admin import Admin
 from kcli.core.options import ClientOptions
+from kcli.flows.mirror.job.state import JobId
+from kcli.flows.mirror.job.store import saved_jobs
 from kcli.flows.mirror.plan.plan import CopyPlan
 from kcli.flows.mirror.run import Mirror
 from kcli.flows.mirror.settings import MirrorSettings, Pace
 from kcli.flows.stop import Stop
-from kcli.flows.topics.copy import Pair, look, misfits, remarks, rephrased
+from kcli.flows.topics.copy import Pair, job_name, look, misfits, remarks, rephrased
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 
@@ -66,18 +69,20 @@ def copy_records(
     """Copies and compares; returns the exit status."""
     with open_admin(inv) as admin:
         connect(inv, admin)
+        cluster = _OwnCluster(inv)
         pair = look(admin, source, target, given)
-    profile, cluster = inv.resolved.profile, _OwnCluster(inv)
+        job = _job(inv, cluster, admin, pair)
+    profile = inv.resolved.profile
     named = quote(cluster.servers if profile is None else profile.name)
     option = f"-b {named}" if profile is None else f"--profile {named}"
-    inv.rephrase = partial(rephrased, pair=pair, cluster=named, options=_OPTIONS)
+    inv.rephrase = partial(rephrased, pair=pair, job=job, cluster=named, options=_OPTIONS)
     settings = MirrorSettings(
         topics=(source,),
         renames=(f"{source}={target}",),
         exactly_once=True,
         until_caught_up=True,
         verify=True,
-        job=pair.job,
+        job=job,
         configs=tuple(pair.written.items()),
         pace=Pace(records_per_second=rate.records, bytes_per_second=rate.bytes) if rate else Pace(),
         max_wait=max_wait,
@@ -92,3 +97,15 @@ def copy_records(
         with Stop() as stop:
             result = mirror.copy(stop)
         return report(inv, result, stop)
+
+
+def _job(inv: Invocation, cluster: _OwnCluster, admin: Admin, pair: Pair) -> str:
+    """The name of the job. Where it would be a new one for a topic that exists, a transaction that a kill has left open
+    may have what is missing: its end is waited for.
+    """
+    own = inv.cluster_id or cluster.servers
+    jobs = saved_jobs(cluster, admin, inv.hooks, wait=False)
+    name = job_name(pair, own, jobs)
+    if pair.copy is None or JobId(own, name) in jobs:
+        return name
+    return job_name(pair, own, saved_jobs(cluster, admin, inv.hooks))

@@ -23,10 +23,10 @@ from kcli.commands.shared.usage import usage
         ("kcli topics copy orders orders.test --settings-only", "an empty topic with the same settings"),
     ),
 )
-@click.argument("source", type=TOPIC, metavar="TOPIC")
-@click.argument("target", metavar="COPY")
-@click.option("--settings-only", is_flag=True, help="create the copy with the same settings, without records")
-@config_option("configuration of the copy, whatever the topic has, as in retention.ms=7d; repeatable")
+@click.argument("source", type=TOPIC, metavar="A")
+@click.argument("target", metavar="B")
+@click.option("--settings-only", is_flag=True, help="create B with the same settings, without records")
+@config_option("configuration of B, whatever A has, as in retention.ms=7d; repeatable")
 @rate_option("limit: records per second, or 10MB/s")
 @click.option(
     "--max-wait",
@@ -44,15 +44,15 @@ def copy_topic(
     rate: Rate | None,
     max_wait: float | None,
 ) -> int:
-    """Copy a topic within its cluster: settings and records, each once, compared afterwards.
+    """Copy topic A to a topic B of the same cluster: settings and records, each once, compared afterwards.
 
-    COPY is created with the partitions, the replicas and the configuration of TOPIC, where --config does not say
-    otherwise. The records that are there at the start are copied in whole batches, with their keys, values, headers and
-    timestamps, to the same partitions; then all of them are read back and compared. Records of aborted transactions are
-    not copied. Of a compacted topic, what its log still has is copied. Offsets are others in COPY.
+    B is created with the partitions, the replicas and the configuration of A, where --config does not say otherwise. The
+    records that are there at the start are copied in whole batches, with their keys, values, headers and timestamps, to
+    the same partitions; then all of them are read back and compared. Records of aborted transactions are not copied. Of
+    a compacted topic, what its log still has is copied. Offsets are others in B.
 
     Stopped in the middle, the same line continues where it ended, and nothing is stored twice; run again later, it adds
-    what has come since. A topic COPY that exists is taken if it is empty and has the same settings, else exit code 7. The
+    what has come since. A topic B that exists is taken if it is empty and has the same settings, else exit code 7. The
     copy is a job of `kcli mirror`, as `kcli mirror status` lists it; that has more options, as for other partitions.
     """
     for name in (source, target):
@@ -71,9 +71,10 @@ def copy_topic(
                     why="no records are copied",
                     do="leave one of them out",
                 )
+        # Clients are loaded when the command runs.
         from kcli.commands.shared.changing import run_change
         from kcli.core.types import TopicSpec
-        from kcli.flows.topics.create import TopicCreation  # clients are loaded when the command runs
+        from kcli.flows.topics.create import TopicCreation
 
         spec = TopicSpec(target, configs=dict(configs))
         change = TopicCreation([spec], may_exist=True, dry_run=inv.dry_run, like=source, exactly=True)

@@ -46,8 +46,9 @@ class TopicDiffersError(KcliError):
             why="a topic that exists is left as it is"
             if like
             else "--if-not-exists leaves a topic that exists as it is",
-            do=f"see `kcli topics describe {name}`; or "
-            + ("choose another name for the copy" if like else "leave out the options that need not match"),
+            do=f"see `kcli topics describe {name}`; or choose another name for the copy"
+            if like
+            else f"see `kcli topics describe {name}`; or leave out the options that need not match",
         )
         self.differences = differences
 
@@ -100,7 +101,8 @@ class TopicCreation(Change[str, NewTopic]):
     ) -> None:
         self.specs = {spec.name: spec for spec in specs}
         self.may_exist, self.dry_run, self.like = may_exist, dry_run, like
-        self._equal = like if exactly else None
+        self._exactly = exactly
+        self._model: Model | None = None
         self._danger: str | None = None
         self._unchecked = ""
         self._made: dict[str, CreatedTopic] = {}
@@ -110,7 +112,9 @@ class TopicCreation(Change[str, NewTopic]):
         """Topics that exist, or that brokers would not create, are refused; with ``may_exist`` those that differ."""
         self._unchecked, self._made = "", {}
         if self.like is not None:
-            self.specs = _like(admin, self.like, self.specs)
+            found = model(admin, self.like)
+            self.specs = _like(found, self.specs)
+            self._model = found if self._exactly else None
         specs = list(self.specs.values())
         many = many_partitions(sum(spec.partitions for spec in specs)) is not None
         errors = _compared(admin, specs, thoroughly=True) if many else {}
@@ -143,7 +147,7 @@ class TopicCreation(Change[str, NewTopic]):
 
     def _same(self, admin: Admin, specs: Sequence[TopicSpec]) -> dict[str, NewItem]:
         """The topics that exist: unchanged, or refused where they differ from the request."""
-        found = _existing(admin, specs, self._equal)
+        found = _existing(admin, specs, self._model)
         return {
             name: Item(name, NewTopic(), Outcome.REFUSED, one)
             if isinstance(one, KcliError)
@@ -207,7 +211,7 @@ class TopicCreation(Change[str, NewTopic]):
             elif answer is None:
                 found[name] = Found(_of_created(self._made.get(name), created=True))
         looked = [item for item in items if self._is_unsure(item.key)]
-        now = _existing(admin, [self.specs[item.key] for item in looked], self._equal)
+        now = _existing(admin, [self.specs[item.key] for item in looked], self._model)
         for item in looked:
             one = now[item.key]
             lost = not _exists(self._answers.get(item.key))
@@ -257,25 +261,30 @@ class TopicCreation(Change[str, NewTopic]):
         return f" like {self.like}: {_settings(item.facts, self.specs[item.key])}"
 
 
-def _like(admin: Admin, like: str, specs: Mapping[str, TopicSpec]) -> dict[str, TopicSpec]:
-    """The specs with the partitions, the replication factor, and what is set on the topic ``like``, as far as they leave
-    it open.
-    """
-    topic, own = model(admin, like)
+def _like(like: Model, specs: Mapping[str, TopicSpec]) -> dict[str, TopicSpec]:
+    """The specs with the partitions, the replication factor, and what is set on the topic, where they leave it open."""
+    topic = like.topic
     return {
         name: TopicSpec(
             name,
             len(topic.partitions) if spec.partitions == -1 else spec.partitions,
             (topic.replication_factor or -1) if spec.replication_factor == -1 else spec.replication_factor,
-            own | dict(spec.configs),
+            {**like.own, **spec.configs},
         )
         for name, spec in specs.items()
     }
 
 
-def model(admin: Admin, name: str) -> tuple[TopicInfo, dict[str, str]]:
-    """A topic that others are made like, and what is set on itself, without secrets. Which replicas are throttled is not
-    among it: that names partitions and brokers of that topic.
+class Model(NamedTuple):
+    """A topic that others are made like, with what is set on itself, and all values in force; without secrets."""
+
+    topic: TopicInfo
+    own: Mapping[str, str]
+    in_force: Mapping[str, str]
+
+
+def model(admin: Admin, name: str) -> Model:
+    """The topic. Which of its replicas are throttled is not among its settings: that names partitions and brokers of it.
 
     NotFoundError for a topic that does not exist; errors of brokers.
     """
@@ -289,11 +298,23 @@ def model(admin: Admin, name: str) -> tuple[TopicInfo, dict[str, str]]:
     entries = admin.describe_topic_configs([name])[name]
     if isinstance(entries, KcliError):
         raise entries
-    return topic, set_on(entries)
+    return Model(topic, _set_on(entries), {one.name: one.value for one in entries if one.value is not None})
 
 
-def set_on(entries: list[ConfigEntry]) -> dict[str, str]:
-    """What is set on a topic itself, as far as another one can have it too."""
+def further_settings(
+    wanted: Mapping[str, str], in_force: Mapping[str, str], entries: list[ConfigEntry]
+) -> list[str]:
+    """What is set on a topic beside what is wanted, unless it is what is ``in_force`` on the topic that it is to be
+    like: ``retention.ms=5 is set``.
+    """
+    return [
+        f"{key}={with_unit(key, value)} is set"
+        for key, value in _set_on(entries).items()
+        if key not in wanted and in_force.get(key) != value
+    ]
+
+
+def _set_on(entries: list[ConfigEntry]) -> dict[str, str]:
     return {
         key: value
         for key, value in (own_values(entries) or {}).items()
@@ -338,7 +359,9 @@ def _compared(admin: Admin, specs: Sequence[TopicSpec], *, thoroughly: bool) -> 
     return errors
 
 
-def _existing(admin: Admin, specs: Sequence[TopicSpec], equal: str | None) -> dict[str, NewTopic | KcliError]:
+def _existing(
+    admin: Admin, specs: Sequence[TopicSpec], equal: Model | None
+) -> dict[str, NewTopic | KcliError]:
     """Topics as they are, or the error: TopicDiffersError where one is not as it is requested, or has settings that the
     topic ``equal`` does not have.
     """
@@ -349,7 +372,7 @@ def _existing(admin: Admin, specs: Sequence[TopicSpec], equal: str | None) -> di
 
 
 def _as_requested(
-    spec: TopicSpec, topic: TopicInfo | KcliError, entries: list[ConfigEntry] | KcliError, equal: str | None
+    spec: TopicSpec, topic: TopicInfo | KcliError, entries: list[ConfigEntry] | KcliError, equal: Model | None
 ) -> NewTopic | KcliError:
     if isinstance(topic, KcliError):
         return topic
@@ -358,9 +381,9 @@ def _as_requested(
     known = None if isinstance(entries, KcliError) else entries
     differs = differences(spec, topic, known or [])
     if equal:
-        differs += further_settings(spec.configs, known or [])
+        differs += further_settings(spec.configs, equal.in_force, known or [])
     if differs:
-        return TopicDiffersError(spec.name, "; ".join(differs), equal)
+        return TopicDiffersError(spec.name, "; ".join(differs), equal and equal.topic.name)
     return NewTopic(
         len(topic.partitions), topic.replication_factor, topic.topic_id or None, own_values(known)
     )
@@ -382,13 +405,6 @@ def differences(spec: TopicSpec, topic: TopicInfo, entries: Sequence[ConfigEntry
         elif not entry.is_sensitive and not same_value(entry.type, entry.value, wanted):
             found.append(f"{key}={with_unit(key, entry.value)}, not {with_unit(key, wanted)}")
     return found
-
-
-def further_settings(wanted: Mapping[str, str], entries: list[ConfigEntry]) -> list[str]:
-    """What is set on a topic beside the settings that are wanted: ``retention.ms=5 is set``."""
-    return [
-        f"{key}={with_unit(key, value)} is set" for key, value in set_on(entries).items() if key not in wanted
-    ]
 
 
 def _impossible(admin: Admin, specs: Sequence[TopicSpec]) -> dict[str, KcliError]:

@@ -66,10 +66,13 @@ LINES = {
     "pipeline verify": "--from {broker} --to {broker} -t {topic} --map-topic {topic}=copy --runner inline",
     "produce": "{topic} {dir}/lines.txt -z zstd --dry-run",
     "profile add": "{name} -b {broker}",
+    "profile copy": "{name} {name}-copy",
     "profile import": "--help",  # reads what other tools have left
     "profile list": "",
     "profile remove": "{name} --yes",
+    "profile rename": "{name} {name}-renamed",
     "profile show": "{name}",
+    "profile test": "",
     "profile use": "{name}",
     "quotas alter": "--user a --set request_percentage=5 --dry-run",
     "quotas list": "",

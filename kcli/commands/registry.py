@@ -142,6 +142,9 @@ ROWS: dict[str, Row] = {
         "profile.add:add_profile", LOCAL,
         "add a profile with the options of this command line: -b, -X, -F and --client-id",
     ),
+    "profile copy": ("profile.copy:copy_profile", LOCAL, "add a profile with the options of another one"),
+    "profile rename": ("profile.rename:rename_profile", LOCAL, "give a profile another name"),
+    "profile test": ("profile.test:test_profile", READS, "test whether a profile leads to its cluster, step by step"),
     "profile remove": ("profile.remove:remove_profile", LOCAL, "remove a profile"),
     "profile import": (
         "profile.import_profiles:import_profiles", LOCAL,

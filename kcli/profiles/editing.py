@@ -58,7 +58,7 @@ def renamed_profile(text: str, old: str, new: str, *, current: bool) -> str:
         raise ProfileExistsError(
             f"profile {new} exists already",
             why="nothing was changed",
-            do=f"choose another name, or remove it first: `kcli profile remove {new}`",
+            do="choose another name, or remove that profile first",
         )
     wanted = tomllib.loads(text)
     wanted["profiles"][new] = wanted["profiles"].pop(old)

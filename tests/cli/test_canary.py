@@ -51,6 +51,8 @@ ALONE = {
     "profile show": "plain -o json",
     "profile use": "file",
     "profile add": "new -b h:1 --dry-run",
+    "profile copy": "plain another --dry-run",
+    "profile rename": "plain another --dry-run",
     "profile remove": "plain --yes",
     "profile import": "{dir}/client.properties --name other --dry-run",
     "config show": "--origin",

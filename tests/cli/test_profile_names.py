@@ -76,7 +76,7 @@ def test_the_password_of_a_copy_is_read_from_the_same_file(kcli: Kcli, home: Pat
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        ("rename prod test", 7, "`kcli profile remove test`"),
+        ("rename prod test", 7, "or remove that profile first"),
         ("rename pord x", 2, "did you mean 'prod'?"),
         ("rename prod prod", 2, "both names are the same"),
         ("rename prod sandbox:x", 2, ""),

@@ -174,7 +174,7 @@ def _no_sandbox(name: str, done: str) -> ConfigError:
     if done == "removed":
         do = f"`kcli sandbox down {name.removeprefix(SANDBOX)}` stops it"
     else:
-        do = "`kcli sandbox status` shows its address, for `kcli profile add NAME -b HOST:PORT`"
+        do = "add a profile with its address, and the options of its client"
     return ConfigError(f"{name} is not {done}", why="it is a sandbox, which no file of profiles has", do=do)
 
 

@@ -60,7 +60,7 @@ def test_each_option_that_takes_configurations_is_known() -> None:
 
 
 QUOTA = ("producer_byte_rate", "10MB/s", "10000000", "10 MB/s", "1G")
-TIME = ("retention.ms", "7d", "604800000", "7 d", "1M")
+TIME = ("retention.ms", "3d", "259200000", "3 d", "1M")
 
 
 @pytest.mark.parametrize("option", FOUND)

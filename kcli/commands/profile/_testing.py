@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from time import monotonic
 
+from kcli.commands.shared.cluster import CREATES_NONE
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.findings import show_findings, without_security
 from kcli.commands.shared.usage import usage
@@ -24,7 +25,7 @@ def test(inv: Invocation, name: str | None) -> int:
             do="leave one of them out",
         )
     inv.values.profile = name if name is not None else inv.values.profile
-    options = inv.client_options(ClientOptions)
+    options = inv.client_options(ClientOptions, unused=CREATES_NONE)
     seconds = min(inv.timeout, options.socket_connection_setup_timeout_ms / 1000)
     reach = Reach(options, seconds, without_security(inv.hooks))
     return show_findings(

@@ -26,6 +26,7 @@ ROWS: dict[str, Row] = {
     "topics offsets": ("topics.offsets:topic_offsets", READS, "show the offsets of topics, by partition"),
     "topics who": ("topics.who:who_topics", READS, "show who writes to topics, who reads them, and who may"),
     "topics create": ("topics.create:create_topics", CHANGES, "create topics"),
+    "topics copy": ("topics.copy:copy_topic", CHANGES, "copy a topic within its cluster, and prove that they are equal"),
     "topics alter": ("topics.alter:alter_topic", CHANGES, "change the configuration of topics, and add partitions"),
     "topics trim": ("topics.trim:trim_topic", CHANGES, "delete the records of a topic before an offset or a time"),
     "topics delete": ("topics.delete:delete_topics", CHANGES, "delete topics with all their records"),
@@ -155,6 +156,9 @@ ROWS: dict[str, Row] = {
         "profile.add:add_profile", LOCAL,
         "add a profile with the options of this command line: -b, -X, -F and --client-id",
     ),
+    "profile copy": ("profile.copy:copy_profile", LOCAL, "add a profile with the options of another one"),
+    "profile rename": ("profile.rename:rename_profile", LOCAL, "give a profile another name"),
+    "profile test": ("profile.test:test_profile", READS, "test whether a profile leads to its cluster, step by step"),
     "profile remove": ("profile.remove:remove_profile", LOCAL, "remove a profile"),
     "profile import": (
         "profile.import_profiles:import_profiles", LOCAL,

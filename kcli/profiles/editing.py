@@ -3,6 +3,7 @@
 Imported only by commands that write profiles: ``tomlkit`` takes 40 ms.
 """
 
+import re
 import tomllib
 from collections.abc import Iterable
 from typing import Any
@@ -42,6 +43,45 @@ def with_profile(text: str, name: str, values: Iterable[tuple[str, Value]], *, r
         document["profiles"] = profiles
     profiles[name] = table
     return _checked(tomlkit.dumps(document))
+
+
+def renamed_profile(text: str, old: str, new: str, *, current: bool) -> str:
+    """The text with the profile ``old``, which it has, under the name ``new``; ProfileExistsError if that is there.
+    ``current``: it is the current one, and stays that.
+
+    Headers are rewritten where they stand, so that comments and order stay. Where the profile has no header of its own,
+    as in an inline table, it is moved to the end.
+    """
+    document = _parsed(text)
+    profiles: Any = document["profiles"]
+    if new in profiles:
+        raise ProfileExistsError(
+            f"profile {new} exists already",
+            why="nothing was changed",
+            do="choose another name, or remove that profile first",
+        )
+    wanted = tomllib.loads(text)
+    wanted["profiles"][new] = wanted["profiles"].pop(old)
+    made = "".join(_header_renamed(line, old, new) for line in text.splitlines(keepends=True))
+    if _loaded(made) != wanted:
+        profiles[new] = profiles.pop(old)
+        made = tomlkit.dumps(document)
+    return with_current(made, new) if current else _checked(made)
+
+
+def _header_renamed(line: str, old: str, new: str) -> str:
+    """``[profiles.OLD]`` and ``[profiles.OLD.ssl]`` with the new name; any other line as it is."""
+    names = "|".join(re.escape(form) for form in (old, f'"{old}"', f"'{old}'"))
+    header = re.compile(rf"(\s*\[\s*profiles\s*\.\s*)(?:{names})(\s*[.\]].*)", re.DOTALL)
+    found = header.fullmatch(line)
+    return line if found is None else f"{found[1]}{tomlkit.key(new).as_string()}{found[2]}"
+
+
+def _loaded(text: str) -> object:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
 
 
 def without_profile(text: str, name: str) -> str:

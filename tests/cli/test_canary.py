@@ -28,7 +28,7 @@ from kcli.flows.monitor.monitor import Monitor
 from tests.auditing import Arguments, audited
 from tests.certificates import Authority
 from tests.checks.source_calls import places
-from tests.cli.test_every_option import ADMIN, PERF, STREAMS
+from tests.cli.test_every_option import ADMIN, OF_MIRROR, PERF, STREAMS
 from tests.exporting import Answer, get, until
 from tests.fake.cluster import FakeCluster
 from tests.fake.sasl import Sasl
@@ -51,6 +51,8 @@ ALONE = {
     "profile show": "plain -o json",
     "profile use": "file",
     "profile add": "new -b h:1 --dry-run",
+    "profile copy": "plain another --dry-run",
+    "profile rename": "plain another --dry-run",
     "profile remove": "plain --yes",
     "profile import": "{dir}/client.properties --name other --dry-run",
     "config show": "--origin",
@@ -95,6 +97,7 @@ LINES = [f"{name} {rest}".strip() for name, rest in ADMIN.items() if name not in
     *PERF,
 ]
 LINES += [f"{name} {rest} --runner inline" for name, rest in JOBS.items()]
+LINES.append(f"{OF_MIRROR} t copied --dry-run")
 
 
 def assert_clean(*texts: str) -> None:
@@ -227,7 +230,7 @@ def test_the_environment_of_a_command_has_no_secret(home: Path, cluster: FakeClu
 @pytest.mark.case("R24")
 def test_every_command_is_tried() -> None:
     perf = {" ".join(line.split()[:2]) for line in PERF}
-    tried = {*ADMIN, *ALONE, *JOBS, *OF_TWO, *ELSEWHERE, *perf, SERVER, "produce", "consume"}
+    tried = {*ADMIN, *ALONE, *JOBS, *OF_TWO, *ELSEWHERE, *perf, SERVER, OF_MIRROR, "produce", "consume"}
     assert {*PATHS} == tried
     assert ALONE.keys() == NO_CLUSTER
 

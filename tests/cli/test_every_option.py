@@ -42,10 +42,12 @@ from tests.run import KCLI, environment, kcli, kcli_as_set_up, run
 from tests.walked import NAMES, fill, write_files
 
 NOT_ADMIN = ("consume", "exporter", "mirror", "perf", "pipeline", "produce", "query")
+OF_MIRROR = "topics copy"
+"""Its clients have the options of a mirror's."""
 ADMIN = {
     path: line_of(path, **NAMES)
     for path in PATHS
-    if path not in NO_CLUSTER and path.split()[0] not in NOT_ADMIN
+    if path not in NO_CLUSTER and path.split()[0] not in NOT_ADMIN and path != OF_MIRROR
 }
 """A line for each command about a cluster's things."""
 
@@ -207,7 +209,7 @@ def test_every_command_is_in_a_table() -> None:
     without_end = {"exporter"}  # tests/fault/test_exporter.py
     tests = {" ".join(line.split()[:2]) for line in PERF}
     others = {"consume", "produce"} | tests | of_two_clusters | jobs | without_end
-    assert {*PATHS} == NO_CLUSTER | ADMIN.keys() | others
+    assert {*PATHS} == NO_CLUSTER | ADMIN.keys() | {OF_MIRROR} | others
 
 
 class _NoFurtherError(KcliError):

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from dataclasses import replace
 from importlib import metadata
 from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
 
 from kcli.commands.shared.cluster import admin_options
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.findings import Screen, print_findings
+from kcli.commands.shared.findings import print_findings, show_findings, without_security
 from kcli.commands.shared.params import check_topic_name
 from kcli.commands.shared.transaction_log import log_reader
 from kcli.commands.shared.version import kernels, runtime
 from kcli.core.errors import ConfigError
-from kcli.core.exit_codes import worst
-from kcli.core.hooks import Hooks
 from kcli.core.options import key_of
 from kcli.flows.doctor.client_checks import ClientFacts
 from kcli.flows.doctor.examine import Examination, Subject
-from kcli.flows.doctor.findings import Finding, failure
+from kcli.flows.doctor.findings import failure
 
 EXTRAS = {
     "fast": ("isal",),
@@ -49,21 +45,12 @@ def examine(inv: Invocation, topic: str | None, group: str | None) -> int:
             print_findings(inv.out, [failure("client", "configuration", error)], None, inv.talk.warnings)
         return inv.finish(done=False)
     examination = Examination(subject)
-    found: list[Finding] = []
-    screen = Screen(inv.out) if inv.out.kind is None and inv.out.isatty else None
-    # On a terminal, the report itself shows what is being waited for.
-    waiting = nullcontext() if screen else inv.first_contact(subject.options.bootstrap_servers)
-    with waiting:
-        for finding in examination.findings():
-            found.append(replace(finding, do=inv.with_user(finding.do)))
-            if screen is not None:
-                screen.show(found[-1])
-    code = worst((one.code for one in found), done=False)
-    if screen is not None:
-        screen.close(found)
-    else:
-        print_findings(inv.out, found, examination.cluster_id or None, inv.talk.warnings)
-    return code
+    return show_findings(
+        inv,
+        examination.findings(),
+        subject.options.bootstrap_servers,
+        cluster=lambda: examination.cluster_id,
+    )
 
 
 def _subject(inv: Invocation, topic: str | None, group: str | None) -> Subject:
@@ -75,18 +62,8 @@ def _subject(inv: Invocation, topic: str | None, group: str | None) -> Subject:
         topic=topic,
         group=group,
         read_log=log_reader(inv),
-        hooks=_without_security(inv.hooks),
+        hooks=without_security(inv.hooks),
     )
-
-
-def _without_security(hooks: Hooks) -> Hooks:
-    """The report has the warnings about encryption and authentication: its clients need not repeat them."""
-
-    def log(level: str, area: str, text: str) -> None:
-        if level != "warning" or area not in ("auth", "conf"):
-            hooks.log(level, area, text)
-
-    return Hooks(log=log, wire=hooks.wire)
 
 
 def _client(inv: Invocation) -> ClientFacts:

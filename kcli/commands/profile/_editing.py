@@ -1,7 +1,9 @@
-"""What ``kcli profile use``, ``add`` and ``remove`` do: the user's ``config.toml`` is changed under a lock."""
+"""What ``kcli profile use``, ``add``, ``copy``, ``rename`` and ``remove`` do: the user's ``config.toml`` is changed under
+a lock.
+"""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from kcli.commands.shared.confirm import confirm
@@ -15,7 +17,7 @@ from kcli.files.lock import file_lock
 from kcli.files.user_file import read_bounded
 from kcli.files.xdg import state_home
 from kcli.profiles.config_file import ConfigFile, check_marks
-from kcli.profiles.editing import Value, with_current, with_profile, without_profile
+from kcli.profiles.editing import Value, renamed_profile, with_current, with_profile, without_profile
 from kcli.profiles.importing.checking import check_name
 from kcli.profiles.java_sasl import translated
 from kcli.profiles.profile import MARKS, Pair, Profile, raise_error
@@ -80,24 +82,8 @@ def add(inv: Invocation, name: str, *, replace: bool) -> int:
 def remove(inv: Invocation, name: str) -> int:
     """Removes a profile, after a question."""
     with edited(inv) as change:
-        own, *_system = config_paths()
-        configs = {config.path: config for config in SourceFiles().configs(raise_error)}
-        names = configs[own].names if own in configs else ()
-        if is_sandbox(name):
-            raise ConfigError(
-                f"{name} is not removed",
-                why="it is a sandbox, which no file of profiles has",
-                do=f"`kcli sandbox down {name.removeprefix(SANDBOX)}` stops it",
-            )
-        if name not in names:
-            elsewhere = [config.path for config in configs.values() if name in config.names]
-            if elsewhere:
-                raise ConfigError(
-                    f"profile {name} is not removed",
-                    why=f"it is in {elsewhere[0]}, which belongs to the system",
-                    do="ask who administers this machine",
-                )
-            raise no_profile(name, list(names))
+        own, configs = config_paths()[0], _by_path()
+        _check_own(name, "removed", configs)
         profile = configs[own].profile(name, lambda _error: None)
         lines = _described(profile, "Remove")
         if configs[own].current == name:
@@ -106,6 +92,96 @@ def remove(inv: Invocation, name: str) -> int:
             return 0
         change(lambda text: without_profile(text, name), f"profile {name} removed")
     return 0
+
+
+def copy(inv: Invocation, source: str, target: str, *, replace: bool) -> int:
+    """Adds a profile with all that another one has."""
+    check_name(target)
+    with edited(inv) as change:
+        configs = _by_path()
+        if is_sandbox(source):
+            raise _no_sandbox(source, "copied")
+        found = next((config for config in configs.values() if source in config.names), None)
+        if found is None:
+            raise no_profile(source, [name for config in configs.values() for name in config.names])
+        if source == target and found.path == config_paths()[0]:
+            raise _same_name(source, "copied")
+        if replace:
+            check_replacement(inv, [target])
+        pairs = _all_pairs(found.profile(source, raise_error))
+        change(
+            lambda text: with_profile(text, target, [typed(*pair) for pair in pairs], replace=replace),
+            f"profile {source} copied to {target}",
+        )
+    warn_of_plain_secrets(inv, pairs)
+    return 0
+
+
+def rename(inv: Invocation, old: str, new: str) -> int:
+    """Gives a profile of the user another name; the current one stays current."""
+    check_name(new)
+    with edited(inv) as change:
+        configs = _by_path()
+        _check_own(old, "renamed", configs)
+        if old == new:
+            raise _same_name(old, "renamed")
+        current = next((config.current for config in configs.values() if config.current), "")
+        change(
+            lambda text: renamed_profile(text, old, new, current=current == old),
+            f"profile {old} renamed to {new}" + (", which is the current profile" if current == old else ""),
+        )
+    for config in list(configs.values())[1:]:
+        if old in config.names:
+            inv.talk.warn(
+                f"{old} is the profile of {config.path} from now on, which the renamed one had hidden"
+            )
+    if os.environ.get("KCLI_PROFILE") == old:
+        inv.talk.warn(f"KCLI_PROFILE={old} is set, and does not name {new}")
+    return 0
+
+
+def _all_pairs(profile: Profile) -> list[Pair]:
+    """The options and the marks of a profile."""
+    marks = []
+    for mark, origin in profile.mark_origins.items():
+        value = getattr(profile, mark)
+        marks.append(Pair(mark, str(value).lower() if isinstance(value, bool) else value, origin))
+    return [*profile.pairs, *marks]
+
+
+def _by_path() -> dict[str, ConfigFile]:
+    return {config.path: config for config in SourceFiles().configs(raise_error)}
+
+
+def _check_own(name: str, done: str, configs: Mapping[str, ConfigFile]) -> None:
+    """ConfigError unless the user's own file has the profile."""
+    own = config_paths()[0]
+    names = configs[own].names if own in configs else ()
+    if is_sandbox(name):
+        raise _no_sandbox(name, done)
+    if name not in names:
+        elsewhere = [config.path for config in configs.values() if name in config.names]
+        if elsewhere:
+            raise ConfigError(
+                f"profile {name} is not {done}",
+                why=f"it is in {elsewhere[0]}, which belongs to the system",
+                do="ask who administers this machine",
+            )
+        raise no_profile(name, list(names))
+
+
+def _no_sandbox(name: str, done: str) -> ConfigError:
+    if done == "removed":
+        do = f"`kcli sandbox down {name.removeprefix(SANDBOX)}` stops it"
+    else:
+        do = "add a profile with its address, and the options of its client"
+    return ConfigError(f"{name} is not {done}", why="it is a sandbox, which no file of profiles has", do=do)
+
+
+def _same_name(name: str, done: str) -> ConfigError:
+    return ConfigError(
+        f"profile {name} is not {done}", why="both names are the same", do="choose another name"
+    )
 
 
 def check_replacement(inv: Invocation, names: Iterable[str]) -> None:

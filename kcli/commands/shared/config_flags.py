@@ -1,13 +1,13 @@
-"""The flags that change configurations, of ``topics alter`` and ``configs alter``, and values with units."""
+"""The flags that change configurations, of ``topics alter`` and ``configs alter``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kcli.commands.shared.params import config_value
 from kcli.commands.shared.usage import usage
 from kcli.core.admin.configs import LOG_LEVELS, ConfigChange, ConfigOp
 from kcli.flows.configs.key_changes import WORDS
-from kcli.flows.configs.units import number_of
 from kcli.flows.configs.values import list_words
 
 _EXAMPLES = {ConfigOp.SET: "retention.ms=3600000"} | dict.fromkeys(
@@ -58,18 +58,6 @@ def _pair(command: str, op: ConfigOp, text: str) -> ConfigChange:
     if op is ConfigOp.SET:
         value = config_value(command, flag, key.strip(), value)
     return ConfigChange(key.strip(), value, op)
-
-
-def config_value(command: str, flag: str, key: str, value: str) -> str:
-    """The value for Kafka: ``7d`` is 604800000; a usage error for a unit that the key does not have."""
-    try:
-        return number_of(key, value)
-    except ValueError as error:
-        raise usage(
-            f"{command}: {flag} {key}={value} is not valid",
-            why=str(error),
-            do=f"write {flag} {key}=NUMBER, or a number with one of its units",
-        ) from None
 
 
 def levels(changes: Iterable[ConfigChange]) -> list[ConfigChange]:

@@ -135,6 +135,8 @@ class Invocation:
         self.refusal: KcliError | None = None
         self.acting: Resolved | None = None
         self.cluster_id: str | None = None
+        self.rephrase: Callable[[str], str] = str
+        """What a remedy of a flow that is another command's as well is for the user of this one."""
 
     # configuration
 
@@ -153,6 +155,7 @@ class Invocation:
 
         A mirror has two clusters, and no such user.
         """
+        remedy = self.rephrase(remedy)
         return (
             granted_to(cluster_name(self._configuration.resolved).user, remedy)
             if self._configuration

@@ -11,6 +11,7 @@ from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.sides import Side
 from kcli.core.errors import KcliError
+from kcli.flows.configs.units import with_unit
 from kcli.flows.mirror.acls.plan import COLUMNS as ACLS
 from kcli.flows.mirror.plan.plan import CopyPlan
 from kcli.flows.mirror.topics.configs import BATCH_BYTES, CLEANUP, TIMESTAMPS, Difference
@@ -106,7 +107,7 @@ class CopyShown(Shown):
     def may_begin(self, plan: CopyPlan) -> bool:
         """Shows the plan and asks where necessary; False for a dry run. Raises ``plan.refusal``."""
         inv, names = self._inv, self._names
-        lines = _lines(names, plan, further=bool(inv.talk.verbose))
+        lines = _lines(self.heading(plan), plan, further=bool(inv.talk.verbose))
         acls = plan.acls.lines() if plan.acls is not None else ()
         text = "\n".join([*lines, *plan.remarks, *acls])
         for one in plan.found.idle_excludes:
@@ -143,6 +144,23 @@ class CopyShown(Shown):
         if refusal is not None:
             raise refusal
         return not inv.dry_run
+
+    def heading(self, plan: CopyPlan) -> str:
+        """The first line of the plan: from where to where, and how."""
+        source, target = self.clusters(plan)
+        if plan.title is not None:
+            return f"{plan.title} to {target}, exactly once"
+        if plan.compares:
+            return f"Compare {source} with {target}{f', job {plan.job}' if plan.job else ''}"
+        how = "exactly once" if plan.exactly_once else "at least once"
+        return f"Mirror {source} to {target}, job {plan.job}, {how}"
+
+    def clusters(self, plan: CopyPlan) -> tuple[str, str]:
+        """The source and the target, as they are named to people."""
+        names, found = self._names, plan.found
+        return cluster_text(names.source, found.source_cluster), cluster_text(
+            names.target, found.target_cluster
+        )
 
     def _print(self, plan: CopyPlan, refusal: KcliError | None) -> None:
         """Of a dry run: the plan for programs, and the errors of partitions that would not be copied."""
@@ -259,8 +277,9 @@ def _difference_lines(plan: CopyPlan, *, further: bool) -> list[str]:
             rest.add(one.key)
             continue
         routes = [f"{each.source} → {each.target}" for each in some]
-        there = f"now {one.target_value}" if one.is_set else f"{one.key}={one.target_value}"
-        lines.append(f"  {_some(routes)}: {one.effect} ({there}, on the source {one.source_value})")
+        here, there = (with_unit(one.key, value) for value in (one.source_value, one.target_value))
+        now = f"now {there}" if one.is_set else f"{one.key}={there}"
+        lines.append(f"  {_some(routes)}: {one.effect} ({now}, on the source {here})")
     if rest:
         lines.append(
             f"  {counted(len(rest), 'further setting')} in force {'differs' if len(rest) == 1 else 'differ'}, without a "
@@ -269,18 +288,9 @@ def _difference_lines(plan: CopyPlan, *, further: bool) -> list[str]:
     return lines
 
 
-def _lines(names: Names, plan: CopyPlan, *, further: bool) -> list[str]:
+def _lines(heading: str, plan: CopyPlan, *, further: bool) -> list[str]:
     """What the mirror is going to do; ``further``: and what is of less weight."""
-    found = plan.found
-    source = cluster_text(names.source, found.source_cluster)
-    target = cluster_text(names.target, found.target_cluster)
-    if plan.title is not None:
-        lines = [f"{plan.title} to {target}, exactly once"]
-    elif plan.compares:
-        lines = [f"Compare {source} with {target}{f', job {plan.job}' if plan.job else ''}"]
-    else:
-        how = "exactly once" if plan.exactly_once else "at least once"
-        lines = [f"Mirror {source} to {target}, job {plan.job}, {how}"]
+    found, lines = plan.found, [heading]
     findings = found.findings
     created = {spec.name for spec in findings.create}
     for route in found.routes:

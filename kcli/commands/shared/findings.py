@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
+from kcli.commands.shared.context import Invocation
 from kcli.core.exit_codes import worst
+from kcli.core.hooks import Hooks
 from kcli.flows.doctor.findings import FAILED, OK, SKIPPED, WARNING, Finding
 from kcli.output.listing import list_rows
 from kcli.output.progress import counted
@@ -77,6 +81,37 @@ def print_findings(
     ) as rows:
         for one in found:
             rows.add(row(one))
+
+
+def show_findings(
+    inv: Invocation, findings: Iterable[Finding], servers: str, *, cluster: Callable[[], str | None]
+) -> int:
+    """Prints findings as they come, on a terminal, or all of them at the end; returns the exit status. ``servers`` are
+    contacted; ``cluster``: the cluster's id, when all is done.
+    """
+    found: list[Finding] = []
+    screen = Screen(inv.out) if inv.out.kind is None and inv.out.isatty else None
+    # On a terminal, the report itself shows what is being waited for.
+    with nullcontext() if screen else inv.first_contact(servers):
+        for finding in findings:
+            found.append(replace(finding, do=inv.with_user(finding.do)))
+            if screen is not None:
+                screen.show(found[-1])
+    if screen is not None:
+        screen.close(found)
+    else:
+        print_findings(inv.out, found, cluster() or None, inv.talk.warnings)
+    return worst((one.code for one in found), done=False)
+
+
+def without_security(hooks: Hooks) -> Hooks:
+    """The report has the warnings about encryption and authentication: its clients need not repeat them."""
+
+    def log(level: str, area: str, text: str) -> None:
+        if level != "warning" or area not in ("auth", "conf"):
+            hooks.log(level, area, text)
+
+    return Hooks(log=log, wire=hooks.wire)
 
 
 class Screen:

@@ -549,10 +549,7 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("describe-storage", "size", "sizes"), "`{path} list --with-size`"),
         "lag": "`kcli groups lag --topic TOPIC`",
         "count": "`kcli consume TOPIC --count`",
-        **dict.fromkeys(
-            ("copy", "cp", "clone"),
-            "`kcli mirror --from HOST:PORT --to HOST:PORT -t TOPIC --map-topic TOPIC=COPY --until-caught-up`",
-        ),
+        **dict.fromkeys(("cp", "clone", "duplicate"), "`{path} copy A B`"),
         "analyze": "`kcli pipeline profile TOPIC`",
         **dict.fromkeys(("mount", "unmount"), "kcli has no such thing"),
         **dict.fromkeys(
@@ -652,7 +649,9 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("edit", "update", "alter"), "`{path} add NAME -b HOST:PORT --replace`"),
         **dict.fromkeys(("rm", "delete", "drop"), "`{path} remove NAME`"),
         **dict.fromkeys(("print", "dump"), "`{path} show`"),
-        **dict.fromkeys(("rename", "rename-to"), "`{path} add NAME -b HOST:PORT`, then `{path} remove NAME`"),
+        **dict.fromkeys(("rename-to", "mv", "move"), "`{path} rename A B`"),
+        **dict.fromkeys(("cp", "clone", "duplicate"), "`{path} copy A B`"),
+        **dict.fromkeys(("check", "verify", "ping"), "`{path} test NAME`"),
         **dict.fromkeys(("view", "get", "describe", "current"), "`{path} show`"),
         **dict.fromkeys(("switch", "select", "use-context", "activate"), "`{path} use NAME`"),
     },

@@ -269,7 +269,7 @@ def parse_delimiter(text: str) -> bytes:
     return out + raw_bytes(text[at:])
 
 
-_ONE_TOPIC = ("topics alter", "topics trim")
+_ONE_TOPIC = ("topics alter", "topics copy", "topics trim")
 
 
 def check_topic_name(name: str, command: str) -> None:
@@ -438,6 +438,52 @@ def null_marker_option(text: str) -> Callable[[Any], Any]:
 def rate_option(text: str) -> Callable[[Any], Any]:
     """``--rate``, a limit."""
     return click.option("--rate", type=RATE, metavar="RATE", help=text)
+
+
+def config_option(text: str) -> Callable[[Any], Any]:
+    """``--config``: pairs of a key and its value for Kafka."""
+    return click.option(
+        "--config", "configs", multiple=True, metavar="KEY=VALUE", callback=_config_pairs, help=text
+    )
+
+
+def _config_pairs(
+    context: click.Context, _param: click.Parameter, texts: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """The keys and values of ``--config``; a usage error for what is none, and for a key that has two values."""
+    command = context.command_path.removeprefix("kcli ")
+    found: dict[str, str] = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        key = key.strip()
+        if not sign or not key:
+            raise usage(
+                f"{command}: --config {text!r} is not KEY=VALUE",
+                why="there is no = in it" if not sign else "there is no key before the =",
+                do="write --config retention.ms=3600000",
+            )
+        value = config_value(command, "--config", key, value)
+        if found.setdefault(key, value) != value:
+            raise usage(
+                f"{command}: --config {key} has two values",
+                why=f"they are {found[key]} and {value}",
+                do="leave one of them out",
+            )
+    return tuple(found.items())
+
+
+def config_value(command: str, flag: str, key: str, value: str) -> str:
+    """The value for Kafka: ``7d`` is 604800000; a usage error for a unit that the key does not have."""
+    from kcli.flows.configs.units import number_of  # only where a configuration is given
+
+    try:
+        return number_of(key, value)
+    except ValueError as error:
+        raise usage(
+            f"{command}: {flag} {key}={value} is not valid",
+            why=str(error),
+            do=f"write {flag} {key}=NUMBER, or a number with one of its units",
+        ) from None
 
 
 def on_recreate_option(text: str) -> Callable[[Any], Any]:

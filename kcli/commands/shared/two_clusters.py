@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from kcli.commands.shared.options import PROFILE
-from kcli.commands.shared.params import offset_option
+from kcli.commands.shared.params import config_option, offset_option
 from kcli.commands.shared.usage import usage
 
 
@@ -88,13 +88,8 @@ def config_options() -> list[Callable[[Any], Any]]:
             help="write to the target what is set on the source topic, or each value in force that differs, wherever it "
             "is set; off: only what an exact copy needs (default: topic)",
         ),
-        click.option(
-            "--config",
-            "configs",
-            multiple=True,
-            metavar="KEY=VALUE",
-            callback=_pairs,
-            help="configuration of the target topics, whatever the source has; repeatable",
+        config_option(
+            "configuration of the target topics, whatever the source has, as in retention.ms=7d; repeatable"
         ),
         click.option(
             "--timestamps",
@@ -103,30 +98,6 @@ def config_options() -> list[Callable[[Any], Any]]:
             help="copy timestamps in µs or ns as they are, or in milliseconds (default: keep)",
         ),
     ]
-
-
-def _pairs(
-    context: click.Context, _param: click.Parameter, texts: tuple[str, ...]
-) -> tuple[tuple[str, str], ...]:
-    """The keys and values of ``--config``; a usage error for what is none, and for a key that has two values."""
-    command = context.command_path.removeprefix("kcli ")
-    found: dict[str, str] = {}
-    for text in texts:
-        key, sign, value = text.partition("=")
-        key = key.strip()
-        if not sign or not key:
-            raise usage(
-                f"{command}: --config {text!r} is not KEY=VALUE",
-                why="there is no = in it" if not sign else "there is no key before the =",
-                do="write --config retention.ms=3600000",
-            )
-        if found.setdefault(key, value) != value:
-            raise usage(
-                f"{command}: --config {key} has two values",
-                why=f"they are {found[key]} and {value}",
-                do="leave one of them out",
-            )
-    return tuple(found.items())
 
 
 def begin_option() -> Callable[[Any], Any]:

@@ -4,11 +4,9 @@ import click
 
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
-from kcli.commands.shared.config_flags import config_value
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import TOPIC, CountType
-from kcli.commands.shared.params import check_topic_name
-from kcli.commands.shared.usage import usage
+from kcli.commands.shared.params import check_topic_name, config_option
 from kcli.core.types import TopicSpec
 
 _MOST_PARTITIONS = (1 << 31) - 1
@@ -43,9 +41,7 @@ _MOST_PARTITIONS = (1 << 31) - 1
     metavar="N",
     help="replicas of each partition (default: the broker's)",
 )
-@click.option(
-    "--config", "configs", multiple=True, metavar="KEY=VALUE", help="configuration of the topic; repeatable"
-)
+@config_option("configuration of the topic; repeatable")
 @click.option(
     "--like",
     type=TOPIC,
@@ -59,7 +55,7 @@ def create_topics(
     names: tuple[str, ...],
     partitions: int | None,
     replication_factor: int | None,
-    configs: tuple[str, ...],
+    configs: tuple[tuple[str, str], ...],
     like: str | None,
     if_not_exists: bool,
 ) -> int:
@@ -77,22 +73,8 @@ def create_topics(
 
     for name in (*names, *([like] if like is not None else ())):
         check_topic_name(name, "topics create")
-    settings = _config_pairs(configs)
     specs = [
-        TopicSpec(name, partitions or -1, replication_factor or -1, settings) for name in dict.fromkeys(names)
+        TopicSpec(name, partitions or -1, replication_factor or -1, dict(configs))
+        for name in dict.fromkeys(names)
     ]
     return run_change(inv, TopicCreation(specs, may_exist=if_not_exists, dry_run=inv.dry_run, like=like))
-
-
-def _config_pairs(configs: tuple[str, ...]) -> dict[str, str]:
-    pairs = {}
-    for text in configs:
-        key, sign, value = text.partition("=")
-        if not sign or not key:
-            raise usage(
-                f"topics create: --config {text!r} is not KEY=VALUE",
-                why="there is no = in it",
-                do="write --config retention.ms=3600000",
-            )
-        pairs[key.strip()] = config_value("topics create", "--config", key.strip(), value)
-    return pairs

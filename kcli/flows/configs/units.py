@@ -36,6 +36,7 @@ _WITH_UNIT = re.compile(r"[+-]?[0-9][0-9.]*\s*[^0-9\s._].*", re.DOTALL)
 _TIME_UNITS = "w, d, h, m (minutes), s and ms, as in 7d or 1h30m"
 _SIZE_UNITS = "B, KB, MB, GB, TB (powers of 1000) and KiB, MiB, GiB, TiB (powers of 1024), as in 1GiB"
 _NEVER_WORD = "never"
+_LIKE_NEVER = ("forever", "infinite", "infinity", "none", "unlimited")
 
 
 class _Unit(NamedTuple):
@@ -56,6 +57,9 @@ def number_of(key: str, text: str) -> str:
     if word.lower() == _NEVER_WORD:
         return _never(key, text)
     unit = _unit_of(key)
+    if unit is not None and word.lower() in _LIKE_NEVER:
+        _never(key, text)
+        raise ValueError(f"{text!r} is no number; no limit is {_NEVER_WORD!r}")
     if unit is None or not _WITH_UNIT.fullmatch(word):
         return text
     if unit.is_time:
@@ -130,7 +134,7 @@ def _never(key: str, text: str) -> str:
     if _unit_of(key) is None:
         return text
     raise ValueError(
-        f"{key} has no value for {_NEVER_WORD!r}; keys with one are retention.ms, retention.bytes, flush.ms, "
+        f"{key} has no value for {text!r}; keys with one are retention.ms, retention.bytes, flush.ms, "
         "max.compaction.lag.ms and message.timestamp.*.max.ms"
     )
 

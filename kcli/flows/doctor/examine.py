@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.clock import monotonic, wall_ms
-from kcli.core.cluster.cluster import bootstrap_nodes
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.hooks import Hooks
 from kcli.core.options import ClientOptions
-from kcli.core.types import Node, TopicPartition
+from kcli.core.types import TopicPartition
 from kcli.flows.cluster_state import ClusterState, is_under_replicated, observe
 from kcli.flows.doctor import (
     client_checks,
@@ -28,20 +27,14 @@ from kcli.flows.doctor import (
 )
 from kcli.flows.doctor.client_checks import ClientFacts
 from kcli.flows.doctor.cluster_checks import ClusterFacts
-from kcli.flows.doctor.contact import Contact, Contacts
-from kcli.flows.doctor.findings import Finding, failure, skipped, warning, well
+from kcli.flows.doctor.findings import Finding, failure, skipped
 from kcli.flows.doctor.group_checks import GroupFacts
+from kcli.flows.doctor.reach import Reach
 from kcli.flows.doctor.topic_checks import TopicFacts
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.groups.offsets import positions
 from kcli.flows.transactions.coordinated import ReadLog
 from kcli.flows.transactions.held import PartitionState, survey
-
-_SECURE = {
-    "auth": "use security.protocol=SASL_SSL, if the brokers have such a listener",
-    "conf": "name the authority with ssl.ca.location, and leave the check off only to find a fault",
-}
-"""What to do about warnings of the areas of hooks."""
 
 PATIENCE = 3.0
 """Seconds for requests to a cluster with brokers that cannot be reached: each of these costs the whole time."""
@@ -62,98 +55,31 @@ class Subject:
 
 
 class Examination:
-    """``findings`` yields them as they are made; ``cluster_id`` is known after the first contact."""
+    """``findings`` yields them as they are made."""
 
     def __init__(self, subject: Subject) -> None:
-        self.cluster_id: str | None = None
         self._subject = subject
-        self._apis: dict[int, dict[int, tuple[int, int]]] = {}
-        self._all_reachable = True
+        self._reach = Reach(subject.options, subject.seconds, subject.hooks)
         self._held: dict[TopicPartition, PartitionState] = {}
+
+    @property
+    def cluster_id(self) -> str | None:
+        """Known after the first contact."""
+        return self._reach.cluster_id
 
     def findings(self) -> Iterator[Finding]:
         """All of them, in the order of the report."""
         for check in client_checks.CHECKS:
             yield from check(self._subject.client)
-        given = bootstrap_nodes(self._subject.options.bootstrap_servers)
-        try:
-            contacts = Contacts(self._subject.options, self._subject.seconds, self._subject.hooks)
-        except KcliError as error:
-            yield failure("client", "security", error)
-            return
-        with contacts:
-            for area, text in contacts.warnings:
-                yield warning("client", "security", text, why="", do=_SECURE.get(area, ""))
-            yield from self._connections(contacts, given)
-        if self.cluster_id is not None:
+        yield from self._reach.findings()
+        if self._reach.cluster_id is not None:
             yield from self._through_admin()
-
-    # --- connections -------------------------------------------------------------------------------
-
-    def _connections(self, contacts: Contacts, given: Sequence[Node]) -> Iterator[Finding]:
-        """The addresses that the user gave, one after the other until one works; then all brokers at once."""
-        met: list[tuple[str, Contact]] = []
-        left = list(given)
-        good: Contact | None = None
-        while left and good is None:
-            node = left.pop(0)
-            (contact,) = contacts.meet([node])
-            met.append((_given(node), contact))
-            yield from self._contact(_given(node), contact)
-            if contact.metadata is not None:
-                good = contact
-            elif contact_steps.is_refusal(contact):
-                for other in left:
-                    why = "authentication failed, and each further failure could lock the account"
-                    yield skipped(_given(other), contact_steps.SASL, why)
-                return
-        if good is None or good.metadata is None:
-            return
-        self.cluster_id = good.metadata.cluster_id or ""
-        listed = [Node(row.node_id, row.host, row.port, row.rack) for row in good.metadata.brokers]
-        yield from self._brokers(contacts, met, left, sorted(listed, key=lambda node: node.id))
-
-    def _brokers(
-        self, contacts: Contacts, met: list[tuple[str, Contact]], left: Sequence[Node], listed: Sequence[Node]
-    ) -> Iterator[Finding]:
-        """Every broker at the address that it advertises. Those that were contacted there are not contacted again."""
-        hosts = [contact.node.host for _, contact in met] + [node.host for node in left]
-        known = {(one.node.host, one.node.port): one for _, one in met}
-        met_soon = {(node.host, node.port) for node in left}
-        fresh = [node for node in listed if (node.host, node.port) not in known.keys() | met_soon]
-        found = contacts.meet([*left, *fresh])
-        for node, contact in zip(left, found, strict=False):
-            met.append((_given(node), contact))
-            yield from self._contact(_given(node), contact)
-            known[node.host, node.port] = contact
-        by_id = {contact.node.id: contact for contact in found[len(left) :]}
-        for node in listed:
-            target = f"broker {node.id} at {node.address}"
-            if node.id not in by_id:
-                contact = known[node.host, node.port]
-                if contact.metadata is not None:
-                    yield well(
-                        target, contact_steps.ADVERTISED, "contacted above, at the address it advertises"
-                    )
-            else:
-                contact = by_id[node.id]
-                yield from self._contact(target, contact)
-            yield from contact_steps.advertised(target, contact, self.cluster_id, hosts)
-            ours = contact.metadata is not None and (contact.metadata.cluster_id or "") == self.cluster_id
-            self._all_reachable &= ours
-            if ours and contact.apis is not None:
-                self._apis[node.id] = dict(contact.apis)
-        yield from contact_steps.same_cluster(met)
-
-    def _contact(self, target: str, contact: Contact) -> Iterator[Finding]:
-        yield from contact_steps.steps(target, contact)
-        yield from contact_steps.certificate(target, contact, wall_ms() / 1000)
 
     # --- what needs a connection -------------------------------------------------------------------
 
     def _through_admin(self) -> Iterator[Finding]:
         subject = self._subject
-        seconds = subject.seconds if self._all_reachable else min(subject.seconds, PATIENCE)
+        seconds = subject.seconds if self._reach.all_reachable else min(subject.seconds, PATIENCE)
         with Admin(subject.options, subject.hooks, timeout=seconds) as admin:
             state = yield from self._observed(admin)
             if state is None:
@@ -179,7 +105,7 @@ class Examination:
     def _observed(self, admin: Admin) -> Generator[Finding, None, ClusterState | None]:
         began = monotonic()
         try:
-            state = observe(admin, list(self._apis))
+            state = observe(admin, list(self._reach.apis))
             facts = self._cluster_facts(admin, state)
         except KcliError as error:
             yield failure(cluster_checks.CLUSTER, "description", error, monotonic() - began)
@@ -195,9 +121,9 @@ class Examination:
             number: state.features[number].release or contact_steps.release_text(apis)
             if number in state.features
             else contact_steps.release_text(apis)
-            for number, apis in self._apis.items()
+            for number, apis in self._reach.apis.items()
         }
-        return ClusterFacts(state, releases, self._apis, min_isr)
+        return ClusterFacts(state, releases, self._reach.apis, min_isr)
 
     def _topic(self, admin: Admin, name: str, brokers: int) -> Generator[Finding, None, set[TopicPartition]]:
         began = monotonic()
@@ -248,10 +174,6 @@ class Examination:
             return
         self._held = {state.tp: state for state in found.held}
         yield from _timed(transaction_checks.judge(found, wall_ms()), monotonic() - began)
-
-
-def _given(node: Node) -> str:
-    return f"bootstrap {node.address}"
 
 
 def _timed(findings: Iterable[Finding], seconds: float) -> Iterator[Finding]:

@@ -34,15 +34,21 @@ _TOO_MANY = "not checked by the broker: a check takes as much of its memory as t
 
 
 class TopicDiffersError(KcliError):
-    """A topic exists, and differs from the request: ``differences`` says in what."""
+    """A topic exists, and differs from the request: ``differences`` says in what. ``like``: of the topic it is to equal
+    in all settings, None where only what was requested counts.
+    """
 
     exit_code = ExitCode.REFUSED
 
-    def __init__(self, name: str, differences: str) -> None:
+    def __init__(self, name: str, differences: str, like: str | None = None) -> None:
         super().__init__(
-            f"topic {name} exists, and differs from what was requested: {differences}",
-            why="--if-not-exists leaves a topic that exists as it is",
-            do=f"see `kcli topics describe {name}`; or leave out the options that need not match",
+            f"topic {name} exists, and differs from {like or 'what was requested'}: {differences}",
+            why="a topic that exists is left as it is"
+            if like
+            else "--if-not-exists leaves a topic that exists as it is",
+            do=f"see `kcli topics describe {name}`; or choose another name for the copy"
+            if like
+            else f"see `kcli topics describe {name}`; or leave out the options that need not match",
         )
         self.differences = differences
 
@@ -64,7 +70,7 @@ Errors = dict[str, KcliError | None]
 class TopicCreation(Change[str, NewTopic]):
     """The topics of ``specs``. ``may_exist``: one that exists as it is requested is no error. ``dry_run``: the brokers
     will not be asked for the creation, so that what they do not check is compared with what the cluster shows.
-    ``like``: the topic that has what the specs leave open.
+    ``like``: the topic that has what the specs leave open; with ``exactly``, one that exists has no other settings.
     """
 
     kind = "TopicCreate"
@@ -85,10 +91,18 @@ class TopicCreation(Change[str, NewTopic]):
     quiet_report = True
 
     def __init__(
-        self, specs: Sequence[TopicSpec], *, may_exist: bool, dry_run: bool, like: str | None = None
+        self,
+        specs: Sequence[TopicSpec],
+        *,
+        may_exist: bool,
+        dry_run: bool,
+        like: str | None = None,
+        exactly: bool = False,
     ) -> None:
         self.specs = {spec.name: spec for spec in specs}
         self.may_exist, self.dry_run, self.like = may_exist, dry_run, like
+        self._exactly = exactly
+        self._model: Model | None = None
         self._danger: str | None = None
         self._unchecked = ""
         self._made: dict[str, CreatedTopic] = {}
@@ -98,7 +112,9 @@ class TopicCreation(Change[str, NewTopic]):
         """Topics that exist, or that brokers would not create, are refused; with ``may_exist`` those that differ."""
         self._unchecked, self._made = "", {}
         if self.like is not None:
-            self.specs = _like(admin, self.like, self.specs)
+            found = model(admin, self.like)
+            self.specs = _like(found, self.specs)
+            self._model = found if self._exactly else None
         specs = list(self.specs.values())
         many = many_partitions(sum(spec.partitions for spec in specs)) is not None
         errors = _compared(admin, specs, thoroughly=True) if many else {}
@@ -131,7 +147,7 @@ class TopicCreation(Change[str, NewTopic]):
 
     def _same(self, admin: Admin, specs: Sequence[TopicSpec]) -> dict[str, NewItem]:
         """The topics that exist: unchanged, or refused where they differ from the request."""
-        found = _existing(admin, specs)
+        found = _existing(admin, specs, self._model)
         return {
             name: Item(name, NewTopic(), Outcome.REFUSED, one)
             if isinstance(one, KcliError)
@@ -195,7 +211,7 @@ class TopicCreation(Change[str, NewTopic]):
             elif answer is None:
                 found[name] = Found(_of_created(self._made.get(name), created=True))
         looked = [item for item in items if self._is_unsure(item.key)]
-        now = _existing(admin, [self.specs[item.key] for item in looked])
+        now = _existing(admin, [self.specs[item.key] for item in looked], self._model)
         for item in looked:
             one = now[item.key]
             lost = not _exists(self._answers.get(item.key))
@@ -245,33 +261,64 @@ class TopicCreation(Change[str, NewTopic]):
         return f" like {self.like}: {_settings(item.facts, self.specs[item.key])}"
 
 
-def _like(admin: Admin, like: str, specs: Mapping[str, TopicSpec]) -> dict[str, TopicSpec]:
-    """The specs with the partitions, the replication factor, and what is set on the topic ``like``, as far as they leave
-    it open. Which replicas are throttled is not copied: that names partitions and brokers of that topic.
-    """
-    topic = admin.describe_topics([like])[like]
-    if isinstance(topic, NotFoundError):
-        raise unknown_topic(like, [one.name for one in admin.list_topics()])
-    if isinstance(topic, KcliError):
-        raise topic
-    if topic.error is not None:
-        raise topic.error
-    entries = admin.describe_topic_configs([like])[like]
-    if isinstance(entries, KcliError):
-        raise entries
-    own = {
-        key: value
-        for key, value in (own_values(entries) or {}).items()
-        if value is not None and not key.endswith(".throttled.replicas")
-    }
+def _like(like: Model, specs: Mapping[str, TopicSpec]) -> dict[str, TopicSpec]:
+    """The specs with the partitions, the replication factor, and what is set on the topic, where they leave it open."""
+    topic = like.topic
     return {
         name: TopicSpec(
             name,
             len(topic.partitions) if spec.partitions == -1 else spec.partitions,
             (topic.replication_factor or -1) if spec.replication_factor == -1 else spec.replication_factor,
-            own | dict(spec.configs),
+            {**like.own, **spec.configs},
         )
         for name, spec in specs.items()
+    }
+
+
+class Model(NamedTuple):
+    """A topic that others are made like, with what is set on itself, and all values in force; without secrets."""
+
+    topic: TopicInfo
+    own: Mapping[str, str]
+    in_force: Mapping[str, str]
+
+
+def model(admin: Admin, name: str) -> Model:
+    """The topic. Which of its replicas are throttled is not among its settings: that names partitions and brokers of it.
+
+    NotFoundError for a topic that does not exist; errors of brokers.
+    """
+    topic = admin.describe_topics([name])[name]
+    if isinstance(topic, NotFoundError):
+        raise unknown_topic(name, [one.name for one in admin.list_topics()])
+    if isinstance(topic, KcliError):
+        raise topic
+    if topic.error is not None:
+        raise topic.error
+    entries = admin.describe_topic_configs([name])[name]
+    if isinstance(entries, KcliError):
+        raise entries
+    return Model(topic, _set_on(entries), {one.name: one.value for one in entries if one.value is not None})
+
+
+def further_settings(
+    wanted: Mapping[str, str], in_force: Mapping[str, str], entries: list[ConfigEntry]
+) -> list[str]:
+    """What is set on a topic beside what is wanted, unless it is what is ``in_force`` on the topic that it is to be
+    like: ``retention.ms=5 is set``.
+    """
+    return [
+        f"{key}={with_unit(key, value)} is set"
+        for key, value in _set_on(entries).items()
+        if key not in wanted and in_force.get(key) != value
+    ]
+
+
+def _set_on(entries: list[ConfigEntry]) -> dict[str, str]:
+    return {
+        key: value
+        for key, value in (own_values(entries) or {}).items()
+        if value is not None and not key.endswith(".throttled.replicas")
     }
 
 
@@ -312,24 +359,31 @@ def _compared(admin: Admin, specs: Sequence[TopicSpec], *, thoroughly: bool) -> 
     return errors
 
 
-def _existing(admin: Admin, specs: Sequence[TopicSpec]) -> dict[str, NewTopic | KcliError]:
-    """Topics as they are, or the error: TopicDiffersError where one is not as it is requested."""
+def _existing(
+    admin: Admin, specs: Sequence[TopicSpec], equal: Model | None
+) -> dict[str, NewTopic | KcliError]:
+    """Topics as they are, or the error: TopicDiffersError where one is not as it is requested, or has settings that the
+    topic ``equal`` does not have.
+    """
     names = [spec.name for spec in specs]
     topics = admin.describe_topics(names) if names else {}
     configs = admin.describe_topic_configs(names) if names else {}
-    return {spec.name: _as_requested(spec, topics[spec.name], configs[spec.name]) for spec in specs}
+    return {spec.name: _as_requested(spec, topics[spec.name], configs[spec.name], equal) for spec in specs}
 
 
 def _as_requested(
-    spec: TopicSpec, topic: TopicInfo | KcliError, entries: list[ConfigEntry] | KcliError
+    spec: TopicSpec, topic: TopicInfo | KcliError, entries: list[ConfigEntry] | KcliError, equal: Model | None
 ) -> NewTopic | KcliError:
     if isinstance(topic, KcliError):
         return topic
-    if isinstance(entries, KcliError) and spec.configs:
+    if isinstance(entries, KcliError) and (spec.configs or equal):
         return entries
     known = None if isinstance(entries, KcliError) else entries
-    if differs := differences(spec, topic, known or []):
-        return TopicDiffersError(spec.name, "; ".join(differs))
+    differs = differences(spec, topic, known or [])
+    if equal:
+        differs += further_settings(spec.configs, equal.in_force, known or [])
+    if differs:
+        return TopicDiffersError(spec.name, "; ".join(differs), equal and equal.topic.name)
     return NewTopic(
         len(topic.partitions), topic.replication_factor, topic.topic_id or None, own_values(known)
     )
@@ -349,7 +403,7 @@ def differences(spec: TopicSpec, topic: TopicInfo, entries: Sequence[ConfigEntry
         if entry is None:
             found.append(f"no configuration {key}")
         elif not entry.is_sensitive and not same_value(entry.type, entry.value, wanted):
-            found.append(f"{key}={entry.value}, not {wanted}")
+            found.append(f"{key}={with_unit(key, entry.value)}, not {with_unit(key, wanted)}")
     return found
 
 

@@ -88,6 +88,13 @@ class Registry:
         path = _with_format(f"/subjects/{_quoted(subject)}/versions/latest", serialized)
         return _schema_of(self._transport.ask("GET", path), path)
 
+    def subjects(self) -> list[str]:
+        """The names of all subjects, in their order, requested each time."""
+        found = self._transport.ask("GET", "/subjects")
+        if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+            raise _odd("/subjects", "it is no list of names")
+        return sorted(found)
+
     def versions(self, subject: str) -> list[int]:
         """The numbers of all versions of a subject, in their order, requested each time; SchemaNotFoundError."""
         path = f"/subjects/{_quoted(subject)}/versions"

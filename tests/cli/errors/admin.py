@@ -33,6 +33,12 @@ NOT_THERE = [
 STATES = [
     Row("topics create orders --if-not-exists --partitions 9", 7, "topic orders exists, and differs", "as it is",
         "see `kcli topics describe orders`; or leave out the options"),
+    Row("topics copy compacted orders --settings-only", 7, "topic orders exists, and differs from compacted", "as it is",
+        "see `kcli topics describe orders`; or choose another name for the copy"),
+    Row("topics copy orders __consumer_offsets", 2, "does not become a copy", "state of brokers",
+        "choose another topic; `kcli topics list` lists them"),
+    Row("topics copy orders orders", 2, "would be copied to itself", "the same",
+        "choose another name: `kcli topics copy orders orders.copy`"),
     Row("topics alter orders --partitions 1", 7, "it cannot have 1", "cannot remove partitions",
         "`kcli consume TOPIC -e -o ndjson | kcli produce NEW -i ndjson`"),
     Row("topics trim __consumer_offsets --before latest --yes", 7, "are not deleted", "",

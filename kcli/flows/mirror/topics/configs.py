@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kcli.flows.configs.units import with_unit
 from kcli.output.progress import size_text, time_span_text
 
 Values = Mapping[str, str]
@@ -212,7 +213,7 @@ def differences(route: tuple[str, str], source: Values, target: Values, written:
             False,
         )
         if new is not None:
-            text = f"{key} is set to {new}" + (f": {what}" if what else "")
+            text = f"{key} is set to {with_unit(key, new)}" + (f": {what}" if what else "")
             found.append(Difference(*route, key, here, there, text, loses, is_set=True))
         elif what:
             found.append(Difference(*route, key, here, there, what, loses))

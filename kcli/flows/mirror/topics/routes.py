@@ -104,14 +104,14 @@ def select_topics(
     names = sorted(available)
     out = {name for one in excludes for name in _matching(names, one)}
     open_to_patterns = [
-        name for name in names if not _is_internal(name) and name not in copies and name not in out
+        name for name in names if not is_internal(name) and name not in copies and name not in out
     ]
     chosen: set[str] = set()
     for selector in selectors:
         matches = pattern(selector, "topics")
         if matches is not None:
             chosen.update(name for name in open_to_patterns if matches(name))
-        elif _is_internal(selector):
+        elif is_internal(selector):
             raise ConfigError(
                 f"topic {selector} is not copied",
                 why="it belongs to the brokers or to kcli, and means nothing in another cluster",
@@ -131,7 +131,7 @@ def select_topics(
 
 def idle_excludes(available: Iterable[str], excludes: Sequence[str]) -> list[str]:
     """Those of ``excludes`` that leave out no topic."""
-    names = [name for name in available if not _is_internal(name)]
+    names = [name for name in available if not is_internal(name)]
     return [one for one in dict.fromkeys(excludes) if not any(_matching(names, one))]
 
 
@@ -176,7 +176,7 @@ def plan_routes(topics: Iterable[str], renames: Sequence[Rename], *, same_cluste
                 why="a topic name is 1 to 249 letters, digits, dots, underscores or hyphens",
                 do="check the --map-topic rules",
             )
-        if _is_internal(target):
+        if is_internal(target):
             raise ConfigError(
                 f"topic {source} cannot be copied to {target}",
                 why="that is an internal topic",
@@ -204,7 +204,8 @@ def _matches_glob(glob: str, name: str) -> bool:
     return fnmatchcase(name, glob)
 
 
-def _is_internal(name: str) -> bool:
+def is_internal(name: str) -> bool:
+    """Whether brokers or kcli keep their own state in the topic."""
     return name in _OF_BROKERS or is_own_topic(name)
 
 

@@ -55,6 +55,9 @@ def test_everything_else_is_passed_on_as_it_is(key: str, text: str) -> None:
 
 
 REFUSED = {
+    ("retention.ms", "infinite"): "no limit is 'never'",
+    ("retention.bytes", "Unlimited"): "no limit is 'never'",
+    ("segment.bytes", "unlimited"): "segment.bytes has no value for 'unlimited'",
     ("retention.ms", "7days"): "units are w, d, h, m (minutes), s and ms",
     ("retention.ms", "7d 3x"): "units are w, d, h, m (minutes), s and ms",
     ("retention.ms", "1mo"): "units are w, d, h, m (minutes), s and ms",

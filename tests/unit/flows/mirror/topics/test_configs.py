@@ -243,9 +243,11 @@ def test_given_values_go_before_everything() -> None:
 def test_what_is_set_says_what_it_does_where_it_still_differs() -> None:
     source = values(retention_ms="-1")
     (one,) = found(source, BASE, {"retention.ms": "-1"})
-    assert (one.effect, one.loses, one.is_set) == ("retention.ms is set to -1", False, True)
+    assert (one.effect, one.loses, one.is_set) == ("retention.ms is set to -1 (never)", False, True)
     (one,) = found(source, BASE, {"retention.ms": f"{DAY}"})
-    assert one.effect.startswith(f"retention.ms is set to {DAY}: the target deletes records older than 1d")
+    assert one.effect.startswith(
+        f"retention.ms is set to {DAY} (1 d): the target deletes records older than 1d"
+    )
     assert (one.loses, one.is_set) == (True, True)
 
 

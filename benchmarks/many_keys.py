@@ -1,18 +1,17 @@
 """What ``kcli consume`` makes of many records: counts, fields, the latest and each different one of millions of keys.
 
-Beside ``kcli consume -o value``, kcat with sort, and DuckDB over kcli's stream (``kcli query``): whole processes, one real
-broker, JSON of 60 bytes with keys of 20 to 40. ``sort`` may use as much memory as kcli. Memory is that of the largest
-process of a contender. What kcli prints is compared with what kcat and sort do, before anything is measured.
+Beside ``kcli consume -o value``, kcat with sort, and DuckDB over kcli's stream (``kcli query``): whole processes, one
+real broker, JSON of 60 bytes with keys of 20 to 40. ``sort`` may use as much memory as kcli. Memory is that of the
+largest process of a contender. What kcli prints is compared with what kcat and sort print, before it is measured.
 
-``KCLI_BENCH_RECORDS`` (10,000,000; there are half as many keys), ``KCLI_BENCH_ROUNDS`` (1) and ``KCLI_BENCH_ONLY`` (a part
-of a contest's name) choose.
+``KCLI_BENCH_RECORDS`` (10,000,000; there are half as many keys), ``KCLI_BENCH_ROUNDS`` (1) and ``KCLI_BENCH_ONLY`` (a
+part of a contest's name) choose.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
-import statistics
 import subprocess
 import sys
 import tempfile

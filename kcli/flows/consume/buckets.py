@@ -47,12 +47,15 @@ class Buckets:
 
     def add(self, entries: Mapping[Key, int]) -> None:
         """Writes the entries behind those of before. Raises FileError."""
-        parts: list[list[Key]] = [[] for _ in range(BUCKETS)]
-        for key in entries:
-            parts[hash(key) % BUCKETS].append(key)
-        for part, chunks in zip(parts, self._chunks, strict=True):
-            if part:
-                chunks.append(self._write(part, [entries[key] for key in part]))
+        keys: list[list[Key]] = [[] for _ in range(BUCKETS)]
+        numbers: list[list[int]] = [[] for _ in range(BUCKETS)]
+        for key, number in entries.items():
+            bucket = hash(key) % BUCKETS
+            keys[bucket].append(key)
+            numbers[bucket].append(number)
+        for chunks, *part in zip(self._chunks, keys, numbers, strict=True):
+            if part[0]:
+                chunks.append(self._write(*part))
 
     def merged(self, merge: Merge) -> Iterator[dict[Key, int]]:
         """A dict for each bucket, made of its entries by ``merge``."""

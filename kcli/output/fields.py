@@ -60,6 +60,8 @@ class FieldTexts(FieldsFormatter):
 
     def _texts(self, column: Sequence[Any]) -> list[bytes]:
         null = self._null
+        if set(map(type, column)) == {int}:
+            return [b"%d" % cell for cell in column]
         return [cell if type(cell) is bytes else null if cell is None else _text(cell) for cell in column]
 
     def _escaped(self, column: Sequence[Any]) -> list[bytes]:

@@ -5,6 +5,7 @@ from types import TracebackType
 
 from kcli.commands.consume.options import ConsumeOptions
 from kcli.commands.shared.context import Invocation
+from kcli.files.atomic import FileError
 from kcli.flows.consume.counting import Counting
 from kcli.flows.filters.field_paths import FieldReader
 from kcli.output.fields import shown
@@ -36,7 +37,7 @@ class PrintedCounts(Counting):
     def __exit__(self, _kind: object, error: BaseException | None, _trace: TracebackType | None) -> None:
         try:
             whole = error is None and not self._stopped()
-            if not isinstance(error, OSError) and (whole or self._inv.out.kind in DOCUMENTS):
+            if not isinstance(error, OSError | FileError) and (whole or self._inv.out.kind in DOCUMENTS):
                 self._print()
         finally:
             self.close()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from kcli.core.consumer.fetched import FetchedBatch
-from kcli.core.types import Record, TopicPartition
+from kcli.core.types import Codec, Record, TopicPartition
 from kcli.files.scratch import ScratchFile
 from kcli.flows.consume import buckets, counting, distinct, latest
 from kcli.flows.filters.field_paths import FieldReader, parse_fields
@@ -74,6 +74,40 @@ def test_counts_by_key(in_memory: int, top: int | None, on_disk: list[ScratchFil
     assert len({key for key, _ in counted}) == min(len(wanted), top or 1 << 30)
     assert bool(on_disk) == (in_memory < 1000)
     one.close()
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_of_a_whole_batch_only_the_header_is_read(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [Record("t", 0, n, 0, 0, b"k", b"v", ()) for n in range(7, 17)]
+    batch = batch_of(rows, flags=codec)
+    monkeypatch.setattr(type(batch), "payload", None)
+    tp = TopicPartition("t", 0)
+    one = counting.Counting(None)
+    assert one.batch(FetchedBatch(tp, batch, 7, 17, 17)) == (10, -1)
+    assert one.batch(FetchedBatch(tp, batch, 0, 99, 99)) == (10, -1)
+    # Where a range begins or ends in it, its offsets say enough unless compaction has left gaps.
+    assert one.batch(FetchedBatch(tp, batch, 8, 16, 16)) == (8, -1)
+    assert one.total == 28
+
+
+def test_a_range_that_begins_and_ends_within_a_batch_with_gaps() -> None:
+    rows = [Record("t", 0, n, 0, 0, b"k", b"v", ()) for n in (7, 9, 10, 20)]
+    one = counting.Counting(None)
+    assert one.batch(FetchedBatch(TopicPartition("t", 0), batch_of(rows), 8, 20, 20)) == (2, -1)
+
+
+@pytest.mark.parametrize(("by", "columns"), [("topic,partition", 2), ("partition", 1), ("leader_epoch", 1)])
+def test_fields_that_a_batch_has_in_common_need_no_records(
+    by: str, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = some_batches()
+    monkeypatch.setattr(type(found[0].batch), "payload", None)
+    one = counting.Counting(FieldReader(parse_fields(by)))
+    for batch in found:
+        one.batch(batch)
+    groups = list(one.groups(None))
+    assert {len(cells) for cells, _ in groups} == {columns}
+    assert sum(count for _, count in groups) == one.total == 1200
 
 
 def test_values_of_json_are_not_confused(in_memory: int) -> None:

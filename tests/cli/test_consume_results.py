@@ -13,7 +13,7 @@ from kcli.core import Producer
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.types import ProducerRecord
-from kcli.flows.consume import counting, distinct, latest
+from kcli.flows.consume import buckets, counting, distinct, latest
 from tests.cli.test_consume import PROMPT, put
 from tests.fake.cluster import FakeCluster
 from tests.run import Done, kcli
@@ -263,6 +263,31 @@ def test_without_room_for_what_memory_does_not_hold_there_is_no_result(
         assert document["complete"] is False
         assert document["items"] == []
     assert [line for line in done.out.splitlines() if line.startswith("k")] in ([], ["key"])
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_disk_that_is_full_when_groups_are_put_in_order_leaves_no_list(
+    form: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from os import pwrite
+
+    written: list[bytes] = []
+
+    def write(descriptor: int, data: bytes, at: int) -> int:
+        if written:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(data)
+        return pwrite(descriptor, data, at)
+
+    monkeypatch.setattr(counting, "IN_MEMORY", 3)
+    monkeypatch.setattr(buckets, "BUCKETS", 1)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("os.pwrite", write)
+    with FakeCluster(1, topics={"t": 1}) as found:
+        put(found, "t", 0, *((b"k%d" % n, b"v") for n in range(9)))
+        done = consume(found, f"t --count --by key -o {form}", 1)
+    assert len(written) == 1
+    assert (done.out, "No space left" in done.err) == ("", True)
 
 
 @pytest.mark.parametrize("line", SPILLING)

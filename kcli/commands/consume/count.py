@@ -49,6 +49,9 @@ class PrintedCounts(Counting):
             out.flush()
             return
         names = [] if self._reader is None else [field.name for field in self._reader.fields]
+        groups = (
+            self.groups(self._asked.top) if names else ()
+        )  # before anything is printed: the disk may be full
         with list_rows(
             out,
             "RecordCountList",
@@ -61,5 +64,5 @@ class PrintedCounts(Counting):
             if self._reader is None:
                 rows.add({"count": self.total})
                 return
-            for cells, count in self.groups(self._asked.top):
+            for cells, count in groups:
                 rows.add({**dict(zip(names, map(shown, cells), strict=True)), "count": count})

@@ -16,7 +16,9 @@ from kcli.files.scratch import ScratchFile
 
 BUCKETS = 128
 IN_MEMORY = 400_000
-"""Entries in memory, from which on they are written."""
+"""Entries in memory, from which on they are written; also from ``MOST_BYTES`` on."""
+MOST_BYTES = 64_000_000
+"""Of the records that keys in memory were read from, which are at least as large."""
 _CHUNK = 1_000
 _PLAIN = 2  # the format of marshal in which nothing refers to what came before: finding that costs more than it saves
 

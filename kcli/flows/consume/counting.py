@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kcli.core.consumer.fetched import FetchedBatch
-from kcli.flows.consume.buckets import IN_MEMORY, Buckets, Key, add_counts
+from kcli.flows.consume.buckets import IN_MEMORY, MOST_BYTES, Buckets, Key, add_counts
 from kcli.flows.filters.field_paths import FieldReader
 from kcli.flows.filters.selection import BatchFields, Mask, wanted_mask
 from kcli.serde.json_text import dump_json, parse_json
@@ -25,6 +25,7 @@ class Counting:
         self.total = 0
         self._by, self._buckets = by, Buckets()
         self._groups: Counter[Key] = Counter()
+        self._bytes = 0
         self._single = by is not None and len(by.fields) == 1
 
     def batch(
@@ -57,6 +58,7 @@ class Counting:
 
     def _add(self, by: FieldReader, fields: BatchFields, mask: Mask) -> None:
         groups, columns = self._groups, by.columns(fields, mask)
+        before = len(groups)
         plain = [
             column if by.is_plain(field) else map(_hashable, column)
             for field, column in zip(by.fields, columns, strict=True)
@@ -65,9 +67,11 @@ class Counting:
             groups[self._key(next(zip(*plain, strict=True)))] += mask.count(1)
         else:
             groups.update(plain[0] if self._single else zip(*plain, strict=True))
-        if len(groups) > IN_MEMORY:
+            self._bytes += (len(groups) - before) * fields.average_size
+        if len(groups) > IN_MEMORY or self._bytes > MOST_BYTES:
             self._buckets.add(groups)
             groups.clear()
+            self._bytes = 0
 
     def _key(self, cells: tuple[Any, ...]) -> Key:
         return cells[0] if self._single else cells

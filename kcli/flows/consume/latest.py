@@ -12,7 +12,7 @@ from struct import Struct
 
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.types import TopicPartition
-from kcli.flows.consume.buckets import IN_MEMORY, Buckets, keep_last
+from kcli.flows.consume.buckets import IN_MEMORY, MOST_BYTES, Buckets, keep_last
 from kcli.flows.filters.selection import BatchFields, Mask, both, wanted_mask
 
 _NUMBER = Struct("=I")
@@ -28,7 +28,7 @@ class LatestOffsets:
         self.without_key = 0
         self._buckets = Buckets()
         self._last: dict[TopicPartition, dict[bytes | None, int]] = {}
-        self._held = 0
+        self._held = self._bytes = 0
 
     def batch(
         self, fetched: FetchedBatch, limit: int | None = None, selected: bytes | bytearray = b""
@@ -46,7 +46,8 @@ class LatestOffsets:
             self.without_key += keys.count(None)
             del last[None]
         self._held += len(last) - before
-        if self._held > IN_MEMORY:
+        self._bytes += (len(last) - before) * fields.average_size
+        if self._held > IN_MEMORY or self._bytes > MOST_BYTES:
             self._spill()
         return len(keys), -1
 
@@ -82,7 +83,7 @@ class LatestOffsets:
             prefix = _NUMBER.pack(number)  # partitions share the buckets
             self._buckets.add({prefix + key: offset for key, offset in last.items() if key is not None})
             last.clear()
-        self._held = 0
+        self._held = self._bytes = 0
 
 
 class Offsets:

@@ -50,6 +50,11 @@ class BatchFields:
         """Whether each offset of the batch has a record: compaction leaves gaps. The records need not be read for it."""
         return self.batch.count == self.batch.last_offset_delta + 1
 
+    @property
+    def average_size(self) -> int:
+        """The bytes of a record, decompressed."""
+        return len(self.data) // (self.batch.count or 1)
+
     def holding(self, needle: bytes, *, in_key: bool) -> Iterator[tuple[int, int, int]]:
         """The records with ``needle`` in their key or value: index, and start and end of that key or value in
         ``data``.

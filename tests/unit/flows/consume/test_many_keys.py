@@ -76,6 +76,23 @@ def test_counts_by_key(in_memory: int, top: int | None, on_disk: list[ScratchFil
     one.close()
 
 
+def test_few_large_keys_are_written_too(on_disk: list[ScratchFile], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(latest, "MOST_BYTES", 1_000)
+    tp = TopicPartition("t", 0)
+    rows = [Record("t", 0, n, 0, 0, b"%d" % (n % 20) * 100, b"v", ()) for n in range(100)]
+    one, first = counting.Counting(FieldReader(parse_fields("key"))), latest.LatestOffsets()
+    for at in range(0, 100, 10):
+        batch = FetchedBatch(tp, batch_of(rows[at : at + 10]), 0, 100, 100)
+        one.batch(batch)
+        first.batch(batch)
+    assert len(on_disk) == 2
+    assert sorted(one.groups(None)) == sorted(([b"%d" % n * 100], 5) for n in range(20))
+    assert first.offsets().count == 20
+    one.close()
+    first.close()
+
+
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
 def test_of_a_whole_batch_only_the_header_is_read(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [Record("t", 0, n, 0, 0, b"k", b"v", ()) for n in range(7, 17)]

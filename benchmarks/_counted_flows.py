@@ -206,6 +206,9 @@ IN_STEP = (
     Flow("consume", _consume(*_ONE_FETCHED)),
     Flow("consume ndjson", _consume("-o", "ndjson", *_ONE_FETCHED)),
     Flow("consume -f", _consume("-f", r"%t %p %o %k %s\n", *_ONE_FETCHED)),
+    Flow("consume --count", _consume("--count", *_ONE_FETCHED)),
+    Flow("consume --count --by partition", _consume("--count", "--by", "partition", *_ONE_FETCHED)),
+    Flow("consume --select", _consume("--select", "offset,value", *_ONE_FETCHED)),
     Flow("mirror", _mirror),
     Flow("groups lag", _lag, unit="group", small=20, large=40),
 )

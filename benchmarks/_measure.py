@@ -17,12 +17,13 @@ from benchmarks._table import Table
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One process as a user starts it. ``records`` it moves; ``stdin`` is a file, stdout goes nowhere."""
+    """One process as a user starts it. ``records`` it moves; ``stdin`` is a file, stdout goes nowhere or to a file."""
 
     argv: Sequence[str]
     records: int
     stdin: Path | None = None
     environ: dict[str, str] = field(default_factory=dict)
+    stdout: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +43,12 @@ class FailedRunError(Exception):
 
 def measure(run: Run) -> Cost:
     """Runs it to its end. Raises FailedRunError with the end of its stderr."""
-    with open(run.stdin or os.devnull, "rb") as stdin, open(os.devnull, "wb") as nowhere:
+    with open(run.stdin or os.devnull, "rb") as stdin, open(run.stdout or os.devnull, "wb") as stdout:
         started = time.monotonic()
         process = subprocess.Popen(
             run.argv,
             stdin=stdin,
-            stdout=nowhere,
+            stdout=stdout,
             stderr=subprocess.PIPE,
             env={**environment(), **run.environ},
         )

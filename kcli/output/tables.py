@@ -211,8 +211,14 @@ class Separated(Rows):
         self.out.text(line + "\n")
 
 
+_KEPT = 50_000
+"""Rows of plain output that are kept until the widths of their columns are known."""
+
+
 class Aligned(Rows):
-    """plain: columns two blanks apart, nothing cut, no grouping; unknown is ``-``."""
+    """plain: columns two blanks apart, nothing cut, no grouping; unknown is ``-``. Of very many rows the widths
+    are those of the first ones, and grow where they have to.
+    """
 
     def __init__(self, out: "Output", columns: Sequence[Column]) -> None:
         super().__init__(out, [column for column in columns if not column.wide])
@@ -222,6 +228,8 @@ class Aligned(Rows):
     def put(self, row: Row) -> None:
         """Keeps the row until the widths are known."""
         self._cells.append([visible_line(flat(c, row.get(c.key), "-")) or "-" for c in self.columns])
+        if len(self._cells) > _KEPT:
+            self._print()
 
     def show(self) -> None:
         """See ``Rows``; a longer cell makes its column wider from then on."""

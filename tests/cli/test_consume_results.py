@@ -1,13 +1,19 @@
 """``consume`` with what it makes of records: fields, counts, the latest of each key, samples, expectations."""
 
+import errno
 import json
+import os
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from kcli.core import Producer
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.types import ProducerRecord
+from kcli.flows.consume import buckets, counting, distinct, latest
 from tests.cli.test_consume import PROMPT, put
 from tests.fake.cluster import FakeCluster
 from tests.run import Done, kcli
@@ -212,3 +218,115 @@ def test_latest_records_that_are_gone_at_the_second_reading_are_missing() -> Non
         done = consume(found, "t --offset :3 --latest-per-key -o ndjson --select key", 6)
         assert done.out == '{"key":"c"}\n'
         assert "2 records of the 3 that are the last of their keys are gone" in done.err
+
+
+SPILLING = (
+    "t --count --by key",
+    "t --count --by key --top 1",
+    "t --latest-per-key --select key",
+    "t -e --distinct key",
+)
+
+
+@pytest.fixture(params=["no folder", "no permission to write", "disk full"])
+def no_room(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """Memory holds three keys, and nothing is kept outside of it; returns why."""
+    for module in (counting, distinct, latest):
+        monkeypatch.setattr(module, "IN_MEMORY", 3)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "nix" if request.param == "no folder" else tmp_path))
+    if request.param == "no folder":
+        return os.strerror(errno.ENOENT)
+    code = errno.ENOSPC if request.param == "disk full" else errno.EACCES
+
+    def refuse(*_args: object, **_options: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    where = "os.pwrite" if request.param == "disk full" else "tempfile.TemporaryFile"
+    monkeypatch.setattr(f"kcli.files.scratch.{where}", refuse)
+    return os.strerror(code)
+
+
+@pytest.mark.parametrize("line", SPILLING)
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_without_room_for_what_memory_does_not_hold_there_is_no_result(
+    no_room: str, line: str, form: str
+) -> None:
+    with FakeCluster(1, topics={"t": 1}) as found:
+        for n in range(9):
+            put(found, "t", 0, (b"k%d" % n, b"v"))
+        done = consume(found, f"{line} -o {form}", 1)
+    assert f"cannot keep temporary data in {os.environ['TMPDIR']}" in done.err
+    assert no_room in done.err
+    assert "free space there, or set TMPDIR to a folder that has space and can be written" in done.err
+    if done.out and form == "json":
+        document = json.loads(done.out)
+        assert document["complete"] is False
+        assert document["items"] == []
+    assert [line for line in done.out.splitlines() if line.startswith("k")] in ([], ["key"])
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_disk_that_is_full_when_groups_are_put_in_order_leaves_no_list(
+    form: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from os import pwrite
+
+    written: list[bytes] = []
+
+    def write(descriptor: int, data: bytes, at: int) -> int:
+        if written:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(data)
+        return pwrite(descriptor, data, at)
+
+    monkeypatch.setattr(counting, "IN_MEMORY", 3)
+    monkeypatch.setattr(buckets, "BUCKETS", 1)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("os.pwrite", write)
+    with FakeCluster(1, topics={"t": 1}) as found:
+        put(found, "t", 0, *((b"k%d" % n, b"v") for n in range(9)))
+        done = consume(found, f"t --count --by key -o {form}", 1)
+    assert len(written) == 1
+    assert (done.out, "No space left" in done.err) == ("", True)
+
+
+@pytest.mark.parametrize("line", SPILLING)
+def test_the_result_on_disk_is_that_in_memory(
+    cluster: FakeCluster, line: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    in_memory = consume(cluster, line)
+    for module in (counting, distinct, latest):
+        monkeypatch.setattr(module, "IN_MEMORY", 3)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert consume(cluster, line).stdout == in_memory.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+@pytest.mark.parametrize("codec", ["none", "lz4"])
+def test_a_count_is_that_of_the_records_that_are_read(isolation: str, codec: str) -> None:
+    """Ends of transactions are no records, aborted ones are some only where they are read, and compaction leaves gaps."""
+    with FakeCluster(1, topics={"t": 1}) as found:
+        for n in range(6):
+            with Producer(
+                bootstrap_servers=found.bootstrap, transactional_id="tx", compression_type=codec
+            ) as producer:
+                producer.init_transactions()
+                producer.begin_transaction()
+                for m in range(4):
+                    key = b"k%d" % (m % 3 if n % 2 else 10 * n + m)
+                    producer.send(ProducerRecord("t", value=b"v", key=key, partition=0))
+                producer.flush()
+                (producer.abort_transaction if n % 3 == 2 else producer.commit_transaction)()
+        wanted = 24 if isolation == "read_uncommitted" else 16
+        for compacted in (False, True):
+            if compacted:
+                found.compact("t", 0)
+            end = found.log("t", 0).end_offset
+            lines = ["t", *(f"t --offset {first}:{end - first}" for first in (2, 7, 11))]
+            for line in lines:
+                read = consume(found, f"{line} -e --isolation-level {isolation} --select offset").out
+                counted = consume(found, f"{line} --count --isolation-level {isolation}").out
+                assert int(counted) == len(read.split())
+                if line == "t":
+                    assert (int(counted) == wanted) == (not compacted)

@@ -5,6 +5,7 @@ from types import TracebackType
 
 from kcli.commands.consume.options import ConsumeOptions
 from kcli.commands.shared.context import Invocation
+from kcli.files.atomic import FileError
 from kcli.flows.consume.counting import Counting
 from kcli.flows.filters.field_paths import FieldReader
 from kcli.output.fields import shown
@@ -36,7 +37,7 @@ class PrintedCounts(Counting):
     def __exit__(self, _kind: object, error: BaseException | None, _trace: TracebackType | None) -> None:
         try:
             whole = error is None and not self._stopped()
-            if not isinstance(error, OSError) and (whole or self._inv.out.kind in DOCUMENTS):
+            if not isinstance(error, OSError | FileError) and (whole or self._inv.out.kind in DOCUMENTS):
                 self._print()
         finally:
             self.close()
@@ -48,6 +49,9 @@ class PrintedCounts(Counting):
             out.flush()
             return
         names = [] if self._reader is None else [field.name for field in self._reader.fields]
+        groups = (
+            self.groups(self._asked.top) if names else ()
+        )  # before anything is printed: the disk may be full
         with list_rows(
             out,
             "RecordCountList",
@@ -60,5 +64,5 @@ class PrintedCounts(Counting):
             if self._reader is None:
                 rows.add({"count": self.total})
                 return
-            for cells, count in self.groups(self._asked.top):
+            for cells, count in groups:
                 rows.add({**dict(zip(names, map(shown, cells), strict=True)), "count": count})

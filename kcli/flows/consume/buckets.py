@@ -1,106 +1,107 @@
-"""Keys with a value each, more of them than memory holds: kept in buckets on disk by the hash of the key.
+"""Keys with a number each, more of them than memory holds: kept in buckets on disk by the hash of the key.
 
-A bucket holds all entries of its keys in the order in which they came, and is read back alone. Files are removed with
-their folder, which is in ``TMPDIR``.
+A bucket holds all entries of its keys in the order in which they came, and is read back alone. Chunks are written with
+all keys of a bucket first, then all numbers: lists of bytes and integers cost neither an object for each entry nor the
+garbage collector's time.
 """
 
 import heapq
 import marshal
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
-from pathlib import Path
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import repeat
+from operator import add
+from typing import Any
+
+from kcli.files.scratch import ScratchFile
 
 BUCKETS = 128
 IN_MEMORY = 400_000
-"""Entries in memory, from which on they are written."""
-_CHUNK = 10_000
+"""Entries in memory, from which on they are written; also from ``MOST_BYTES`` on."""
+MOST_BYTES = 64_000_000
+"""Of the records that keys in memory were read from, which are at least as large."""
+_CHUNK = 1_000
+_PLAIN = 2  # the format of marshal in which nothing refers to what came before: finding that costs more than it saves
 
 Key = Any
 """Bytes, text, numbers, None, or a tuple of them: what ``marshal`` writes and a dict accepts."""
-Merge = Callable[[dict[Key, Any], Iterable[tuple[Key, Any]]], object]
-"""Adds later entries to a dict."""
+Place = tuple[int, int]
+"""Where a chunk begins, and its size."""
+Merge = Callable[[dict[Key, int], Sequence[Key], Sequence[int]], object]
+"""Adds later keys, each there once, and their numbers to a dict."""
 
 
 class Buckets:
     """``add`` when a dict has become too large, ``merged`` or ``ordered`` at the end. To be closed."""
 
     def __init__(self) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._file: ScratchFile | None = None
+        self._chunks: list[list[Place]] = [[] for _ in range(BUCKETS)]
 
     def __bool__(self) -> bool:
         """Whether anything was written."""
-        return self._folder is not None
+        return self._file is not None
 
     def close(self) -> None:
-        """Removes the files."""
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
+        """Removes the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
-    def add(self, entries: Mapping[Key, Any]) -> None:
-        """Writes the entries behind those of before."""
-        parts: list[list[tuple[Key, Any]]] = [[] for _ in range(BUCKETS)]
-        for entry in entries.items():
-            parts[hash(entry[0]) % BUCKETS].append(entry)
-        for number, part in enumerate(parts):
-            if part:
-                with self._path(f"{number}").open("ab") as file:
-                    _write(file, part)
+    def add(self, entries: Mapping[Key, int]) -> None:
+        """Writes the entries behind those of before. Raises FileError."""
+        keys: list[list[Key]] = [[] for _ in range(BUCKETS)]
+        numbers: list[list[int]] = [[] for _ in range(BUCKETS)]
+        for key, number in entries.items():
+            bucket = hash(key) % BUCKETS
+            keys[bucket].append(key)
+            numbers[bucket].append(number)
+        for chunks, *part in zip(self._chunks, keys, numbers, strict=True):
+            if part[0]:
+                chunks.append(self._write(*part))
 
-    def merged(self, merge: Merge) -> Iterator[dict[Key, Any]]:
+    def merged(self, merge: Merge) -> Iterator[dict[Key, int]]:
         """A dict for each bucket, made of its entries by ``merge``."""
-        for number in range(BUCKETS):
-            path = self._path(f"{number}")
-            if path.exists():
-                found: dict[Key, Any] = {}
-                with path.open("rb") as file:
-                    for part in _read(file):
-                        merge(found, part)
+        for chunks in self._chunks:
+            if chunks:
+                found: dict[Key, int] = {}
+                for place in chunks:
+                    merge(found, *self._read(place))
                 yield found
 
-    def ordered(self, merge: Merge, order: Callable[[tuple[Key, Any]], Any]) -> Iterator[tuple[Key, Any]]:
+    def ordered(self, merge: Merge, order: Callable[[tuple[Key, int]], Any]) -> Iterator[tuple[Key, int]]:
         """All entries, by ``order``."""
-        names = []
-        for number, found in enumerate(self.merged(merge)):
-            names.append(f"ordered-{number}")
-            with self._path(names[-1]).open("wb") as file:
-                _write(file, sorted(found.items(), key=order))
-        with ExitStack() as stack:
-            files = [stack.enter_context(self._path(name).open("rb")) for name in names]
-            yield from heapq.merge(*(_entries(file) for file in files), key=order)
+        runs = []
+        for found in self.merged(merge):
+            entries = sorted(found.items(), key=order)
+            runs.append([self._write(*part) for part in _parts(entries)])
+        return heapq.merge(*(self._entries(places) for places in runs), key=order)
 
-    def _path(self, name: str) -> Path:
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="kcli-")
-        return Path(self._folder.name, name)
+    def _entries(self, places: Sequence[Place]) -> Iterator[tuple[Key, int]]:
+        for place in places:
+            yield from zip(*self._read(place), strict=True)
+
+    def _write(self, keys: list[Key], numbers: list[int]) -> Place:
+        self._file = self._file or ScratchFile()
+        data = marshal.dumps((keys, numbers), _PLAIN)
+        return self._file.append(data), len(data)
+
+    def _read(self, place: Place) -> tuple[Sequence[Key], Sequence[int]]:
+        assert self._file is not None
+        found: tuple[list[Key], list[int]] = marshal.loads(self._file.read(*place))  # noqa: S302 - of this process
+        return found
 
 
-def add_counts(found: dict[Key, Any], entries: Iterable[tuple[Key, Any]]) -> None:
+def add_counts(found: dict[Key, int], keys: Sequence[Key], counts: Sequence[int]) -> None:
     """Merges counts."""
-    for key, count in entries:
-        found[key] = found.get(key, 0) + count
+    found.update(zip(keys, map(add, map(found.get, keys, repeat(0)), counts), strict=True))
 
 
-def keep_last(found: dict[Key, Any], entries: Iterable[tuple[Key, Any]]) -> None:
-    """Keeps the last value of each key."""
-    found.update(entries)
+def keep_last(found: dict[Key, int], keys: Sequence[Key], numbers: Sequence[int]) -> None:
+    """Keeps the last number of each key."""
+    found.update(zip(keys, numbers, strict=True))
 
 
-def _write(file: BinaryIO, entries: list[tuple[Key, Any]]) -> None:
+def _parts(entries: Sequence[tuple[Key, int]]) -> Iterator[tuple[list[Key], list[int]]]:
     for at in range(0, len(entries), _CHUNK):
-        marshal.dump(entries[at : at + _CHUNK], file)
-
-
-def _read(file: BinaryIO) -> Iterator[list[tuple[Key, Any]]]:
-    while True:
-        try:
-            yield marshal.load(file)  # noqa: S302 - written by this process
-        except EOFError:
-            return
-
-
-def _entries(file: BinaryIO) -> Iterator[tuple[Key, Any]]:
-    for part in _read(file):
-        yield from part
+        keys, numbers = zip(*entries[at : at + _CHUNK], strict=True)
+        yield list(keys), list(numbers)

@@ -6,13 +6,13 @@ on disk (``buckets``).
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kcli.core.consumer.fetched import FetchedBatch
-from kcli.flows.consume.buckets import IN_MEMORY, Buckets, Key, add_counts
+from kcli.flows.consume.buckets import IN_MEMORY, MOST_BYTES, Buckets, Key, add_counts
 from kcli.flows.filters.field_paths import FieldReader
-from kcli.flows.filters.selection import BatchFields, wanted_mask
+from kcli.flows.filters.selection import BatchFields, Mask, wanted_mask
 from kcli.serde.json_text import dump_json, parse_json
 
 _PLAIN = frozenset((bytes, str, int, type(None)))
@@ -25,11 +25,8 @@ class Counting:
         self.total = 0
         self._by, self._buckets = by, Buckets()
         self._groups: Counter[Key] = Counter()
-        self._parsed: list[int] = []
-        if by is not None:
-            self._parsed = [
-                n for n, field in enumerate(by.fields) if field.root in ("key", "value", "headers")
-            ]
+        self._bytes = 0
+        self._single = by is not None and len(by.fields) == 1
 
     def batch(
         self, fetched: FetchedBatch, limit: int | None = None, selected: bytes | bytearray = b""
@@ -46,7 +43,7 @@ class Counting:
         count = mask.count(1)
         self.total += count
         if self._by is not None and count:
-            self._add(self._by.rows(BatchFields(fetched), mask))
+            self._add(self._by, BatchFields(fetched), mask)
         return count, last
 
     def flush(self) -> None:
@@ -59,55 +56,66 @@ class Counting:
         """Removes what is on disk."""
         self._buckets.close()
 
-    def _add(self, rows: Iterator[tuple[Any, ...]]) -> None:
-        parsed = self._parsed
-        if parsed:
-            self._groups.update([_hashable(row, parsed) for row in rows])
+    def _add(self, by: FieldReader, fields: BatchFields, mask: Mask) -> None:
+        groups, columns = self._groups, by.columns(fields, mask)
+        before = len(groups)
+        plain = [
+            column if by.is_plain(field) else map(_hashable, column)
+            for field, column in zip(by.fields, columns, strict=True)
+        ]
+        if by.is_constant:
+            groups[self._key(next(zip(*plain, strict=True)))] += mask.count(1)
         else:
-            self._groups.update(rows)
-        if len(self._groups) > IN_MEMORY:
-            self._buckets.add(self._groups)
-            self._groups.clear()
+            groups.update(plain[0] if self._single else zip(*plain, strict=True))
+            self._bytes += (len(groups) - before) * fields.average_size
+        if len(groups) > IN_MEMORY or self._bytes > MOST_BYTES:
+            self._buckets.add(groups)
+            groups.clear()
+            self._bytes = 0
+
+    def _key(self, cells: tuple[Any, ...]) -> Key:
+        return cells[0] if self._single else cells
+
+    def _named(self, entry: tuple[Key, int]) -> tuple[Sequence[Any], int]:
+        """The cells of a group, those that were JSON as values of JSON; and its count."""
+        key, count = entry
+        cells = (key,) if self._single else key
+        return [parse_json(cell[0]) if isinstance(cell, tuple) else cell for cell in cells], count
 
     def groups(self, top: int | None) -> Iterator[tuple[Sequence[Any], int]]:
-        """The groups and their counts, the largest first; at most ``top``."""
+        """The groups and their counts, the largest first; at most ``top``. Raises FileError."""
         if not self._buckets:
-            items = self._groups.items()
-            found = sorted(items, key=_order) if top is None else heapq.nsmallest(top, items, key=_order)
-            return ((_cells(key), count) for key, count in found)
+            groups = self._groups
+            found = sorted(groups.items(), key=self._order) if top is None else self._largest(groups, top)
+            return map(self._named, found)
         self._buckets.add(self._groups)
         self._groups.clear()
         if top is None:
-            every = self._buckets.ordered(add_counts, _order)
-        else:
-            best: list[tuple[Key, Any]] = []
-            for part in self._buckets.merged(add_counts):
-                best = heapq.nsmallest(top, [*best, *part.items()], key=_order)
-            every = iter(best)
-        return ((_cells(key), count) for key, count in every)
+            return map(self._named, self._buckets.ordered(add_counts, self._order))
+        best: dict[Key, int] = {}
+        for part in self._buckets.merged(add_counts):
+            best = dict(self._largest(best | part, top))
+        return map(self._named, best.items())
+
+    def _largest(self, groups: Mapping[Key, int], top: int) -> list[tuple[Key, int]]:
+        """The first ``top`` by their order, which is asked for only of those that may be among them."""
+        least = heapq.nlargest(top, groups.values())[-1:] or [0]
+        return heapq.nsmallest(top, [item for item in groups.items() if item[1] >= least[0]], key=self._order)
+
+    def _order(self, entry: tuple[Key, int]) -> tuple[int, list[tuple[bool, bytes]]]:
+        """The largest count first, then by the cells, null last."""
+        key, count = entry
+        cells = (key,) if self._single else key
+        return -count, [(cell is None, _name(cell)) for cell in cells]
 
 
-def _hashable(row: tuple[Any, ...], parsed: Sequence[int]) -> tuple[Any, ...]:
-    """The row as a key of a dict: of 1, 1.0 and true, and of lists and objects, the JSON."""
-    cells = list(row)
-    for n in parsed:
-        if type(cells[n]) not in _PLAIN:
-            cells[n] = (dump_json(cells[n]),)
-    return tuple(cells)
+def _hashable(cell: Any) -> Any:
+    """A cell as a key of a dict: of 1, 1.0 and true, and of lists and objects, the JSON."""
+    return cell if type(cell) in _PLAIN else (dump_json(cell),)
 
 
-def _cells(key: tuple[Any, ...]) -> list[Any]:
-    """The cells of a key; those that were JSON as values of JSON."""
-    return [parse_json(cell[0]) if isinstance(cell, tuple) else cell for cell in key]
-
-
-def _order(entry: tuple[Key, int]) -> tuple[int, list[tuple[bool, str]]]:
-    """The largest count first, then by the cells, null last."""
-    key, count = entry
-    return -count, [(cell is None, _name(cell)) for cell in key]
-
-
-def _name(cell: Any) -> str:
+def _name(cell: Any) -> bytes:
     if isinstance(cell, bytes):
-        return cell.decode("utf-8", "surrogateescape")
-    return f"{cell:020}" if type(cell) is int and cell >= 0 else str(cell)
+        return cell
+    text = f"{cell:020}" if type(cell) is int and cell >= 0 else str(cell)
+    return text.encode("utf-8", "surrogateescape")

@@ -2,17 +2,23 @@
 
 The range is read twice: first only keys and offsets, then the records at the last offset of each key, which are printed
 like any others, so that filters apply to what is latest. Records without a key are left out, and counted. Keys that
-memory does not hold are kept on disk (``buckets``); what stays is eight bytes a key.
+memory does not hold are kept on disk (``buckets``); what stays is two bytes a key.
 """
 
 from array import array
-from bisect import bisect_left
-from collections.abc import Iterator
+from collections import OrderedDict, defaultdict
+from collections.abc import Collection
+from struct import Struct
 
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.types import TopicPartition
-from kcli.flows.consume.buckets import IN_MEMORY, Buckets, keep_last
+from kcli.flows.consume.buckets import IN_MEMORY, MOST_BYTES, Buckets, keep_last
 from kcli.flows.filters.selection import BatchFields, Mask, both, wanted_mask
+
+_NUMBER = Struct("=I")
+_BLOCK_BITS = 16
+_IN_BLOCK = (1 << _BLOCK_BITS) - 1
+_MASKS = 256  # blocks, which is 16 MB
 
 
 class LatestOffsets:
@@ -22,7 +28,7 @@ class LatestOffsets:
         self.without_key = 0
         self._buckets = Buckets()
         self._last: dict[TopicPartition, dict[bytes | None, int]] = {}
-        self._held = 0
+        self._held = self._bytes = 0
 
     def batch(
         self, fetched: FetchedBatch, limit: int | None = None, selected: bytes | bytearray = b""
@@ -40,7 +46,8 @@ class LatestOffsets:
             self.without_key += keys.count(None)
             del last[None]
         self._held += len(last) - before
-        if self._held > IN_MEMORY:
+        self._bytes += (len(last) - before) * fields.average_size
+        if self._held > IN_MEMORY or self._bytes > MOST_BYTES:
             self._spill()
         return len(keys), -1
 
@@ -50,26 +57,75 @@ class LatestOffsets:
     def check(self) -> None:
         """See Sink."""
 
-    def offsets(self) -> "dict[TopicPartition, array[int]]":
-        """The last offset of each key, in order."""
+    def offsets(self) -> "Offsets":
+        """The last offset of each key."""
+        found = Offsets()
         if not self._buckets:
-            return {tp: array("q", sorted(last.values())) for tp, last in self._last.items()}
+            for tp, last in self._last.items():
+                found.add(tp, last.values())
+            return found
         self._spill()
-        found: dict[TopicPartition, array[int]] = {tp: array("q") for tp in self._last}
+        partitions = list(self._last)
         for part in self._buckets.merged(keep_last):
-            for (topic, partition, _key), offset in part.items():
-                found[TopicPartition(topic, partition)].append(offset)
-        return {tp: array("q", sorted(offsets)) for tp, offsets in found.items()}
+            each: list[list[int]] = [[] for _ in partitions]
+            for key, offset in part.items():
+                each[_NUMBER.unpack_from(key)[0]].append(offset)
+            for tp, offsets in zip(partitions, each, strict=True):
+                found.add(tp, offsets)
+        return found
 
     def close(self) -> None:
         """Removes what is on disk."""
         self._buckets.close()
 
     def _spill(self) -> None:
-        for tp, last in self._last.items():
-            self._buckets.add({(*tp, key): offset for key, offset in last.items()})
+        for number, last in enumerate(self._last.values()):
+            prefix = _NUMBER.pack(number)  # partitions share the buckets
+            self._buckets.add({prefix + key: offset for key, offset in last.items() if key is not None})
             last.clear()
-        self._held = 0
+        self._held = self._bytes = 0
+
+
+class Offsets:
+    """A set of offsets of each partition, in no order: two bytes each, in blocks of 65,536 offsets."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._blocks: dict[tuple[TopicPartition, int], array[int]] = defaultdict(lambda: array("H"))
+        self._masks = OrderedDict[tuple[TopicPartition, int], Mask]()
+
+    def add(self, tp: TopicPartition, offsets: Collection[int]) -> None:
+        """Adds offsets that are not there."""
+        self.count += len(offsets)
+        for offset in offsets:
+            self._blocks[tp, offset >> _BLOCK_BITS].append(offset & _IN_BLOCK)
+
+    def among(self, fields: BatchFields) -> Mask:
+        """A 1 for each record of the batch whose offset is there."""
+        batch = fields.batch
+        first, end = batch.base_offset, batch.last_offset + 1
+        if fields.is_dense:
+            found = Mask()
+            while first < end:
+                until = min(end, (first | _IN_BLOCK) + 1)
+                found += self._mask(fields.tp, first)[first & _IN_BLOCK : ((until - 1) & _IN_BLOCK) + 1]
+                first = until
+            return found
+        every = fields.offsets(b"\1" * batch.count)
+        return Mask(self._mask(fields.tp, offset)[offset & _IN_BLOCK] for offset in every)
+
+    def _mask(self, tp: TopicPartition, offset: int) -> Mask:
+        """The block of an offset with a byte for each; those that were used last are kept."""
+        place = tp, offset >> _BLOCK_BITS
+        mask = self._masks.pop(place, None)
+        if mask is None:
+            mask = Mask(_IN_BLOCK + 1)
+            for index in self._blocks.get(place, ()):
+                mask[index] = 1
+            if len(self._masks) == _MASKS:
+                self._masks.popitem(last=False)
+        self._masks[place] = mask
+        return mask
 
 
 class LatestFilter:
@@ -77,16 +133,14 @@ class LatestFilter:
     was there.
     """
 
-    def __init__(self, offsets: "dict[TopicPartition, array[int]]", *, tombstones: bool) -> None:
-        self.wanted = sum(map(len, offsets.values()))
+    def __init__(self, offsets: Offsets, *, tombstones: bool) -> None:
+        self.wanted = offsets.count
         self.found = self.tombstones = 0
         self._offsets, self._with_tombstones = offsets, tombstones
 
     def keep(self, fields: BatchFields, mask: Mask) -> bool:
         """See Filter."""
-        hits = Mask(len(mask))
-        for index in self._indexes(fields):
-            hits[index] = 1
+        hits = self._offsets.among(fields)
         self.found += hits.count(1)
         if not both(mask, hits):
             return False
@@ -97,21 +151,3 @@ class LatestFilter:
             return True
         self.tombstones += left
         return False
-
-    def _indexes(self, fields: BatchFields) -> Iterator[int]:
-        """The indexes of the records of the batch that are among the offsets."""
-        batch = fields.batch
-        wanted = self._offsets.get(fields.tp)
-        if not wanted:
-            return
-        at, end = bisect_left(wanted, batch.base_offset), bisect_left(wanted, batch.last_offset + 1)
-        if at == end:
-            return
-        if batch.last_offset - batch.base_offset + 1 == batch.count:  # no offset is missing
-            yield from (offset - batch.base_offset for offset in wanted[at:end])
-            return
-        index_of = {delta: index for index, delta in enumerate(fields.columns.offset_deltas)}
-        for offset in wanted[at:end]:
-            index = index_of.get(offset - batch.base_offset)
-            if index is not None:
-                yield index

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from kcli.flows.filters import json_value
 from kcli.flows.filters.decoded import DecodedField
+from kcli.flows.filters.expression import chain, itself
 from kcli.flows.filters.grep import raw_name
 from kcli.flows.filters.json_value import Decode, Members, RepeatedError, Repeats, tree_of
 from kcli.flows.filters.selection import BatchFields, Mask
@@ -36,7 +37,10 @@ ROOTS = (
 )
 """``timestamp`` in ms; ``time``, ``date`` and ``hour`` are its text in UTC."""
 _WITH_PATHS = ("key", "value", "headers")
+_CONSTANT = frozenset(("topic", "partition", "timestamp_type", "leader_epoch"))
 _TIMES = {"date": 10, "hour": 13}
+_ENDS = {10: "", 13: ":00Z"}
+_HOUR = 3_600_000  # ms
 _STEP = re.compile(r'\.(?:"((?:[^"\\]|\\.)+)"|([^\s.,\[\]"]+))|\[(-?\d+)\]')
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _AS = re.compile(r'\s+[aA][sS]\s+(?:"((?:[^"\\]|\\.)+)"|([^\s,"]+))')
@@ -135,8 +139,21 @@ class FieldReader:
         """The number of keys and values that could not be looked into."""
         return self.not_json + self.repeated + self.undecoded
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether all records of a batch have the same cells."""
+        return all(field.root in _CONSTANT for field in self.fields)
+
+    def is_plain(self, field: FieldPath) -> bool:
+        """Whether its cells are bytes, numbers or text of their own, rather than values of JSON."""
+        return not self._is_parsed(field) and (field.root != "headers" or bool(field.path))
+
     def rows(self, fields: BatchFields, mask: Mask) -> Iterator[tuple[Any, ...]]:
         """The cells of each record that has a 1 in ``mask``, in order."""
+        return zip(*self.columns(fields, mask), strict=True)
+
+    def columns(self, fields: BatchFields, mask: Mask) -> list[Iterable[Any]]:
+        """The cells of these records by field."""
         count = mask.count(1)
         inside: dict[str, Sequence[Sequence[Any]]] = {}
         columns: list[Iterable[Any]] = []
@@ -145,9 +162,9 @@ class FieldReader:
                 columns.append(self._column(field, fields, mask, count))
                 continue
             if field.root not in inside:
-                inside[field.root] = self._parsed(field.root, fields, mask, count)
+                inside[field.root] = self._parsed(field.root, fields, mask)
             columns.append(inside[field.root][self._parsed_fields(field.root).index(field)])
-        return zip(*columns, strict=True)
+        return columns
 
     # --- what is in every record -------------------------------------------------------------------
 
@@ -194,26 +211,34 @@ class FieldReader:
         paths = [field.path for field in self._parsed_fields(root)]
         return JsonPaths(paths) if paths else None
 
-    def _parsed(self, root: str, fields: BatchFields, mask: Mask, count: int) -> Sequence[Sequence[Any]]:
+    def _parsed(self, root: str, fields: BatchFields, mask: Mask) -> Sequence[Sequence[Any]]:
         """A column for each of the fields of ``root`` that are parsed."""
         parser, decoded = self._inside[root], self._decoded[root]
         assert parser is not None
-        indices = [index for index, wanted in enumerate(mask) if wanted]
-        if decoded is not None:
-            rows = [self._row_decoded(parser, decoded, fields, index) for index in indices]
-        else:
+        if decoded is None:
             cells = fields.parts(mask, None, in_key=root == "key")
-            read, columns = parser.quick(cells), parser.cells
-            rows = []
-            for index, data in zip(indices, cells, strict=True):
-                if data is None:
-                    rows.append(parser.nothing)
-                    continue
-                try:
-                    rows.append(columns(read(data)))
-                except _UNREADABLE:
-                    rows.append(self._row_checked(parser, fields, index, data))
-        return list(zip(*rows, strict=True)) if rows else [[] for _ in range(count or len(parser.nothing))]
+            if (columns := parser.columns(cells)) is not None:
+                return columns
+            rows = self._rows_checked(parser, fields, mask, cells)
+        else:
+            rows = [self._row_decoded(parser, decoded, fields, n) for n, wanted in enumerate(mask) if wanted]
+        return list(zip(*rows, strict=True)) or [[] for _ in parser.nothing]
+
+    def _rows_checked(
+        self, parser: "JsonPaths", fields: BatchFields, mask: Mask, cells: Sequence[bytes | None]
+    ) -> list[Sequence[Any]]:
+        """The cells of values some of which are null, or no JSON."""
+        read, columns = parser.quick(cells), parser.cells
+        rows: list[Sequence[Any]] = []
+        for index, data in zip((n for n, wanted in enumerate(mask) if wanted), cells, strict=True):
+            if data is None:
+                rows.append(parser.nothing)
+                continue
+            try:
+                rows.append(columns(read(data)))
+            except _UNREADABLE:
+                rows.append(self._row_checked(parser, fields, index, data))
+        return rows
 
     def _row_checked(
         self, parser: "JsonPaths", fields: BatchFields, index: int, data: bytes
@@ -263,7 +288,7 @@ class JsonPaths:
         if self._members is not None:
             inside = [self._members.reader(name) for name in names]
             rest = [_follow(path[len(name) :]) for path, name in zip(paths, names, strict=True)]
-            self._quick = [_chain(one, then) for one, then in zip(inside, rest, strict=True)]
+            self._quick = [chain(one, then) for one, then in zip(inside, rest, strict=True)]
         self._whole = self._members is None
 
     def quick(self, values: Sequence[bytes | None]) -> Decode:
@@ -272,6 +297,16 @@ class JsonPaths:
         self._whole = self._members is None or not json_value.all_utf8(found)
         decode = json_value.decode if self._members is None or self._whole else self._members.decode
         return self._repeats.reader(found, decode)
+
+    def columns(self, values: Sequence[bytes | None]) -> list[list[Any]] | None:
+        """The cells of these values by path; None where some of them are null, or need a closer look."""
+        if None in values:
+            return None
+        try:
+            read = list(map(self.quick(values), values))  # type: ignore[arg-type]
+        except _UNREADABLE:
+            return None
+        return [list(map(reader, read)) for reader in (self._plain if self._whole else self._quick)]
 
     def cells(self, read: Any) -> Sequence[Any]:
         """The cells of what the reader of ``quick`` has returned."""
@@ -306,6 +341,9 @@ def _names(path: tuple[Step, ...]) -> tuple[str, ...]:
 
 
 def _follow(path: tuple[Step, ...]) -> Read:
+    if not path:
+        return itself
+
     def follow(current: Any) -> Any:
         for step in path:
             if isinstance(step, int):
@@ -318,17 +356,16 @@ def _follow(path: tuple[Step, ...]) -> Read:
     return follow
 
 
-def _chain(first: Read, then: Read) -> Read:
-    return lambda read: then(first(read))
-
-
 def _times(stamps: Sequence[int], length: int | None) -> list[str | None]:
     """RFC 3339 in UTC, or its first ``length`` characters."""
-    texts = (rfc3339(stamp) if stamp >= 0 else None for stamp in stamps)
     if length is None:
-        return list(texts)
-    ends = {10: "", 13: ":00Z"}[length]
-    return [None if text is None else text[:length] + ends for text in texts]
+        texts = {stamp: rfc3339(stamp) for stamp in set(stamps)}
+        return [texts[stamp] for stamp in stamps]
+    hours: dict[int, str | None] = {}
+    for hour in {stamp // _HOUR for stamp in stamps}:
+        text = rfc3339(hour * _HOUR)
+        hours[hour] = None if text is None else text[:length] + _ENDS[length]
+    return [hours[stamp // _HOUR] for stamp in stamps]
 
 
 def _shown(data: str | bytes | None) -> str | None:

@@ -45,6 +45,16 @@ class BatchFields:
         """The number of records, selected or not."""
         return self.batch.count
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether each offset of the batch has a record: compaction leaves gaps. The records need not be read for it."""
+        return self.batch.count == self.batch.last_offset_delta + 1
+
+    @property
+    def average_size(self) -> int:
+        """The bytes of a record, decompressed."""
+        return len(self.data) // (self.batch.count or 1)
+
     def holding(self, needle: bytes, *, in_key: bool) -> Iterator[tuple[int, int, int]]:
         """The records with ``needle`` in their key or value: index, and start and end of that key or value in
         ``data``.
@@ -102,7 +112,10 @@ class BatchFields:
 
     def offsets(self, mask: Sequence[int]) -> list[int]:
         """The offsets of the records that have a 1 in ``mask``."""
-        base = self.batch.base_offset
+        batch = self.batch
+        base = batch.base_offset
+        if self.is_dense:
+            return list(compress(range(base, base + batch.count), mask))
         return [base + delta for delta in compress(self.columns.offset_deltas, mask)]
 
     def timestamps(self, mask: Sequence[int]) -> list[int]:
@@ -179,7 +192,7 @@ def _wanted(fields: BatchFields, fetched: FetchedBatch) -> Mask:
     batch = fetched.batch
     if fetched.first <= batch.base_offset and fetched.stop > batch.last_offset:
         return Mask(b"\1") * batch.count
-    return Mask(fetched.first <= fields.offset(n) < fetched.stop for n in range(batch.count))
+    return Mask(fetched.first <= offset < fetched.stop for offset in fields.offsets(b"\1" * batch.count))
 
 
 def both(mask: Mask, hits: Mask) -> bool:

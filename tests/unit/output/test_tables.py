@@ -50,6 +50,20 @@ def printed(kind: str | None, rows: list[dict[str, Any]] = ROWS, **settings: Any
     return stream.getvalue().decode()
 
 
+def test_plain_keeps_few_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcli.output.tables._KEPT", 2)
+    rows = [
+        {"name": name, "count": 1, "leader_epoch": 1, "at": None} for name in ("a", "bb", "c", "d" * 9, "e")
+    ]
+    assert [line.split("1")[0] for line in printed("plain", rows).splitlines()[1:]] == [
+        "a         ",
+        "bb        ",
+        "c              ",
+        "ddddddddd      ",
+        "e              ",
+    ]
+
+
 def test_plain() -> None:
     assert printed("plain") == (
         "NAME        COUNT  LEADER-EPOCH  REPLICAS  AT\n"

@@ -250,7 +250,9 @@ def test_each_command_gives_options_to_all_its_clients(here: Here, line: str) ->
     os.environ.pop("KCLI_BOOTSTRAP_SERVER")
     with clients() as opened:
         code, err = here.inside(line, "-X", f"bootstrap.servers={here.cluster.bootstrap}", *words)
-    assert code in (0, 1), err  # 1: nobody is a member of that group
+    assert code in (0, 1, 6, 8), (
+        err
+    )  # nobody is a member of that group; it has no log of commits; there are no ACLs
     assert opened
     for options in opened:
         assert {name: getattr(options, name) for name in COMMON} == COMMON
@@ -322,7 +324,7 @@ def test_options_of_other_clients_are_refused_from_x_and_passed_over_in_files(he
     shared.write_text("".join(f"{key_of(name)}={value_of(name)}\n" for name in sorted(foreign)))
     with clients() as opened:
         code, err = here.inside(line, "-F", str(shared), "-v")
-    assert code in (0, 1), err
+    assert code in (0, 1, 6, 8), err
     assert all(key_of(name) in err for name in foreign)
     for options in opened:
         spread = {

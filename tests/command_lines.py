@@ -166,7 +166,10 @@ def problem(words: list[str], *, complete: bool) -> str:
     except click.BadOptionUsage as error:
         return error.format_message() if complete or given[-1] != error.option_name else ""
     except click.BadParameter as error:
-        if isinstance(getattr(error.param, "type", None), click.Path | click.File) or _NO_FILE in error.message:
+        if (
+            isinstance(getattr(error.param, "type", None), click.Path | click.File)
+            or _NO_FILE in error.message
+        ):
             return ""  # it is the reader's file
         return "" if not complete and any(map(_placeholder, words)) else error.format_message()
     except ConfigError as error:

@@ -49,7 +49,7 @@ def write_profiles(file: Path, names: Sequence[str], kafkas: Sequence[Kafka]) ->
 
 
 def show_as_default(kafka: Kafka, folder: Path) -> None:
-    """Its brokers are those of the sandbox ``default`` where sandboxes are looked for in ``folder``: to use, not to stop."""
+    """``folder`` has a sandbox ``default`` whose brokers are these: to use, not to stop."""
     assert kafka.sandbox is not None
     state = read_state(kafka.sandbox.home)
     assert state is not None

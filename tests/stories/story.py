@@ -2,9 +2,11 @@
 
 import difflib
 import os
+import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +21,7 @@ HOME = "/home/ops"
 """What pages show in place of the home in which they were run."""
 
 
-BOOTSTRAP = "127.0.0.1:9092"
+BOOTSTRAP, SANDBOXES = "127.0.0.1:9092", ".local/state/kcli/sandboxes"
 
 _NOTE = "note: sandbox "
 """Which brokers a command uses: a page shows it, or leaves it out where it is the same each time."""
@@ -55,11 +57,12 @@ def told(page: Page, clusters: Clusters, home: Path) -> Told:
     home.mkdir()
     kafkas = clusters.empty(len(page.clusters))
     if page.clusters == SANDBOX:
-        show_as_default(kafkas[0], home / ".local/state/kcli/sandboxes")
+        show_as_default(kafkas[0], home / SANDBOXES)
     else:
         write_profiles(home / ".config/kcli/config.toml", page.clusters, kafkas)
     typed: list[Typed] = []
-    with Shell(home, _environment(home)) as shell:
+    environ = _environment(home)
+    with _sandboxes_ended(home / SANDBOXES, environ if not kafkas else {}), Shell(home, environ) as shell:
         for step in page.steps:
             if isinstance(step, Setup):
                 shell.run(f"set -e\n{step.text}set +e\n")
@@ -67,9 +70,22 @@ def told(page: Page, clusters: Clusters, home: Path) -> Told:
                 code, lines = shell.run(step.text, step.answers)
                 typed.append(Typed(step, _as_shown(page, lines, home, kafkas), code))
     settled = page.settled
-    different = [_difference(one) for one in typed if not alike(settled(one.command.output), settled(one.lines))]
+    different = [
+        _difference(one) for one in typed if not alike(settled(one.command.output), settled(one.lines))
+    ]
     now = page.with_outputs([one.lines for one in typed]) if different else page
     return Told(now, different, _unsaid(typed))
+
+
+@contextmanager
+def _sandboxes_ended(folder: Path, environ: dict[str, str]) -> Iterator[None]:
+    """A page that fails in its middle leaves no brokers behind. Without ``environ`` it has started none."""
+    try:
+        yield
+    finally:
+        for left in folder.iterdir() if environ and folder.exists() else ():
+            command = [sys.executable, "-m", "kcli", "sandbox", "down", left.name, "--delete", "-q"]
+            subprocess.run(command, env=environ, check=False, capture_output=True)
 
 
 def _as_shown(page: Page, lines: Sequence[str], home: Path, kafkas: Sequence[Kafka]) -> list[str]:
@@ -77,7 +93,9 @@ def _as_shown(page: Page, lines: Sequence[str], home: Path, kafkas: Sequence[Kaf
     shown = [line.replace(str(home), HOME) for line in lines]
     if _NOTE not in page.text:
         shown = [line for line in shown if not line.startswith(_NOTE)]
-    return [line.replace(kafkas[0].bootstrap, BOOTSTRAP) if page.clusters == SANDBOX else line for line in shown]
+    return [
+        line.replace(kafkas[0].bootstrap, BOOTSTRAP) if page.clusters == SANDBOX else line for line in shown
+    ]
 
 
 def _difference(one: Typed) -> str:

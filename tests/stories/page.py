@@ -5,9 +5,9 @@ an open quotation or a backslash at its end continues in lines that begin with `
 line of the question, as a terminal shows it. ``<!-- setup: … -->`` is run without being shown.
 
 The profiles that there are have the names in ``<!-- clusters: old new -->``; without it there is ``prod``. With
-``<!-- clusters: sandbox -->`` there is none, and an empty sandbox ``default`` is up, as after the ``kcli sandbox up`` that
-such a page says first; with ``<!-- clusters: none -->`` there is nothing. Lines in which ``<!-- varies: REGEX -->`` is
-found need only have it, as where brokers choose at random. Reads and writes text; runs nothing.
+``<!-- clusters: sandbox -->`` there is none, and an empty sandbox ``default`` is up, as after the ``kcli sandbox up``
+that such a page says first; with ``<!-- clusters: none -->`` there is nothing. Lines in which
+``<!-- varies: REGEX -->`` is found need only have it, as where brokers choose at random. Reads and writes text.
 """
 
 import re

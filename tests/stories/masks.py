@@ -46,7 +46,7 @@ MASKS = (
     Mask("<time>", r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"),
     Mask("<journal>", r"\b\d{8}-\d{6}-[0-9a-f]{6}\b"),
     Mask("<uuid>", r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"),
-    Mask("<address>", r"\b127\.0\.0\.1:\d{4,5}\b"),
+    Mask("<address>", r"\b127\.0\.0\.1(?::| +)\d{4,5}\b"),
     Mask("<cluster>", r"(?<=cluster )[A-Za-z0-9_-]{22}(?![\w-])|(?<=, id )[A-Za-z0-9_-]{22}$"),
     Mask("<job>", r"(?<=job )[A-Za-z0-9_-]{8}-[0-9a-f]{8}\b|^[A-Za-z0-9_-]{8}-[0-9a-f]{8}(?=  )"),
     Mask("<milliseconds>", r'(?<="timestamp":)\d{13}\b'),

@@ -24,6 +24,7 @@ INLINE = re.compile(r"(?<!`)`(kcli (?!__)[^`]+)`(?!`)|``(kcli .+?)``")
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 LEFT_OUT = ("…", "...")
 PLACEHOLDER = re.compile(r"[A-Z]+|[a-z]+\|[a-z|]+")
+_NO_FILE = "cannot be read: no such file"
 _BEFORE_COMMANDS = frozenset({"do", "then", "else", "time", "sudo", "!", "{", "&&", "||", "|", ";", "&", "("})
 _REDIRECTION = re.compile(r"\d*(?:>>?|<)&?\s*(?=[^\s(])|\d*<<-?\s*(?=\S)")
 _OPERATOR = re.compile(r"&&|\|\||[|;&()\n]")
@@ -165,7 +166,10 @@ def problem(words: list[str], *, complete: bool) -> str:
     except click.BadOptionUsage as error:
         return error.format_message() if complete or given[-1] != error.option_name else ""
     except click.BadParameter as error:
-        if isinstance(getattr(error.param, "type", None), click.Path | click.File):
+        if (
+            isinstance(getattr(error.param, "type", None), click.Path | click.File)
+            or _NO_FILE in error.message
+        ):
             return ""  # it is the reader's file
         return "" if not complete and any(map(_placeholder, words)) else error.format_message()
     except ConfigError as error:

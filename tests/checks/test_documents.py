@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from kcli.commands.registry import NOUN, ROWS, below
+from tests.command_lines import FENCE, invocations
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
 DECISIONS = ROOT / "docs" / "decisions"
@@ -69,10 +72,33 @@ def test_a_page_names_the_extras_that_its_lines_need(page):
 
 
 @pytest.mark.parametrize("page", [page for page in FOR_USERS if "```console" in (ROOT / page).read_text()])
-def test_a_page_whose_commands_use_a_profile_says_how_it_is_made(page):
-    before, _, _ = (ROOT / page).read_text().partition("```console")
-    for words in ("kcli profile add ", "kcli profile use ", "](../profiles.md)"):
-        assert words in before
+def test_a_page_says_how_to_get_the_cluster_that_its_commands_use(page):
+    """A profile, or a sandbox that the page starts, so that it can be typed through from nothing."""
+    before, _, blocks = (ROOT / page).read_text().partition("```console")
+    if "<!-- clusters: none -->" in before:
+        assert blocks.lstrip().startswith("$ kcli sandbox up")
+        assert "<!-- setup:" not in blocks
+    elif "<!-- clusters: sandbox -->" in before:
+        assert "```sh\nkcli sandbox up\n```" in before
+        assert "<!-- setup:" not in before + blocks
+    else:
+        for words in ("kcli profile add ", "kcli profile use ", "](../profiles.md)"):
+            assert words in before
+
+
+@pytest.mark.parametrize("noun", [name for name, (_, kind, _) in ROWS.items() if kind == NOUN])
+def test_the_page_of_commands_has_a_section_for_each_noun_with_all_its_verbs(noun):
+    _, found, rest = (ROOT / "docs/commands.md").read_text().partition(f"\n## {noun}\n")
+    assert found
+    section, _, _ = rest.partition("\n## ")
+    typed = {" ".join(words[:2]) for _, _, block in FENCE.findall(section) for words in invocations(block)}
+    assert {f"{noun} {verb}" for verb in below(noun)} - typed == set()
+
+
+def test_the_page_of_commands_names_each_command_that_is_no_noun():
+    table, _, _ = (ROOT / "docs/commands.md").read_text().partition("\n## ")
+    lone = [name for name, (_, kind, _) in ROWS.items() if kind != NOUN and " " not in name]
+    assert [name for name in lone if f"`kcli {name}" not in table and f"`{name}`" not in table] == []
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / ".github").rglob("*.*")), ids=lambda path: path.name)

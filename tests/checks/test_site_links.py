@@ -64,6 +64,12 @@ def test_other_links_code_and_dead_links_stay(text: str) -> None:
     assert changed(text) == text
 
 
+def test_the_text_of_a_link_may_go_on_in_the_next_line() -> None:
+    assert (
+        changed("see [the\nfolder](../contrib) and\n\n[x](../kcli/cli.py)\n") == "see the\nfolder and\n\nx\n"
+    )
+
+
 def test_a_link_after_a_block_of_code_is_changed() -> None:
     assert changed("```sh\nx\n```\n[x](../kcli/cli.py)\n") == "```sh\nx\n```\nx\n"
 

@@ -3,10 +3,13 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from kcli.core import Admin
 from kcli.core.errors import KcliError
+from kcli.sandbox.discovery import DEFAULT_NAME
+from kcli.sandbox.state import read_state, write_state
 from tests.kafka import QUICK_JVM, Kafka, sandboxed
 
 PATIENCE = 20.0
@@ -43,6 +46,14 @@ def write_profiles(file: Path, names: Sequence[str], kafkas: Sequence[Kafka]) ->
         lines += ["", f"[profiles.{name}]", f'bootstrap.servers = "{kafka.bootstrap}"']
     file.parent.mkdir(parents=True)
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def show_as_default(kafka: Kafka, folder: Path) -> None:
+    """``folder`` has a sandbox ``default`` whose brokers are these: to use, not to stop."""
+    assert kafka.sandbox is not None
+    state = read_state(kafka.sandbox.home)
+    assert state is not None
+    write_state(folder / DEFAULT_NAME, replace(state, name=DEFAULT_NAME))
 
 
 def _clear(kafka: Kafka) -> None:

@@ -2,8 +2,12 @@
 
 In a block ```console a line ``$ COMMAND`` is typed, and the lines below it are what the terminal shows. A command with
 an open quotation or a backslash at its end continues in lines that begin with ``> ``. The answer to a question is on the
-line of the question, as a terminal shows it. ``<!-- setup: … -->`` is run without being shown. The profiles that there
-are have the names in ``<!-- clusters: old new -->``; without it there is ``prod``. Reads and writes text; runs nothing.
+line of the question, as a terminal shows it. ``<!-- setup: … -->`` is run without being shown.
+
+The profiles that there are have the names in ``<!-- clusters: old new -->``; without it there is ``prod``. With
+``<!-- clusters: sandbox -->`` there is none, and an empty sandbox ``default`` is up, as after the ``kcli sandbox up``
+that such a page says first; with ``<!-- clusters: none -->`` there is nothing. Lines in which
+``<!-- varies: REGEX -->`` is found need only have it, as where brokers choose at random. Reads and writes text.
 """
 
 import re
@@ -18,7 +22,9 @@ DOCS = ROOT / "docs"
 _PART = re.compile(
     r"^<!-- setup:(?P<setup>.*?)-->$|^```console\n(?P<block>.*?)^```$", re.MULTILINE | re.DOTALL
 )
+SANDBOX = ["sandbox"]
 _CLUSTERS = re.compile(r"^<!-- clusters: (.*?) -->$", re.MULTILINE)
+_VARIES = re.compile(r"^<!-- varies: (.*?) -->$", re.MULTILINE)
 _QUESTION = re.compile(r"(?:\[y/N\]|to confirm:) (.*)$")
 
 
@@ -64,9 +70,15 @@ class Page:
 
     @property
     def clusters(self) -> list[str]:
+        """The profiles to make, or ``SANDBOX`` alone."""
         found = _CLUSTERS.search(self.text)
         names = found[1].split() if found else ["prod"]
         return [name for name in names if name != "none"]
+
+    def settled(self, lines: Sequence[str]) -> list[str]:
+        """The lines, with the pattern in place of those that vary."""
+        patterns = [re.compile(found) for found in _VARIES.findall(self.text)]
+        return [next((one.pattern for one in patterns if one.search(line)), line) for line in lines]
 
     def with_outputs(self, outputs: Sequence[Sequence[str]]) -> "Page":
         """The page with other lines below its commands, in their order."""

@@ -18,8 +18,8 @@ from typing import Self
 from tests.terminal import Terminal
 
 COLUMNS, ROWS = 100, 60
-PATIENCE = 60.0
-"""Seconds for one step."""
+PATIENCE = 120.0
+"""Seconds for one step, which may start three brokers on a busy machine."""
 _WIDE, _HIGH = 400, 300
 _SERVE = r"""
 trap : INT

@@ -2,21 +2,29 @@
 
 import difflib
 import os
+import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.kafka import Kafka
 from tests.run import ROOT, environment
-from tests.stories.clusters import Clusters, write_profiles
+from tests.stories.clusters import Clusters, show_as_default, write_profiles
 from tests.stories.masks import alike
-from tests.stories.page import Command, Page, Setup
+from tests.stories.page import SANDBOX, Command, Page, Setup
 from tests.stories.shell import Shell
 
 HOME = "/home/ops"
 """What pages show in place of the home in which they were run."""
 
+
+BOOTSTRAP, SANDBOXES = "127.0.0.1:9092", ".local/state/kcli/sandboxes"
+
+_NOTE = "note: sandbox "
+"""Which brokers a command uses: a page shows it, or leaves it out where it is the same each time."""
 
 _DAY, _LONGEST = 86_400, 90.0
 """Seconds of a day, in UTC, and of a story on a busy machine."""
@@ -48,18 +56,46 @@ def told(page: Page, clusters: Clusters, home: Path) -> Told:
         time.sleep(left)
     home.mkdir()
     kafkas = clusters.empty(len(page.clusters))
-    write_profiles(home / ".config/kcli/config.toml", page.clusters, kafkas)
+    if page.clusters == SANDBOX:
+        show_as_default(kafkas[0], home / SANDBOXES)
+    else:
+        write_profiles(home / ".config/kcli/config.toml", page.clusters, kafkas)
     typed: list[Typed] = []
-    with Shell(home, _environment(home)) as shell:
+    environ = _environment(home)
+    with _sandboxes_ended(home / SANDBOXES, environ if not kafkas else {}), Shell(home, environ) as shell:
         for step in page.steps:
             if isinstance(step, Setup):
                 shell.run(f"set -e\n{step.text}set +e\n")
             else:
                 code, lines = shell.run(step.text, step.answers)
-                typed.append(Typed(step, [line.replace(str(home), HOME) for line in lines], code))
-    different = [_difference(one) for one in typed if not alike(one.command.output, one.lines)]
+                typed.append(Typed(step, _as_shown(page, lines, home, kafkas), code))
+    settled = page.settled
+    different = [
+        _difference(one) for one in typed if not alike(settled(one.command.output), settled(one.lines))
+    ]
     now = page.with_outputs([one.lines for one in typed]) if different else page
     return Told(now, different, _unsaid(typed))
+
+
+@contextmanager
+def _sandboxes_ended(folder: Path, environ: dict[str, str]) -> Iterator[None]:
+    """A page that fails in its middle leaves no brokers behind. Without ``environ`` it has started none."""
+    try:
+        yield
+    finally:
+        for left in folder.iterdir() if environ and folder.exists() else ():
+            command = [sys.executable, "-m", "kcli", "sandbox", "down", left.name, "--delete", "-q"]
+            subprocess.run(command, env=environ, check=False, capture_output=True)
+
+
+def _as_shown(page: Page, lines: Sequence[str], home: Path, kafkas: Sequence[Kafka]) -> list[str]:
+    """With the home of the reader, and with the port that a first sandbox has."""
+    shown = [line.replace(str(home), HOME) for line in lines]
+    if _NOTE not in page.text:
+        shown = [line for line in shown if not line.startswith(_NOTE)]
+    return [
+        line.replace(kafkas[0].bootstrap, BOOTSTRAP) if page.clusters == SANDBOX else line for line in shown
+    ]
 
 
 def _difference(one: Typed) -> str:

@@ -48,3 +48,11 @@ def test_only_outputs_are_replaced() -> None:
     assert changed.text == PAGE.replace("> not a continuation\nProceed? [y/N] y\n", "done\n").replace(
         "\n1\n```", "\n```"
     )
+
+
+def test_lines_that_vary_are_compared_by_their_pattern() -> None:
+    page = Page("<!-- varies: ^ *orders +\\d -->\n")
+    assert page.settled(["orders  1  2,3", "  orders 0", "orders", "1 order"]) == [
+        r"^ *orders +\d", r"^ *orders +\d", "orders", "1 order",
+    ]  # fmt: skip
+    assert Page("").settled(["orders 1"]) == ["orders 1"]

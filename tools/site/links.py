@@ -32,21 +32,28 @@ def site_links(
             return match[0]
         return f"{words}({repository}{path}{anchor})" if repository else words.lstrip("!")[1:-1]
 
-    lines = []
+    done: list[str] = []
+    paragraph = ""  # the text of a link may go on in the next line
     fenced = False
     for line in text.splitlines(keepends=True):
         fence = _FENCE.match(line) is not None
         fenced ^= fence
-        lines.append(line if fence or fenced else _outside_code(line, changed))
-    return "".join(lines)
+        if not (fence or fenced):
+            paragraph += line
+        if fence or fenced or not line.strip():
+            done.append(_outside_code(paragraph, changed))
+            paragraph = ""
+        if fence or fenced:
+            done.append(line)
+    return "".join([*done, _outside_code(paragraph, changed)])
 
 
-def _outside_code(line: str, changed: Callable[[re.Match[str]], str]) -> str:
-    """``line`` with its links changed; brackets in code are no link, but code may be the text of one."""
-    inside = [match.span() for match in _CODE.finditer(line)]
+def _outside_code(text: str, changed: Callable[[re.Match[str]], str]) -> str:
+    """``text`` with its links changed; brackets in code are no link, but code may be the text of one."""
+    inside = [match.span() for match in _CODE.finditer(text)]
 
     def unless_code(match: re.Match[str]) -> str:
         at = match.start(2) - 1
         return match[0] if any(start <= at < end for start, end in inside) else changed(match)
 
-    return _LINK.sub(unless_code, line)
+    return _LINK.sub(unless_code, text)

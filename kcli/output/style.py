@@ -78,7 +78,7 @@ class TableRows(Rows):
     def _head(self) -> list[str]:
         """Headings and a rule. Determines the widths."""
         columns = zip(*self._cells, strict=True) if self._cells else [()] * len(self.columns)
-        widest = [max((_wide(cell) for cell in cells if cell != _UNKNOWN), default=0) for cells in columns]
+        widest = [max((cells_wide(cell) for cell in cells if cell != _UNKNOWN), default=0) for cells in columns]
         self._widths = layout(self.columns, widest, self._width)
         known = zip(self.columns, widest, strict=True)
         self._left_out = [c for c, cell in known if c not in self._widths and cell]
@@ -98,7 +98,7 @@ class TableRows(Rows):
             return [self._line(fitted)]
         parts = [
             [cell]
-            if column.right or column.kind == "time" or _wide(cell) <= width
+            if column.right or column.kind == "time" or cells_wide(cell) <= width
             else folded(cell, width)
             if column.kind == "prose"
             else [_cut(cell, width)]
@@ -109,7 +109,7 @@ class TableRows(Rows):
     def _line(self, cells: Sequence[str]) -> str:
         padded = []
         for cell, (_, column, width) in zip(cells, self._shown, strict=True):
-            blanks = " " * (width - _wide(cell))
+            blanks = " " * (width - cells_wide(cell))
             padded.append(blanks + cell if column.right else cell + blanks)
         return (" " * GAP).join(padded).rstrip()
 
@@ -138,24 +138,24 @@ def folded(text: str, width: int) -> list[str]:
     lines = [""]
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word
-        if _wide(joined) <= width:
+        if cells_wide(joined) <= width:
             lines[-1] = joined
         else:
             lines += chop_cells(word, width)
     return [line for line in lines if line] or [""]
 
 
-def _wide(text: str) -> int:
+def cells_wide(text: str) -> int:
     """The width of the text on a terminal."""
     return len(text) if text.isascii() else cell_len(text)
 
 
 def _height(line: str, across: int) -> int:
-    return -(-_wide(line) // across) if across and line else 1
+    return -(-cells_wide(line) // across) if across and line else 1
 
 
 def _cut(text: str, width: int) -> str:
-    return text if _wide(text) <= width else set_cell_size(text, width - 1) + "…"
+    return text if cells_wide(text) <= width else set_cell_size(text, width - 1) + "…"
 
 
 def _cell(column: Column, value: Any) -> str:

@@ -15,6 +15,8 @@ from kcli.output.sanitise import visible
 from kcli.output.terminal import heading_start, is_terminal, terminal_size, wants_colour
 
 _COMMAND = re.compile(r"(.*?\S: )(kcli \S.*)")
+_WORDS = re.compile(r"(?:`[^`]*`|[^ ])+")
+"""What stays on one line: also a command in backquotes, which is copied."""
 YELLOW, DIM, RESET = "\x1b[33m", "\x1b[2m", "\x1b[0m"
 
 
@@ -77,7 +79,7 @@ class Talk:
         """A trace line, with the time of day; the caller checks the area."""
         now = time.time()
         stamp = time.strftime("%H:%M:%S", time.localtime(now)) + f".{int(now * 1000) % 1000:03d}"
-        self.write(f"{stamp} {text}", DIM)
+        self.write(f"{stamp} {text}", DIM, fold=False)
 
     @contextmanager
     def sent_to(self, stream: IO[str]) -> Iterator[None]:
@@ -92,13 +94,13 @@ class Talk:
     def _width(self) -> int:
         return terminal_size(self.stream).columns
 
-    def write(self, text: str, colour: str = "") -> None:
-        """Writes lines; a stderr that is closed or full is no reason to fail."""
+    def write(self, text: str, colour: str = "", *, fold: bool = True) -> None:
+        """Writes lines, on a terminal folded to its width; a stderr that is closed or full is no reason to fail."""
         if self.before_line is not None:
             self.before_line()
         text = visible(text)
-        if self.isatty:
-            text = "\n".join(commands_whole(line, self._width()) for line in text.split("\n"))
+        if self.isatty and fold:
+            text = folded_text(text, self._width())
         if colour and self.colour:
             text = f"{colour}{text}{RESET}"
         try:
@@ -108,20 +110,51 @@ class Talk:
             pass
 
 
-def commands_whole(line: str, width: int) -> str:
-    """A line that ends with a command to be typed, for a terminal of this width: no word of the command is broken.
-
-    The command gets a line of its own if it does not fit, and is continued in the shell's syntax.
+def folded_text(text: str, width: int) -> str:
+    """Lines for a terminal of this width, continued with an indentation. No word is broken, and no command that is to be
+    typed, which a terminal wraps so that it can be copied; lines of a table, with several blanks between words, stay.
     """
-    match = _COMMAND.fullmatch(line) if len(line) > width else None
-    if match is None:
-        return line
-    lines = [match[1].rstrip()]
-    at = "  "
-    for word in match[2].split(" "):
+    return "\n".join(folded for line in text.split("\n") for folded in _folded(line, width))
+
+
+def _folded(line: str, width: int) -> list[str]:
+    if _wide(line) <= width:
+        return [line]
+    if match := _COMMAND.fullmatch(line):
+        return [*_filled(match[1].rstrip(), width), *_continued(match[2], width)]
+    return _filled(line, width)
+
+
+def _filled(line: str, width: int) -> list[str]:
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    if "  " in line.strip(" "):
+        return [line]
+    lines, at = [], indent
+    for word in _WORDS.findall(line):
+        joined = f"{at} {word}" if at.strip(" ") else at + word
+        if _wide(joined) > width and at.strip(" "):
+            lines.append(at)
+            joined = f"{indent}  {word}"
+        at = joined
+    return [*lines, at]
+
+
+def _continued(command: str, width: int) -> list[str]:
+    """The command on lines of its own, continued in the shell's syntax."""
+    lines, at = [], "  "
+    for word in command.split(" "):
         joined = f"{at} {word}" if at.strip() else at + word
         if len(joined) + len(" \\") > width and at.strip():
             lines.append(f"{at} \\")
             joined = f"      {word}"
         at = joined
-    return "\n".join([*lines, at])
+    return [*lines, at]
+
+
+def _wide(text: str) -> int:
+    """The width on a terminal."""
+    if text.isascii():
+        return len(text)
+    from kcli.output.style import cells_wide  # rich is loaded only where characters may be wide
+
+    return cells_wide(text)

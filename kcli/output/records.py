@@ -122,11 +122,16 @@ class Written(NamedTuple):
 
 
 class RecordSink:
-    """Writes the output of a formatter; a context manager, so that a document is always closed."""
+    """Writes the output of a formatter; a context manager, so that a document is always closed. ``before`` is called
+    ahead of records.
+    """
 
-    def __init__(self, out: Output, formatter: Formatter, *, escape: bool) -> None:
+    def __init__(
+        self, out: Output, formatter: Formatter, *, escape: bool, before: Callable[[], None] | None = None
+    ) -> None:
         self._out = out
         self._formatter = formatter
+        self._before = before
         self._escape = escape and not formatter.is_visible
         self._begun = False
         self._size = self._records = 0  # records: of what is flushed
@@ -153,6 +158,8 @@ class RecordSink:
         if rendered.count:
             last = min(fetched.stop, fetched.batch.next_offset) - 1 if rendered.last < 0 else rendered.last
             self._handed.append(_Handed(start, self._size, rendered.count, last, fetched, selected))
+            if self._before is not None:
+                self._before()
         self._write(rendered.data)
         return rendered.count, rendered.last
 

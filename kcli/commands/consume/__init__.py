@@ -231,8 +231,9 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str,
     Without a group, from the earliest offset on, and without end unless -e, --tail, -n, a range or
     --idle-timeout sets one. A TOPIC with *, ? or [ is a shell pattern, one that begins with ^ a regular expression.
 
-    Formats: -o value (the default), pretty (a block a record, for people), table, ndjson, json, csv, raw (a length in 4
-    bytes, then the value), hex (a dump for people), kcat (as kcat -J), or -f. Cells of csv are what the records hold:
+    Formats: -o value (the default, unless a profile has another record_format for terminals), pretty (a block a record,
+    for people), table, ndjson, json, csv, raw (a length in 4 bytes, then the value), hex (a dump for people), kcat (as
+    kcat -J), or -f. Cells of csv are what the records hold:
     to a spreadsheet those that begin with =, +, - or @ are formulas, unless it imports them as text.
 
     Verbs of -f: %t topic, %p partition, %o offset, %k key, %v or %s value, %K %V %S lengths of key and value

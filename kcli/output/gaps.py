@@ -30,4 +30,6 @@ class GapMarks:
         if before is not None and now[0] - before[0] >= SHORTEST:
             then, today = time.localtime(now[1]), time.localtime(before[1])
             day = "" if then[:3] == today[:3] else "%Y-%m-%d "
-            self._say(f"── {duration_text(now[0] - before[0])} later, {time.strftime(f'{day}%H:%M:%S', then)} ──")
+            self._say(
+                f"── {duration_text(now[0] - before[0])} later, {time.strftime(f'{day}%H:%M:%S', then)} ──"
+            )

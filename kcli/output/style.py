@@ -78,7 +78,9 @@ class TableRows(Rows):
     def _head(self) -> list[str]:
         """Headings and a rule. Determines the widths."""
         columns = zip(*self._cells, strict=True) if self._cells else [()] * len(self.columns)
-        widest = [max((cells_wide(cell) for cell in cells if cell != _UNKNOWN), default=0) for cells in columns]
+        widest = [
+            max((cells_wide(cell) for cell in cells if cell != _UNKNOWN), default=0) for cells in columns
+        ]
         self._widths = layout(self.columns, widest, self._width)
         known = zip(self.columns, widest, strict=True)
         self._left_out = [c for c, cell in known if c not in self._widths and cell]

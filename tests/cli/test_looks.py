@@ -1,4 +1,4 @@
-"""What only a terminal gets: marks of silence, folded notes, the format of the profile. A pipe gets data and whole lines."""
+"""What only a terminal gets: marks of silence, folded notes, the format of the profile. A pipe gets whole lines."""
 
 import re
 from collections.abc import Iterator

@@ -175,7 +175,11 @@ def _gap_marks(inv: Invocation, asked: ConsumeOptions) -> GapMarks | None:
     """Marks on stderr, of a terminal that shows records as they come, in a format for people whose records end lines."""
     talk, lines = inv.talk, (asked.delimiter or b"\n").endswith(b"\n")
     for_people = asked.template is None and asked.format_kind(inv.values.output) in PEOPLE
-    if not (inv.out.isatty and talk.isatty and asked.goes_on and for_people and lines) or talk.quiet or asked.raw:
+    if (
+        not (inv.out.isatty and talk.isatty and asked.goes_on and for_people and lines)
+        or talk.quiet
+        or asked.raw
+    ):
         return None
     return GapMarks(lambda mark: talk.write(mark, DIM))
 

@@ -1,5 +1,6 @@
 """What the steps of ``kcli demo`` share: the throw-away cluster, the lines that they print, and the proofs."""
 
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar

@@ -45,8 +45,8 @@ FIRST_WAIT = 0.5
 
 
 class ClusterName(NamedTuple):
-    """The profile, or the address of the first broker; ``details`` (also a sandbox that no option names) may be empty, and ``user``, the name in the
-    principal that the brokers see, where the options do not determine it.
+    """The profile, or the address of the first broker; ``details`` may be empty (a sandbox that no option names is one),
+    and ``user``, the name in the principal that the brokers see, where the options do not determine it.
     """
 
     name: str

@@ -78,7 +78,7 @@ class PrettyFormatter(RecordByRecord):
         elif (text := _text(data)) is None:
             if before:
                 yield before
-            rows = list(dump_rows(data[: 16 * _MOST_ROWS]))
+            rows = list(dump_rows(data[: 16 * _MOST_ROWS], self._width))
             yield from rows
             if len(data) > 16 * _MOST_ROWS:
                 yield self._styled(_DIM, f"… {len(data):,} bytes in all; -o hex shows them")

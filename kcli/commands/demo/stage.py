@@ -12,7 +12,7 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
-from kcli.output.talk import RESET, folded_text
+from kcli.output.talk import RESET
 
 TOPIC, COPY, GROUP = "kcli-demo", "kcli-demo-copy", "readers"
 _WIDTH = 80
@@ -64,8 +64,7 @@ class Stage:
 
     def text(self, text: str) -> None:
         """Prints a text of several lines; those that are longer than the terminal are broken between words."""
-        width = self.inv.out.width
-        self.inv.out.shown((text if width is None else folded_text(text, width)) + "\n")
+        self.inv.out.shown(f"{text}\n", fold=True)
         self.inv.out.flush()
 
     def check(self, step: str, what: str, expected: object, found: object) -> None:

@@ -20,8 +20,8 @@ from kcli.core.error_codes import RAISE_FILE_LIMIT
 from kcli.core.errors import BrokerError, KcliError, StoppedError
 from kcli.core.exit_codes import ExitCode, signalled
 from kcli.files.atomic import described
+from kcli.output.folding import folded_text
 from kcli.output.sanitise import visible, visible_json
-from kcli.output.talk import folded_text
 from kcli.output.terminal import is_terminal, terminal_size
 
 _NO_THREAD = "can't start new thread"  # a RuntimeError: there is no memory for its stack

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from kcli.output.folding import folded_text
 from kcli.output.progress import Progress, duration_text, progress_style, size_text
-from kcli.output.talk import Talk, folded_text
+from kcli.output.talk import Talk
 from kcli.output.terminal import wants_colour
 
 

@@ -1,8 +1,11 @@
 """Sentences for a terminal, folded between words; commands to be typed stay whole. Pure."""
 
 import re
+from unicodedata import combining, east_asian_width
 
 _COMMAND = re.compile(r"(.*?\S: )(kcli \S.*)")
+_ESCAPED = re.compile(r"\\(?:n|x[0-9a-f]{2}|u[0-9a-f]{4})")
+"""What the sanitiser has made visible: such text may be meant to look like another line, and begins none."""
 _WORDS = re.compile(r"(?:`[^`]*`|[^ ])+")
 """What stays on one line: also a command in backquotes, which is copied."""
 
@@ -24,14 +27,14 @@ def _folded(line: str, width: int) -> list[str]:
 
 def _filled(line: str, width: int) -> list[str]:
     indent = line[: len(line) - len(line.lstrip(" "))]
-    if "  " in line.strip(" "):
+    if "  " in line.strip(" ") or _ESCAPED.search(line):
         return [line]
     lines, at = [], indent
     for word in _WORDS.findall(line):
         joined = f"{at} {word}" if at.strip(" ") else at + word
         if _wide(joined) > width and at.strip(" "):
             lines.append(at)
-            joined = f"{indent}  {word}"
+            joined = f"{indent}    {word}"
         at = joined
     return [*lines, at]
 
@@ -52,6 +55,4 @@ def _wide(text: str) -> int:
     """The width on a terminal."""
     if text.isascii():
         return len(text)
-    from kcli.output.style import cells_wide  # rich is loaded only where characters may be wide
-
-    return cells_wide(text)
+    return sum(0 if combining(sign) else 2 if east_asian_width(sign) in "WF" else 1 for sign in text)

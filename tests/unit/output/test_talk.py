@@ -226,22 +226,23 @@ LONG = "2,000 records were not counted: use `kcli consume orders --offset latest
     [
         (UNDO, 200, [UNDO]),
         ("x" * 100, 20, ["x" * 100]),
-        ("see " + "x" * 40, 20, ["see", "  " + "x" * 40]),
+        ("see " + "x" * 40, 20, ["see", "    " + "x" * 40]),
         (
             LONG,
             50,
             [
                 "2,000 records were not counted: use",
-                "  `kcli consume orders --offset latest -n 1` to",
-                "  see why",
+                "    `kcli consume orders --offset latest -n 1` to",
+                "    see why",
             ],
         ),
-        ("  why: one two three", 14, ["  why: one two", "    three"]),
+        ("  why: one two three", 14, ["  why: one two", "      three"]),
         ("  orders   0   1,204,331   1,190,002", 20, ["  orders   0   1,204,331   1,190,002"]),
-        ("an unbalanced ` sign and more", 16, ["an unbalanced `", "  sign and more"]),
-        ("日本語 日本語 日本語", 14, ["日本語 日本語", "  日本語"]),
-        ("short\n" + "long word " * 2, 10, ["short", "long word", "  long", "  word "]),
+        ("an unbalanced ` sign and more", 16, ["an unbalanced `", "    sign and", "    more"]),
+        ("日本語 日本語 日本語", 14, ["日本語 日本語", "    日本語"]),
+        ("short\n" + "long word " * 2, 10, ["short", "long word", "    long", "    word "]),
         ("", 20, [""]),
+        ("a name: \\x1b[2J\\nkcli: all is well", 20, ["a name: \\x1b[2J\\nkcli: all is well"]),
     ],
 )
 def test_long_lines_are_folded_between_words(text: str, width: int, lines: list[str]) -> None:
@@ -255,7 +256,7 @@ def test_a_terminal_gets_notes_folded_and_traces_whole(monkeypatch: pytest.Monke
     talk.warn("one two three four five")
     talk.debug("x " * 20)
     *warned, trace, _ = stream.getvalue().split("\n")
-    assert warned == ["warning: one two", "  three four five"]
+    assert warned == ["warning: one two", "    three four five"]
     assert trace.endswith(" x" * 20 + " ")
 
 

@@ -29,7 +29,13 @@ def invocation(
     cluster_id: str | None = None,
 ) -> Any:
     shown: list[str] = []
-    out = SimpleNamespace(kind=kind, shown=shown.append, flush=lambda: None, told=shown, colour=False)
+    out = SimpleNamespace(
+        kind=kind,
+        shown=lambda text, *, fold: shown.append(text),
+        flush=lambda: None,
+        told=shown,
+        colour=False,
+    )
     talk = Talk(io.StringIO(), quiet=quiet)
     values = SimpleNamespace(confirm=confirmed)
     found = {"talk": talk, "out": out, "values": values, "profile": profile, "cluster_id": cluster_id}

@@ -30,7 +30,7 @@ def invocation(
 ) -> Any:
     shown: list[str] = []
 
-    def show(text: str, *, fold: bool) -> None:
+    def show(text: str, *, fold: bool, color: str) -> None:
         assert fold, "a plan is sentences"
         shown.append(text)
 

@@ -1,21 +1,24 @@
-"""``kcli __complete``: names of groups, topics, profiles or sandboxes for a shell. Hidden; its scripts call it.
+"""``kcli __complete``: names of groups, topics, profiles or sandboxes for a shell, and fields of a topic's records.
+Hidden; its scripts call it.
 
     kcli __complete KIND bash LINE BREAKS        the line up to the cursor as it was typed, $COMP_WORDBREAKS
     kcli __complete KIND zsh PREFIX WORD…        the words before the cursor's as they were typed
     kcli __complete KIND fish TOKEN WORD…        the words before the cursor's without their quotes
 
-One candidate a line; silent, exit status 0 in any case. Runs without click, in the main thread.
+One candidate a line, for zsh and fish with a tab and a note, if there is one; silent, exit status 0 in any case. Runs
+without click, in the main thread.
 
-An alarm limits reading the configuration, and then the request to the cluster, to 0.3 s each. Its handler offers
-the cached names and ends the process, so nothing that blocks (a pipe given to ``-F``, a name server, TLS) can delay
-the shell. A cluster that did not respond is not asked again for 5 s, as shells ask several times for one TAB. Names
-with control or invisible characters are never offered. Tested in ``tests/cli/test_complete.py``.
+An alarm limits reading the configuration, and then the request to the cluster, to 0.3 s each (0.6 s for records). Its
+handler offers the cached names and ends the process, so nothing that blocks (a pipe given to ``-F``, a name server, TLS)
+can delay the shell. A cluster that did not respond is not asked again for 5 s, as shells ask several times for one TAB.
+Names with control or invisible characters are never offered. Tested in ``tests/cli/test_complete.py``.
 """
 
 import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import FrameType, ModuleType
 from typing import NamedTuple, NoReturn
 
@@ -24,11 +27,18 @@ from kcli.commands.shared.sources import sources_of
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.names import GROUP_PREFIXES
-from kcli.core.options import ClientOptions
+from kcli.core.options import ClientOptions, ConsumerOptions
 from kcli.core.secret import Secret
 from kcli.files.xdg import cache_home
 from kcli.flows.completion.names import names_path, offered, read_names, write_names
-from kcli.flows.completion.shell_words import bash_word, insertion, literal, split_words
+from kcli.flows.completion.shell_words import (
+    bash_word,
+    insertion,
+    last_field,
+    literal,
+    split_words,
+    topics_among,
+)
 from kcli.profiles.resolve import resolve
 from kcli.profiles.secret_keys import FILE, SecretSource
 from kcli.profiles.secrets import check_private_files, read_secret_file
@@ -37,25 +47,43 @@ from kcli.profiles.sources import SANDBOX, SourceFiles
 LIMIT = 0.3
 """Seconds for the request to the cluster, connecting included; and as many for reading the configuration."""
 
-_RESPONSES_WITHIN = 0.27
-"""Seconds after which the responses so far are used: before the alarm, which loses them."""
+RECORDS_LIMIT = 0.6
+"""Seconds for the request for records, which is several."""
+
+_BEFORE_ALARM = 0.03
+"""Seconds before the alarm at which the responses so far are used: the alarm loses them."""
 
 _TIMEOUTS = ("request_timeout_ms", "default_api_timeout_ms", "socket_connection_setup_timeout_ms")
 
+_OF_A_SAMPLE = {
+    "isolation_level": "read_uncommitted", "allow_auto_create_topics": False, "enable_auto_commit": False,
+    "fetch_max_wait_ms": 100, "max_partition_fetch_bytes": 1 << 18, "fetch_max_bytes": 1 << 20,
+}  # fmt: skip
 _SANDBOXES, _PROFILES = "sandboxes", "profiles"
+_IN_WHERE = ("key", "value", "headers", "topic", "partition", "offset", "timestamp")
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "fields": (*_IN_WHERE, "timestamp_type", "time", "date", "hour", "leader_epoch"),
+    "where": _IN_WHERE,
+    "value-fields": (),
+}
+"""Fields that every record has, by where they are written; without any, only paths into the value are."""
 _KINDS: dict[str, str | tuple[str, ...]] = {
-    "groups": GROUP_PREFIXES, "topics": "__", _SANDBOXES: "", _PROFILES: ""
+    "groups": GROUP_PREFIXES, "topics": "__", _SANDBOXES: "", _PROFILES: "", **dict.fromkeys(_FIELDS, "")
 }  # fmt: skip
 """What may be requested, and how names begin that belong to the cluster itself, or to kcli."""
 
 
 class Request(NamedTuple):
-    """The request of a shell; ``render`` writes a name for the shell, None for one that it cannot insert."""
+    """The request of a shell; ``render`` writes a name for the shell, None for one that it cannot insert. ``notes``:
+    whether the shell shows them. ``topics``: one of them has the records whose fields are requested.
+    """
 
     kind: str
     prefix: str
     cluster: ClusterWords
     render: Callable[[str], str | None]
+    notes: bool = False
+    topics: tuple[str, ...] = ()
 
 
 def request_of(arguments: Sequence[str], environ: Mapping[str, str]) -> Request | None:
@@ -63,17 +91,28 @@ def request_of(arguments: Sequence[str], environ: Mapping[str, str]) -> Request 
     kind, shell, typed, *more = arguments
     if kind not in _KINDS:
         return None
+    render: Callable[[str], str | None] = str
     if shell == "bash":
         *raw, current = split_words(typed)
+        words = [literal(one, environ) for one in raw]
         word = bash_word(current, more[0])
-        cluster = _cluster(kind, (literal(one, environ) for one in raw))
-        if word is None or cluster is None:
+        if word is None:
             return None
-        return Request(kind, word.prefix, cluster, lambda name: insertion(name, word))
-    zsh = shell == "zsh"
-    cluster = _cluster(kind, (literal(one, environ) if zsh else one for one in more))
-    prefix = typed if zsh else _value_of(literal(typed, {}))
-    return None if prefix is None or cluster is None else Request(kind, prefix, cluster, str)
+        prefix: str | None = word.prefix
+        render = partial(insertion, word=word)
+    else:
+        zsh = shell == "zsh"
+        words = [literal(one, environ) if zsh else one for one in more]
+        prefix = typed if zsh else _value_of(literal(typed, {}))
+    cluster = _cluster(kind, words)
+    if prefix is None or cluster is None:
+        return None
+    notes = shell != "bash"
+    if kind not in _FIELDS:
+        return Request(kind, prefix, cluster, render, notes)
+    field = last_field(prefix)
+    before = prefix.removesuffix(field)
+    return Request(kind, field, cluster, lambda name: render(before + name), notes, topics_among(words))
 
 
 def _cluster(kind: str, words: Iterable[str | None]) -> ClusterWords | None:
@@ -118,20 +157,28 @@ class _Completion:
         options = resolved.options(ClientOptions, dict.fromkeys(_TIMEOUTS, round(LIMIT * 1000)))
         if options.sasl_oauthbearer_token_command:
             raise ConfigError("a token is read by commands only")  # as secrets that a program prints
-        path = names_path(cache_home(), self._request.kind, options)
+        kind, topics = self._request.kind, self._request.topics
+        path = names_path(cache_home(), "fields" if kind in _FIELDS else kind, options, topics)
         self._kept, fresh = read_names(path, wall_ms() / 1000)
-        if fresh:
+        if fresh or (kind in _FIELDS and not topics):
             self._finish(self._kept, answered=True)
         signal.setitimer(signal.ITIMER_REAL, 0)
         self._path = path
-        self._ask(options)
+        if kind in _FIELDS:
+            from kcli.flows.completion.sampled_fields import request_fields  # as below
 
-    def _ask(self, options: ClientOptions) -> None:
+            own = dict.fromkeys(_TIMEOUTS, round(RECORDS_LIMIT * 1000)) | _OF_A_SAMPLE
+            given = {name: getattr(options, name) for name in resolved.values if hasattr(options, name)}
+            reading = resolved.options(ConsumerOptions, given | own, without=resolved.values)
+            self._ask(partial(request_fields, topics, reading), RECORDS_LIMIT)
         from kcli.flows.completion.names_request import request_names  # only where no fresh names are cached
 
-        signal.setitimer(signal.ITIMER_REAL, LIMIT)
+        self._ask(partial(request_names, kind, options), LIMIT)
+
+    def _ask(self, request: Callable[[float], tuple[list[str], bool]], limit: float) -> NoReturn:
+        signal.setitimer(signal.ITIMER_REAL, limit)
         try:
-            names, whole = request_names(self._request.kind, options, _RESPONSES_WITHIN)
+            names, whole = request(limit - _BEFORE_ALARM)
         except KcliError:
             names, whole = [], False
         self._finish(names if whole else [*names, *self._kept], answered=whole)
@@ -143,11 +190,23 @@ class _Completion:
         """Prints and caches the names, and ends the process without waiting for threads."""
         signal.signal(signal.SIGALRM, signal.SIG_IGN)
         request = self._request
-        rows = map(request.render, offered(names, request.prefix, hide=_KINDS[request.kind]))
-        _print("".join(f"{row}\n" for row in rows if row is not None))
+        named = [*names, *_FIELDS.get(request.kind, ())]
+        if request.kind in _FIELDS and not _FIELDS[request.kind]:
+            named = [name for name in names if name.startswith("value")]
+        rows = offered(named, request.prefix, hide=_KINDS[request.kind])
+        _print("".join(map(self._line, rows)))
         if self._path:
             write_names(self._path, names, wall_ms() / 1000, answered=answered)
         os._exit(0)
+
+    def _line(self, row: str) -> str:
+        """What the shell gets for a name, and its note; for a field inside of an expression the field alone."""
+        request, (name, _, note) = self._request, row.partition("\t")
+        text = request.render(name)
+        if text is None:
+            return ""
+        note = note or (name if text != name and request.kind in _FIELDS else "")
+        return f"{text}\t{note}\n" if note and request.notes else f"{text}\n"
 
 
 def _print(text: str) -> None:

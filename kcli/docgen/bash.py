@@ -1,4 +1,5 @@
-"""The completion script for bash: static but for names of groups and topics, for which it asks ``kcli __complete``.
+"""The completion script for bash: static but for names of groups and topics and fields of records, for which it asks
+``kcli __complete``.
 
 Does not need the bash-completion package.
 """
@@ -82,6 +83,7 @@ _kcli() {
 _kcli_names() {
     local name program="${COMP_WORDS[0]}"
     case "$program" in "~/"*) program="$HOME/${program#*/}" ;; esac
+    case "$1" in *fields | where) compopt -o nospace 2>/dev/null ;; esac
     while IFS= read -r name; do
         COMPREPLY+=("$name")
     done < <(command "$program" __complete "$1" bash "${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" \

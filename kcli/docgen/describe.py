@@ -27,7 +27,7 @@ class Example(NamedTuple):
 class OptionDoc(NamedTuple):
     """One option. ``names`` are the ones to show, ``off_names`` the ``--no-…`` half of a switch.
 
-    ``completes`` is ``groups``, ``topics`` or ``sandboxes`` where the value is the name of one. A choice that ends
+    ``completes`` is what `kcli __complete` is asked for the value: ``groups``, ``topics``, ``fields``. A choice that ends
     with ``=`` is followed by a value. ``heading`` is that of its group of options, empty for the rest.
     """
 

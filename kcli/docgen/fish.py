@@ -1,6 +1,6 @@
 """The completion script for fish: the command that is being typed is found from the words alone.
 
-Static but for names of groups and topics, for which it asks ``kcli __complete``.
+Static but for names of groups and topics and fields of records, for which it asks ``kcli __complete``.
 """
 
 import re

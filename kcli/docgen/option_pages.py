@@ -78,6 +78,7 @@ The file: $XDG_CONFIG_HOME/kcli/config.toml (~/.config/kcli/config.toml)
   read_only = true        refuses what changes the cluster: exit code 7
   protected = true        --yes is not enough: --confirm NAME
   cluster_id = "Qx3…"     refuses any other cluster: exit code 7
+  record_format = "pretty"   how consume prints records on a terminal
 
 Secrets, here of sasl.password
   sasl.password_file           a file with mode 0600

@@ -13,6 +13,7 @@ from kcli.core.types import Record
 from kcli.output.decoding import Decoders
 from kcli.output.records import RecordByRecord, dump_rows
 from kcli.output.sanitise import visible
+from kcli.output.style import cells_wide
 from kcli.output.template import rfc3339
 
 _BOLD, _DIM, _RESET = "\x1b[1m", "\x1b[2m", "\x1b[0m"
@@ -77,11 +78,11 @@ class PrettyFormatter(RecordByRecord):
         elif (text := _text(data)) is None:
             if before:
                 yield before
-            rows = list(dump_rows(data[: 16 * _MOST_ROWS]))
+            rows = list(dump_rows(data[: 16 * _MOST_ROWS], self._width))
             yield from rows
             if len(data) > 16 * _MOST_ROWS:
                 yield self._styled(_DIM, f"… {len(data):,} bytes in all; -o hex shows them")
-        elif (json := _json(data, self._width - len(before))) is not None:
+        elif (json := _json(data, self._width - cells_wide(before))) is not None:
             first, *rest = json.split("\n")
             yield before + self._coloured(first)
             yield from map(self._coloured, rest)
@@ -131,7 +132,7 @@ def _folded(text: str, width: int, indent: int, before: str = "") -> list[str]:
     """``text``, JSON on one line, in lines of ``width``: what does not fit has a line for each of its members."""
     pad = " " * indent
     if (
-        len(pad) + len(before) + len(text) <= width
+        len(pad) + cells_wide(before) + cells_wide(text) <= width
         or text[0] not in "{["
         or len(text) == 2
         or indent > 2 * width

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kcli.output.decoding import Decoders
 
 
-_WIDTH = 16
+_WIDTH, _LONGEST_ROW = 16, 78
 _MARGIN = 8
 
 
@@ -56,13 +56,14 @@ def _field(label: str, data: bytes | None) -> list[str]:
     return [f"{label if not number else '':{_MARGIN}}{row}" for number, row in enumerate(dump_rows(data))]
 
 
-def dump_rows(data: bytes) -> Iterator[str]:
-    """Offset, bytes and ASCII of 16 bytes a row."""
-    return (_row(data[at : at + _WIDTH], at) for at in range(0, len(data), _WIDTH))
+def dump_rows(data: bytes, width: int | None = None) -> Iterator[str]:
+    """Offset, bytes and ASCII of 16 bytes a row, of 8 where that is too long for a terminal of ``width``."""
+    many = _WIDTH if width is None or width >= _LONGEST_ROW else _WIDTH // 2
+    return (_row(data[at : at + many], at, many) for at in range(0, len(data), many))
 
 
-def _row(data: bytes, at: int) -> str:
-    halves = "  ".join(half.hex(" ").ljust(23) for half in (data[:8], data[8:]))
+def _row(data: bytes, at: int, many: int) -> str:
+    halves = "  ".join(data[half : half + 8].hex(" ").ljust(23) for half in range(0, many, 8))
     text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data)
     return f"{at:08x}  {halves}  |{text}|"
 
@@ -122,11 +123,16 @@ class Written(NamedTuple):
 
 
 class RecordSink:
-    """Writes the output of a formatter; a context manager, so that a document is always closed."""
+    """Writes the output of a formatter; a context manager, so that a document is always closed. ``before`` is called
+    ahead of records.
+    """
 
-    def __init__(self, out: Output, formatter: Formatter, *, escape: bool) -> None:
+    def __init__(
+        self, out: Output, formatter: Formatter, *, escape: bool, before: Callable[[], None] | None = None
+    ) -> None:
         self._out = out
         self._formatter = formatter
+        self._before = before
         self._escape = escape and not formatter.is_visible
         self._begun = False
         self._size = self._records = 0  # records: of what is flushed
@@ -153,6 +159,8 @@ class RecordSink:
         if rendered.count:
             last = min(fetched.stop, fetched.batch.next_offset) - 1 if rendered.last < 0 else rendered.last
             self._handed.append(_Handed(start, self._size, rendered.count, last, fetched, selected))
+            if self._before is not None:
+                self._before()
         self._write(rendered.data)
         return rendered.count, rendered.last
 
@@ -469,23 +477,44 @@ class GrowingTable:
         shown = [visible_line(cell) for cell in cells]
         for index, cell in enumerate(shown[: self._growing]):
             self._widths[index] = max(self._widths[index], min(len(cell), 40))
-        line = "  ".join(cell.ljust(width) for cell, width in zip(shown, self._widths, strict=True)).rstrip()
-        if self._width is not None and len(line) > self._width:
-            line = line[: self._width - 1] + "…"
+        if self._width is None and all(map(str.isascii, shown)):
+            padded = (cell.ljust(width) for cell, width in zip(shown, self._widths, strict=True))
+            return "  ".join(padded).rstrip().encode() + b"\n"
+        from kcli.output.style import (  # rich is loaded only where widths are those of a terminal
+            cells_wide,
+            cut,
+        )
+
+        line = "  ".join(
+            cell + " " * (width - cells_wide(cell)) for cell, width in zip(shown, self._widths, strict=True)
+        ).rstrip()
+        line = line if self._width is None else cut(line, self._width)
         return line.encode("utf-8", "backslashreplace") + b"\n"
 
 
 class TableFormatter(RecordByRecord):
-    """``-o table``: place and time, key, value and headers in columns."""
+    """``-o table``: place and time, key, value and headers in columns. On a terminal with room for both a value ends
+    where headers begin.
+    """
 
     _HEADINGS = ("TIME", "PARTITION", "OFFSET", "KEY", "VALUE", "HEADERS")
+    _LEAST: Mapping[str, int] = {"topic": 12, "time": 24, "offset": 8, "key": 12}
+    _OF_HEADERS = 20
 
     def __init__(
         self, *, headers: bool, topics: int, width: int | None, decoders: "Decoders | None" = None
     ) -> None:
         self._show_topic = topics > 1
         self._headings = ("TOPIC", *self._HEADINGS) if self._show_topic else self._HEADINGS
-        self._table = GrowingTable(self._headings, {"time": 24}, width, loose=2)
+        least, self._value = {"time": 24}, 0
+        if width is not None:
+            more = sum(
+                wide - len(name) for name, wide in self._LEAST.items() if name.upper() in self._headings
+            )
+            room = width - more - sum(len(name) + 2 for name in self._headings[:-2]) - 2
+            self._value = room - self._OF_HEADERS if room >= 2 * self._OF_HEADERS else 0
+            least = {**self._LEAST, "value": self._value}
+        self._table = GrowingTable(self._headings, least, width, loose=2)
         self._with_headings = headers
         self._decoders = decoders
 
@@ -495,15 +524,24 @@ class TableFormatter(RecordByRecord):
 
     def one(self, record: Record, marker: str | None) -> bytes:
         """A row."""
+        value = marker or _text(self._shown(op.VALUE, record))
         cells = [
             rfc3339(record.timestamp) or str(record.timestamp),
             str(record.partition),
             str(record.offset),
             _text(record.key if marker else self._shown(op.KEY, record)),
-            marker or _text(self._shown(op.VALUE, record)),
+            self._cut(value) if record.headers else value,
             " ".join(f"{_text(name)}={_text(value)}" for name, value in record.headers),
         ]
         return self._table.line([record.topic, *cells] if self._show_topic else cells)
+
+    def _cut(self, value: str) -> str:
+        """The beginning of a value that leaves no room for the headers."""
+        if not self._value:
+            return value
+        from kcli.output.style import cut  # rich is loaded only where widths are those of a terminal
+
+        return cut(visible_line(value[: 4 * self._value]), self._value)
 
     def _shown(self, which: int, record: Record) -> bytes | None:
         decoded = self._decoders.text(which, record) if self._decoders is not None else None

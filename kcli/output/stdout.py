@@ -15,8 +15,9 @@ import sys
 from collections.abc import Mapping
 from typing import IO, Any, BinaryIO
 
+from kcli.output.folding import folded_text
 from kcli.output.sanitise import visible
-from kcli.output.terminal import is_terminal, paged, terminal_size, wants_colour
+from kcli.output.terminal import heading, is_terminal, paged, terminal_size, wants_colour
 
 
 class _Counted(io.RawIOBase):
@@ -136,9 +137,14 @@ class Output:
         """Writes text as UTF-8; lone surrogates, which no UTF-8 has, become escapes."""
         self.write(text.encode("utf-8", "backslashreplace"))
 
-    def shown(self, text: str) -> None:
-        """Text with names made by peers, in its own lines: on a terminal everything unprintable is made visible."""
-        self.text(visible(text) if self.isatty else text)
+    def shown(self, text: str, *, fold: bool = False, color: str = "") -> None:
+        """Text with names made by peers, in its own lines: on a terminal everything unprintable is made visible.
+        ``fold``: it is sentences, which are folded there. ``color`` is that of its first line.
+        """
+        if self.isatty:
+            text = visible(text)
+            text = folded_text(text, self.width or 80) if fold else text
+        self.text(heading(text, color if self.colour else ""))
 
     def flush(self) -> None:
         """Flushes buffered output."""

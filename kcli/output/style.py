@@ -34,6 +34,7 @@ class TableRows(Rows):
         self._width = None if wide else out.width
         self._screen = screen
         self._widths: dict[Column, int] = {}
+        self._gap = GAP
         self._left_out: list[Column] = []  # without room; not those without a value
         self._shown: list[tuple[int, Column, int]] = []
 
@@ -72,23 +73,30 @@ class TableRows(Rows):
         if self._screen is not None and shown < self.count:
             more = self.count - shown
             text = f"… and {more:,} more row{'s' if more > 1 else ''} ({self._screen.more})"
-            self.out.text(self._styled(DIM, _cut(text, self.out.width or cell_len(text))) + "\n")
+            self.out.text(self._styled(DIM, cut(text, self.out.width or cell_len(text))) + "\n")
         self._cells = []
 
     def _head(self) -> list[str]:
         """Headings and a rule. Determines the widths."""
         columns = zip(*self._cells, strict=True) if self._cells else [()] * len(self.columns)
-        widest = [max((_wide(cell) for cell in cells if cell != _UNKNOWN), default=0) for cells in columns]
-        self._widths = layout(self.columns, widest, self._width)
+        widest = [
+            max((cells_wide(cell) for cell in cells if cell != _UNKNOWN), default=0) for cells in columns
+        ]
+        repeated = [
+            column
+            for column, cells in zip(self.columns, zip(*self._cells, strict=True), strict=False)
+            if len(cells) > 1 and cells.count(cells[0]) == len(cells)
+        ]
+        self._widths, self._gap = layout(self.columns, widest, self._width, repeated)
         known = zip(self.columns, widest, strict=True)
         self._left_out = [c for c, cell in known if c not in self._widths and cell]
-        if self._widths == layout(self.columns, widest, None):
+        if self._widths == layout(self.columns, widest, None).widths:
             self._width = None  # all fits: there is nothing to fold or cut
         self._shown = [(n, c, self._widths[c]) for n, c in enumerate(self.columns) if c in self._widths]
         headings = [heading_lines(column, width) for column, width in self._widths.items()]
         lines = max(map(len, headings))
         padded = [[""] * (lines - len(one)) + one for one in headings]
-        rule = "─" * (sum(self._widths.values()) + GAP * (len(self._widths) - 1))
+        rule = "─" * (sum(self._widths.values()) + self._gap * (len(self._widths) - 1))
         return [*map(self._line, zip(*padded, strict=True)), rule]
 
     def _lines(self, cells: Sequence[str]) -> list[str]:
@@ -98,10 +106,10 @@ class TableRows(Rows):
             return [self._line(fitted)]
         parts = [
             [cell]
-            if column.right or column.kind == "time" or _wide(cell) <= width
+            if column.right or column.kind == "time" or cells_wide(cell) <= width
             else folded(cell, width)
             if column.kind == "prose"
-            else [_cut(cell, width)]
+            else [shortened(cell, width)]
             for cell, (_, column, width) in zip(fitted, self._shown, strict=True)
         ]
         return [self._line(line) for line in zip_longest(*parts, fillvalue="")]
@@ -109,9 +117,9 @@ class TableRows(Rows):
     def _line(self, cells: Sequence[str]) -> str:
         padded = []
         for cell, (_, column, width) in zip(cells, self._shown, strict=True):
-            blanks = " " * (width - _wide(cell))
+            blanks = " " * (width - cells_wide(cell))
             padded.append(blanks + cell if column.right else cell + blanks)
-        return (" " * GAP).join(padded).rstrip()
+        return (" " * self._gap).join(padded).rstrip()
 
     def _fitting(self, head: Sequence[str], rows: Sequence[Sequence[str]], lines: int) -> int:
         """How many of the rows fit into so many lines of the terminal, with a last line if some do not."""
@@ -138,24 +146,37 @@ def folded(text: str, width: int) -> list[str]:
     lines = [""]
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word
-        if _wide(joined) <= width:
+        if cells_wide(joined) <= width:
             lines[-1] = joined
         else:
             lines += chop_cells(word, width)
     return [line for line in lines if line] or [""]
 
 
-def _wide(text: str) -> int:
+def cells_wide(text: str) -> int:
     """The width of the text on a terminal."""
     return len(text) if text.isascii() else cell_len(text)
 
 
 def _height(line: str, across: int) -> int:
-    return -(-_wide(line) // across) if across and line else 1
+    return -(-cells_wide(line) // across) if across and line else 1
 
 
-def _cut(text: str, width: int) -> str:
-    return text if _wide(text) <= width else set_cell_size(text, width - 1) + "…"
+def cut(text: str, width: int) -> str:
+    """Without its end, if it is longer."""
+    return text if cells_wide(text) <= width else set_cell_size(text, width - 1) + "…"
+
+
+def shortened(name: str, width: int) -> str:
+    """Without its middle, if it is longer: names differ at their ends, too."""
+    if cells_wide(name) <= width:
+        return name
+    end = ""
+    for sign in reversed(name):
+        if cells_wide(sign + end) > (width - 1) // 3:
+            break
+        end = sign + end
+    return cut(name, width - cells_wide(end)) + end
 
 
 def _cell(column: Column, value: Any) -> str:

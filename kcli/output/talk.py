@@ -4,17 +4,16 @@ Everything passes the sanitiser, since it may hold text made by a broker. Each l
 two threads never mix.
 """
 
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO
 
+from kcli.output.folding import folded_text
 from kcli.output.sanitise import visible
 from kcli.output.terminal import heading_start, is_terminal, terminal_size, wants_colour
 
-_COMMAND = re.compile(r"(.*?\S: )(kcli \S.*)")
 YELLOW, DIM, RESET = "\x1b[33m", "\x1b[2m", "\x1b[0m"
 
 
@@ -77,7 +76,7 @@ class Talk:
         """A trace line, with the time of day; the caller checks the area."""
         now = time.time()
         stamp = time.strftime("%H:%M:%S", time.localtime(now)) + f".{int(now * 1000) % 1000:03d}"
-        self.write(f"{stamp} {text}", DIM)
+        self.write(f"{stamp} {text}", DIM, fold=False)
 
     @contextmanager
     def sent_to(self, stream: IO[str]) -> Iterator[None]:
@@ -92,13 +91,13 @@ class Talk:
     def _width(self) -> int:
         return terminal_size(self.stream).columns
 
-    def write(self, text: str, colour: str = "") -> None:
-        """Writes lines; a stderr that is closed or full is no reason to fail."""
+    def write(self, text: str, colour: str = "", *, fold: bool = True) -> None:
+        """Writes lines, on a terminal folded to its width; a stderr that is closed or full is no reason to fail."""
         if self.before_line is not None:
             self.before_line()
         text = visible(text)
-        if self.isatty:
-            text = "\n".join(commands_whole(line, self._width()) for line in text.split("\n"))
+        if self.isatty and fold:
+            text = folded_text(text, self._width())
         if colour and self.colour:
             text = f"{colour}{text}{RESET}"
         try:
@@ -106,22 +105,3 @@ class Talk:
             self.stream.flush()
         except (OSError, ValueError, AttributeError):
             pass
-
-
-def commands_whole(line: str, width: int) -> str:
-    """A line that ends with a command to be typed, for a terminal of this width: no word of the command is broken.
-
-    The command gets a line of its own if it does not fit, and is continued in the shell's syntax.
-    """
-    match = _COMMAND.fullmatch(line) if len(line) > width else None
-    if match is None:
-        return line
-    lines = [match[1].rstrip()]
-    at = "  "
-    for word in match[2].split(" "):
-        joined = f"{at} {word}" if at.strip() else at + word
-        if len(joined) + len(" \\") > width and at.strip():
-            lines.append(f"{at} \\")
-            joined = f"      {word}"
-        at = joined
-    return "\n".join([*lines, at])

@@ -24,7 +24,7 @@ from typing import Any
 
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
-from kcli.profiles.profile import COLORS, MARKS, Pair, Profile, Report
+from kcli.profiles.profile import COLORS, MARKS, RECORD_FORMATS, Pair, Profile, Report
 from kcli.profiles.secret_keys import COMMAND, absolute, source_key
 
 _KeyPath = tuple[str, ...]
@@ -83,7 +83,7 @@ class ConfigFile:
                 report(
                     ConfigError(
                         f"{mark} is in [defaults] ({self.origin('defaults', mark)})",
-                        why="it protects one cluster, so it belongs to a profile",
+                        why="it is a mark of one cluster, so it belongs to a profile",
                         do="move it into [profiles.NAME]",
                     )
                 )
@@ -104,6 +104,7 @@ class ConfigFile:
             # What is neither true nor false was reported; a run that went on would be the careful one.
             read_only="read_only" in marks and marks["read_only"].text != "false",
             protected="protected" in marks and marks["protected"].text != "false",
+            record_format=marks["record_format"].text if "record_format" in marks else "",
             description=marks["description"].text if "description" in marks else "",
             mark_origins={key: pair.origin for key, pair in marks.items()},
         )
@@ -173,6 +174,8 @@ def check_marks(marks: Iterable[Pair], report: Report) -> None:
     for mark in marks:
         if mark.key == "color" and mark.text not in COLORS:
             report(_wrong(mark, f"it must be one of {', '.join(COLORS)}"))
+        if mark.key == "record_format" and mark.text not in RECORD_FORMATS:
+            report(_wrong(mark, f"it must be one of {', '.join(RECORD_FORMATS)}"))
         if mark.key in _BOOLEANS and mark.text not in ("true", "false"):
             report(_wrong(mark, "it must be true or false"))
 

@@ -31,10 +31,12 @@ def raise_error(error: ConfigError) -> None:
 
 
 COLORS = ("red", "green", "yellow", "blue", "magenta", "cyan")
+RECORD_FORMATS = ("value", "pretty", "table", "ndjson", "hex")
 MARKS = {
     "color": f"colour of headings and prompts: {', '.join(COLORS)}",
     "read_only": "true refuses every command that changes the cluster",
     "protected": "true requires --confirm NAME in place of --yes",
+    "record_format": f"format of consume on a terminal: {', '.join(RECORD_FORMATS)}",
     "description": "shown by kcli profile list -o wide",
 }
 """Keys of a profile that are no options of a client, with their meaning. ``cluster_id`` is one: cluster.id."""
@@ -45,7 +47,7 @@ class Profile:
     """``origin``: the file, and the line where it begins; ``mark_origins`` those of its marks.
 
     ``color`` is that of headings and prompts. ``read_only``: commands that change anything are refused.
-    ``protected``: --yes does not confirm.
+    ``protected``: --yes does not confirm. ``record_format``: of ``consume`` on a terminal, empty for the usual one.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Profile:
     color: str = ""
     read_only: bool = False
     protected: bool = False
+    record_format: str = ""
     description: str = ""
     mark_origins: Mapping[str, str] = field(default_factory=dict)
 

@@ -18,7 +18,7 @@ SANITISED = (
     "output/tables.py:Separated.add_block", "output/tables.py:Separated._line",
     "commands/shared/exit.py:print_error", "commands/shared/exit.py:print_traceback",
     "commands/shared/confirm.py:_answer", "commands/shared/confirm.py:_answered",
-    "commands/cluster/_rows.py:print_state", "commands/topics/_tables.py:print_descriptions",
+    "commands/cluster/_rows.py:print_state",
     "commands/shared/findings.py:Screen._line", "commands/groups/_describing.py:Describing._print",
     "commands/sandbox/_log_lines.py:_log_line", "commands/txn/_describing.py:_describe_id",
 )  # fmt: skip

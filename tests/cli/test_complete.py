@@ -1,5 +1,6 @@
 """``kcli __complete`` as the scripts call it: bounded, silent, and what is kept in between."""
 
+import json
 import os
 import shutil
 import socket
@@ -11,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from kcli.core import Admin
+from kcli.commands.complete import RECORDS_LIMIT
+from kcli.core import Admin, Producer
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
-from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.peers import PEERS, Peer, silence
@@ -39,7 +41,11 @@ class Home:
         }
 
     def ask(self, kind: str, prefix: str, *words: str) -> list[str]:
-        """The candidates. Whatever happens: nothing on stderr, exit status 0."""
+        """The candidates, without their notes."""
+        return [row.partition("\t")[0] for row in self.rows(kind, prefix, *words)]
+
+    def rows(self, kind: str, prefix: str, *words: str) -> list[str]:
+        """The candidates with their notes. Whatever happens: nothing on stderr, exit status 0."""
         done = run(
             [*KCLI, "__complete", kind, "zsh", prefix, "kcli", *words],
             env=environment(**self.environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
@@ -79,6 +85,114 @@ def test_groups_of_all_brokers_and_topics_are_offered(home: Home, cluster: FakeC
     assert home.ask("topics", "o", "-b", cluster.bootstrap) == ["orders", "other"]
     assert home.ask("topics", "", "-b", cluster.bootstrap) == ["orders", "other"]
     assert home.ask("topics", "_", "-b", cluster.bootstrap) == ["__own"]
+
+
+def test_notes_tell_partitions_of_topics_and_states_of_groups(home: Home, cluster: FakeCluster) -> None:
+    rows = home.rows("topics", "o", "-b", cluster.bootstrap)
+    assert rows == ["orders\t3 partitions", "other\t1 partition"]
+    assert home.rows("topics", "o", "-b", cluster.bootstrap) == rows, "from the cache"
+    assert home.rows("groups", "group-11", "-b", cluster.bootstrap) == ["group-11\tEmpty"]
+
+
+RECORD = {
+    "id": 7,
+    "customer": {"id": "4711-secret", "e-mail": "me@example.org", "tags": ["a"]},
+    "items": [{"sku": "x"}],
+    "": 1,
+    "by_user": {f"user-{number}": number for number in range(101)},
+}
+PATHS = [
+    'headers."trace-id"',
+    "headers.src",
+    "key.region",
+    "value.by_user",
+    "value.customer",
+    'value.customer."e-mail"',
+    "value.customer.id",
+    "value.customer.tags",
+    "value.id",
+    "value.items",
+    "value.items[0].sku",
+]
+
+
+@pytest.fixture
+def records(cluster: FakeCluster) -> FakeCluster:
+    headers: tuple[tuple[str, bytes | None], ...] = (("src", b"web"), ("trace-id", b"secret"))
+    with Producer(bootstrap_servers=cluster.bootstrap) as producer:
+        for value in (b"no JSON", json.dumps(RECORD).encode(), None):
+            producer.send(ProducerRecord("orders", value, b'{"region":"eu"}', headers, partition=1))
+    return cluster
+
+
+def fields(home: Home, kind: str, prefix: str, *words: str) -> list[str]:
+    """A machine that does other things meanwhile asks again."""
+    for _ in range(10):
+        if (found := home.ask(kind, prefix, *words)) and (not prefix or found != [prefix]):
+            return found
+        shutil.rmtree(home.folder / "cache", ignore_errors=True)
+    return []
+
+
+def test_fields_of_the_last_records_are_offered_and_nothing_that_they_hold(
+    home: Home, records: FakeCluster
+) -> None:
+    line = ("-b", records.bootstrap, "consume", "orders", "--select")
+    assert fields(home, "value-fields", "", *line) == [path for path in PATHS if path.startswith("value")]
+    assert set(PATHS) < set(home.ask("fields", "", *line))
+    assert {"hour", "time"} < set(home.ask("fields", "", *line))
+    assert "hour" not in home.ask("where", "", *line)
+    assert home.ask("fields", "key, value.cu", *line) == [
+        f"key, {path}" for path in PATHS if path.startswith("value.cu")
+    ]
+    assert home.rows("where", "value.id > 7 and value.it", *line) == [
+        "value.id > 7 and value.items\tvalue.items",
+        "value.id > 7 and value.items[0].sku\tvalue.items[0].sku",
+    ]
+    (path,) = home.files()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    kept = path.read_text()
+    assert sorted(kept.split("\n")[1:]) == sorted(f"{path}\t" for path in PATHS)
+    assert "secret" not in kept
+    assert "user-1" not in kept
+
+
+def test_the_fields_of_a_minute_ago_need_no_request(home: Home, records: FakeCluster) -> None:
+    line = ("-b", records.bootstrap, "consume", "-e", "orders", "--where")
+    assert "value.id" in fields(home, "where", "value.i", *line)
+    records.fail(MetadataRequest, *[Code.CLUSTER_AUTHORIZATION_FAILED] * 9)
+    assert "value.id" in home.ask("where", "value.i", *line)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("consume", "other", "--where"),
+        ("consume", "missing", "--where"),
+        ("consume", "--where"),
+        ("consume", "-g", "orders", "missing", "--where"),
+        ("consume", "orders", "-X", "sasl.password_command=cat orders", "-X", "sasl.mechanism=PLAIN",
+         "-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.username=me", "--where"),
+    ],
+)  # fmt: skip
+def test_without_records_there_are_no_paths(home: Home, records: FakeCluster, words: tuple[str, ...]) -> None:
+    assert home.ask("value-fields", "", "-b", records.bootstrap, *words) == []
+    assert home.ask("topics", "m", "-b", records.bootstrap) == [], "the request creates no topic"
+
+
+def test_a_cluster_that_cannot_be_reached_does_not_hold_up_fields(home: Home) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(5)  # it accepts, and never answers
+        server = f"127.0.0.1:{listener.getsockname()[1]}"
+        usual = elapsed(home, "127.0.0.1:1 is no address")
+        took = []
+        for number in range(3):
+            begin = time.monotonic()
+            found = home.ask("value-fields", "", "-b", server, "consume", f"orders-{number}", "--where")
+            took.append(time.monotonic() - begin)
+            assert found == []
+        assert min(took) < usual + RECORDS_LIMIT + SLACK
 
 
 def test_sandboxes_are_offered_without_asking_a_cluster(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +405,11 @@ def test_what_is_kept_is_private_and_no_secret(home: Home, cluster: FakeCluster)
     (path,) = home.files()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    assert sorted(path.read_text().split("\n")[1:]) == ["__own", "orders", "other"]
+    assert sorted(path.read_text().split("\n")[1:]) == [
+        "__own\t1 partition",
+        "orders\t3 partitions",
+        "other\t1 partition",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -327,7 +445,7 @@ def test_of_very_many_names_only_some_are_printed(home: Home) -> None:
         server = ("-b", peer.address)
         assert home.ask("groups", "", *server) == []
         (path,) = home.files()
-        path.write_text("\n".join(["kcli names 1", *(f"{n % 26:02}-{n}" for n in range(50_000))]))
+        path.write_text("\n".join(["kcli names 2", *(f"{n % 26:02}-{n}" for n in range(50_000))]))
         assert len(home.ask("groups", "", *server)) == 2_000
         assert len(home.ask("groups", "07-1", *server)) < 2_000
         home.age(61)
@@ -345,12 +463,12 @@ def test_it_loads_no_click_and_asks_without_the_client_of_an_admin(
         if done.stdout:
             break
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert done.stdout.split() == GROUPS
+    assert [row.partition("\t")[0] for row in done.stdout.splitlines()] == GROUPS
     assert "kcli.flows.completion.names_request" in loaded
     assert not loaded & {"click", "rich", "ssl", "json", "kcli.core.admin.admin", "kcli.core.records.batch"}
     done = subprocess.run(command, env=given, capture_output=True, text=True)
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert done.stdout.split() == GROUPS
+    assert [row.partition("\t")[0] for row in done.stdout.splitlines()] == GROUPS
     assert not loaded & {
         "socket",
         "selectors",

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from kcli.core import Admin
-from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.core import Admin, Producer
+from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.run import ROOT
 
@@ -65,6 +65,8 @@ def cluster() -> Iterator[FakeCluster]:
             place = {TopicPartition("orders", 0): OffsetAndMetadata(0)}
             done = admin.commit_offsets(dict.fromkeys(names, place))
         assert all(error is None for answer in done.values() for error in answer.values())
+        with Producer(bootstrap_servers=found.bootstrap) as producer:
+            producer.send(ProducerRecord("orders", b'{"customer_id": 1, "total": {"net": 2, "a b": 3}}'))
         yield found
 
 
@@ -186,9 +188,36 @@ def test_bash_completes_where_it_is_particular(shell: Shell, bash: Any, typed: s
     check(shell, bash, [(typed, words)])
 
 
+def test_bash_completes_fields(shell: Shell, bash: Any) -> None:
+    check(shell, bash, FIELDS)
+
+
 def test_bash_completes(shell: Shell, bash: Any) -> None:
     (shell.folder / "settings.txt").write_text("")
     check(shell, bash, EVERYWHERE)
+
+
+FIELDS = [
+    ("kcli consume orders --select value.cus\t", ["consume", "orders", "--select", "value.customer_id"]),
+    ("kcli consume orders --select=key,value.cus\t", ["consume", "orders", "--select=key,value.customer_id"]),
+    ("kcli consume -g my\torders --by ho\t", ["consume", "-g", "my group", "orders", "--by", "hour"]),
+    (
+        "kcli consume -t orders --distinct value.total.n\t",
+        ["consume", "-t", "orders", "--distinct", "value.total.net"],
+    ),
+    ("kcli produce orders --key-from value.cus\t", ["produce", "orders", "--key-from", "value.customer_id"]),
+    (
+        "kcli consume orders --where 'value.total.net > 1 and value.cus\t",
+        ["consume", "orders", "--where", "value.total.net > 1 and value.customer_id"],
+    ),
+    ('kcli consume orders --where value.total.\\"\t', ["consume", "orders", "--where", 'value.total."a b"']),
+    ("kcli consume nowhere --where value.cus\t", ["consume", "nowhere", "--where", "value.cus"]),
+]
+
+
+def closed(cases: Sequence[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
+    """A shell that adds no blank leaves a quote open: the word is ended as people do."""
+    return [(f"{typed}'" if "'" in typed else typed, words) for typed, words in cases]
 
 
 EVERYWHERE = [
@@ -273,6 +302,10 @@ def test_zsh_inserts_names_as_one_word(shell: Shell, zsh: Any) -> None:
     check(shell, zsh, [(f"kcli groups lag {typed}\t", ["groups", "lag", name]) for typed, name in ODD])
 
 
+def test_zsh_completes_fields(shell: Shell, zsh: Any) -> None:
+    check(shell, zsh, closed(FIELDS))
+
+
 def test_zsh_completes(shell: Shell, zsh: Any) -> None:
     (shell.folder / "settings.txt").write_text("")
     check(shell, zsh, EVERYWHERE)
@@ -288,6 +321,10 @@ def fish(shell: Shell) -> Iterator[Any]:
 
 def test_fish_inserts_names_as_one_word(shell: Shell, fish: Any) -> None:
     check(shell, fish, [(f"kcli groups lag {typed}\t", ["groups", "lag", name]) for typed, name in ODD])
+
+
+def test_fish_completes_fields(shell: Shell, fish: Any) -> None:
+    check(shell, fish, FIELDS)
 
 
 def test_fish_completes(shell: Shell, fish: Any) -> None:

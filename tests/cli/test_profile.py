@@ -403,14 +403,16 @@ def test_config_show_needs_no_choice_of_a_sandbox(kcli: Kcli, monkeypatch: pytes
     assert "several sandboxes run (a (h:1), b (h:2)): no option is from a sandbox" in without.err
 
 
-def test_that_a_sandbox_is_used_is_said(
+def test_plans_say_that_a_sandbox_is_used_and_other_commands_with_v(
     kcli: Kcli, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"bootstrap.servers": cluster.bootstrap}
     monkeypatch.setattr("kcli.sandbox.discovery.find_sandbox", lambda: ("dev", options))
-    assert f"note: sandbox dev at {cluster.bootstrap}" in kcli("topics", "list").err
-    assert "sandbox" not in kcli("topics", "list", "-q").err
-    assert "sandbox" not in kcli("topics", "list", "-b", cluster.bootstrap).err
+    said = f"note: sandbox dev at {cluster.bootstrap}"
+    assert "sandbox" not in kcli("topics", "list").err
+    assert said in kcli("topics", "list", "-v").err
+    assert "sandbox" not in kcli("topics", "list", "-v", "-b", cluster.bootstrap).err
+    assert ", sandbox dev):" in kcli("topics", "create", "new", "--dry-run").out
 
 
 @pytest.mark.parametrize(

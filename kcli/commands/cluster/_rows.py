@@ -149,7 +149,7 @@ def print_state(
         columns, rows = tables[0] if tables else (BROKERS, broker_rows(state, brokers))
         _print(inv, columns, rows, cluster)
         return
-    inv.out.text(heading(cluster, state, brokers) + "\n")
+    inv.out.shown(heading(cluster, state, brokers) + "\n", fold=True)
     _print(inv, BROKERS, broker_rows(state, brokers), cluster)
     trouble = list(troubled_rows(state))
     shown = trouble if form != "table" else trouble[:_MOST]

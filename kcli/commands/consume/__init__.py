@@ -10,6 +10,7 @@ from kcli.commands.shared.options import GROUP, POSITIVE_DURATION, RECORD_KINDS,
 from kcli.commands.shared.params import (
     DURATION,
     EXPECTATION,
+    FIELDS,
     Word,
     delimiter_option,
     exact_times_option,
@@ -126,7 +127,7 @@ SAMPLE = Word("sample", _sample)
     ),
     click.option(
         "--where",
-        type=Word("expression", str, concept="filters"),
+        type=Word("expression", str, concept="filters", completes="where"),
         metavar="EXPR",
         help="only records for which this expression is true: value.status == 'late' and value.total > 80",
     ),
@@ -137,6 +138,7 @@ SAMPLE = Word("sample", _sample)
     "What to make of them",
     click.option(
         "--select",
+        type=FIELDS,
         metavar="FIELD,…",
         help="only these fields of each record: key, value.customer.id as customer, headers.trace, timestamp",
     ),
@@ -145,6 +147,7 @@ SAMPLE = Word("sample", _sample)
     ),
     click.option(
         "--by",
+        type=FIELDS,
         metavar="FIELD,…",
         help="with --count: how many for each key, topic, hour, headers.NAME, value.PATH",
     ),
@@ -158,7 +161,10 @@ SAMPLE = Word("sample", _sample)
     ),
     click.option("--with-tombstones", is_flag=True, help="with --latest-per-key: tombstones, too"),
     click.option(
-        "--distinct", metavar="FIELD,…", help="each different value of these fields once, as it first comes"
+        "--distinct",
+        type=FIELDS,
+        metavar="FIELD,…",
+        help="each different value of these fields once, as it first comes",
     ),
     click.option(
         "--sample", type=SAMPLE, metavar="1/N", help="only one of N records, chosen by its offset: 1/1000"
@@ -231,8 +237,9 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str,
     Without a group, from the earliest offset on, and without end unless -e, --tail, -n, a range or
     --idle-timeout sets one. A TOPIC with *, ? or [ is a shell pattern, one that begins with ^ a regular expression.
 
-    Formats: -o value (the default), pretty (a block a record, for people), table, ndjson, json, csv, raw (a length in 4
-    bytes, then the value), hex (a dump for people), kcat (as kcat -J), or -f. Cells of csv are what the records hold:
+    Formats: -o value (the default, unless a profile has another record_format for terminals), pretty (a block a record,
+    for people), table, ndjson, json, csv, raw (a length in 4 bytes, then the value), hex (a dump for people), kcat (as
+    kcat -J), or -f. Cells of csv are what the records hold:
     to a spreadsheet those that begin with =, +, - or @ are formulas, unless it imports them as text.
 
     Verbs of -f: %t topic, %p partition, %o offset, %k key, %v or %s value, %K %V %S lengths of key and value

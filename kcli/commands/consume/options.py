@@ -75,6 +75,9 @@ _BELONGS = {
 }
 """Options without effect unless another is given, and why."""
 _STARTS = ("--offset", "--since", "--tail", "--from-beginning")
+PEOPLE = ("value", "pretty", "table", "hex")
+"""Formats that are read rather than parsed."""
+_FORMATTED = ("template", "kcat", "raw", "select", "count", "delimiter", "null_marker")
 _ALWAYS: dict[str, Unused] = {
     "max_poll_records": ("records are written in whole batches", "leave it out; -n N stops after N records"),
 }
@@ -127,6 +130,13 @@ class ConsumeOptions:
     on_out_of_range: str | None = None
     on_recreate: str = "fail"
     on_corrupt: str | None = None
+    terminal_format: str | None = None
+    """Of the profile, where nothing else determines the format."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether records are shown as they come, with no end that is known."""
+        return not self.reads_to_the_end and (self.tail is None or self.follow)
 
     @property
     def reads_to_the_end(self) -> bool:
@@ -161,7 +171,7 @@ class ConsumeOptions:
 
     def format_kind(self, output: str | None) -> str:
         """The format of the records; ``output`` is the value of ``-o``."""
-        return "kcat" if self.kcat else output or "value"
+        return "kcat" if self.kcat else output or self.terminal_format or "value"
 
     def check(self, output: str | None) -> None:
         """Usage errors for options that contradict each other, or have no effect; ``output`` is the value of ``-o``."""
@@ -240,6 +250,15 @@ class ConsumeOptions:
                 why="reading goes on without end, so it is never decided",
                 do="add --within DUR, as in --within 10s, or -e for the records that there are",
             )
+
+
+def terminal_format(inv: Invocation, asked: ConsumeOptions) -> str | None:
+    """The ``record_format`` of the profile: for a terminal, where no option says how records are printed."""
+    profile = inv.resolved.profile
+    if profile is None or not profile.record_format or not inv.out.isatty:
+        return None
+    given = inv.values.output or any(getattr(asked, name) not in (None, False) for name in _FORMATTED)
+    return None if given else profile.record_format
 
 
 def group_of(inv: Invocation, asked: ConsumeOptions) -> str | None:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing
 from kcli.commands.consume.format import record_formatter
-from kcli.commands.consume.options import ConsumeOptions, consumer_options, group_of, reset_policy
+from kcli.commands.consume.options import (
+    PEOPLE,
+    ConsumeOptions,
+    consumer_options,
+    group_of,
+    reset_policy,
+    terminal_format,
+)
 from kcli.commands.consume.report import offsets_text, report
 from kcli.commands.consume.scope import (
     chosen_partitions,
@@ -38,8 +45,10 @@ from kcli.flows.consume.run import ConsumeResult, Sink, consume
 from kcli.flows.consume.time_order import Merger, tail
 from kcli.flows.filters.selection import Selection, TimeFilter
 from kcli.flows.stop import Stop
+from kcli.output.gaps import GapMarks
 from kcli.output.progress import counted
 from kcli.output.records import Formatter, RecordSink, Written
+from kcli.output.talk import DIM
 
 if TYPE_CHECKING:
     from kcli.commands.consume.count import PrintedCounts
@@ -56,7 +65,7 @@ def run(inv: Invocation, **given: Any) -> int:
     asked = ConsumeOptions(**given)
     asked.check(inv.values.output)
     topics = Topics(asked.topics)
-    asked = replace(asked, group=group_of(inv, asked))
+    asked = replace(asked, group=group_of(inv, asked), terminal_format=terminal_format(inv, asked))
     policy = reset_policy(inv, asked)
     spec = wanted_range(asked, policy)
     decoding = _decoding(inv, asked, topics)
@@ -157,7 +166,22 @@ def _sink(
         return PrintedCounts(
             inv, asked, fields.by if fields is not None else None, cluster_id, lambda: bool(stop)
         )
-    return RecordSink(inv.out, formatter, escape=inv.out.isatty and not asked.raw)
+    return RecordSink(
+        inv.out, formatter, escape=inv.out.isatty and not asked.raw, before=_gap_marks(inv, asked)
+    )
+
+
+def _gap_marks(inv: Invocation, asked: ConsumeOptions) -> GapMarks | None:
+    """Marks on stderr, of a terminal that shows records as they come, in a format for people whose records end lines."""
+    talk, lines = inv.talk, (asked.delimiter or b"\n").endswith(b"\n")
+    for_people = asked.template is None and asked.format_kind(inv.values.output) in PEOPLE
+    if (
+        not (inv.out.isatty and talk.isatty and asked.goes_on and for_people and lines)
+        or talk.quiet
+        or asked.raw
+    ):
+        return None
+    return GapMarks(lambda mark: talk.write(mark, DIM))
 
 
 def _decoding(inv: Invocation, asked: ConsumeOptions, topics: Topics) -> "Decoding | None":

@@ -12,7 +12,7 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.options import ClientOptions
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
-from kcli.output.talk import RESET, commands_whole
+from kcli.output.talk import RESET
 
 TOPIC, COPY, GROUP = "kcli-demo", "kcli-demo-copy", "readers"
 _WIDTH = 80
@@ -64,8 +64,7 @@ class Stage:
 
     def text(self, text: str) -> None:
         """Prints a text of several lines; those that are longer than the terminal are broken between words."""
-        for line in text.split("\n"):
-            self.inv.out.shown(_folded(line, self.inv.out.width) + "\n")
+        self.inv.out.shown(f"{text}\n", fold=True)
         self.inv.out.flush()
 
     def check(self, step: str, what: str, expected: object, found: object) -> None:
@@ -76,16 +75,6 @@ class Stage:
                 why=f"{_shown(found)} was found, {_shown(expected)} was expected",
                 do="report this",
             )
-
-
-def _folded(line: str, width: int | None) -> str:
-    if width is None or len(line) <= width:
-        return line
-    whole = commands_whole(line, width)
-    if whole != line:
-        return whole
-    indent = " " * (len(line) - len(line.lstrip()) + 2)
-    return "\n".join(textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False))
 
 
 def _shown(value: object) -> str:

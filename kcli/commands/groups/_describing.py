@@ -123,7 +123,7 @@ class Describing:
             self.form in ("table", "wide") or (self.form == "plain" and self.inv.out.headers)
         ):
             for number, group in enumerate(groups):
-                self.inv.out.text(("\n" if number else "") + view.heading(group, self.nodes))
+                self.inv.out.shown(("\n" if number else "") + view.heading(group, self.nodes), fold=True)
                 if group.positions:
                     self.inv.out.text("\n")
                     rows = view.offset_rows(group, self.times)

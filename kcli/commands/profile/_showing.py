@@ -108,7 +108,7 @@ def show(inv: Invocation, name: str | None) -> int:
 
 def _rows(profile: Profile, *, structured: bool) -> list[dict[str, Any]]:
     rows = [_row(pair, structured=structured) for pair in profile.pairs]
-    for key in ("color", "read_only", "protected", "description"):
+    for key in ("color", "read_only", "protected", "record_format", "description"):
         value = getattr(profile, key)
         if value:
             origin = profile.mark_origins.get(key, profile.origin)

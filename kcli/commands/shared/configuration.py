@@ -248,13 +248,13 @@ class Configuration:
         return found
 
     def find_sandbox(self) -> tuple[str, Mapping[str, str]] | None:
-        """Name and options of the running sandbox, which is said: no option names that cluster."""
+        """Name and options of the running sandbox, which is said with -v: no option names that cluster. Plans name it."""
         from kcli.sandbox.discovery import find_sandbox  # only where no brokers are named
 
         found = find_sandbox()
         if found is not None:
             name, options = found
-            self._talk.note(f"note: sandbox {name} at {options['bootstrap.servers']}")
+            self._talk.detail(f"note: sandbox {name} at {options['bootstrap.servers']}")
         return found
 
     def _report_use(self, own: Mapping[str, Any]) -> None:

@@ -145,7 +145,7 @@ def show_plan(inv: Invocation, plan: str, *, asked: bool = False) -> None:
         if not inv.talk.quiet:
             inv.talk.plan(text, color)
     else:
-        inv.out.shown(heading(text, color if inv.out.colour else "") + "\n")
+        inv.out.shown(text + "\n", fold=True, color=color)
         inv.out.flush()
 
 

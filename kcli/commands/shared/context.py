@@ -45,8 +45,8 @@ FIRST_WAIT = 0.5
 
 
 class ClusterName(NamedTuple):
-    """The profile, or the address of the first broker; ``details`` may be empty, and ``user``, the name in the
-    principal that the brokers see, where the options do not determine it.
+    """The profile, or the address of the first broker; ``details`` may be empty (a sandbox that no option names is one),
+    and ``user``, the name in the principal that the brokers see, where the options do not determine it.
     """
 
     name: str
@@ -61,6 +61,8 @@ def cluster_name(resolved: Resolved) -> ClusterName:
     details = []
     if resolved.profile is not None:
         details.append(f"profile {resolved.profile.name}")
+    elif (origin := resolved.origins.get("bootstrap_servers", "")).startswith("sandbox "):
+        details.append(origin)
     if login := _login(resolved):
         details.append(login)
     name = resolved.profile.name if resolved.profile is not None else first + (",…" if comma else "")

@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -19,7 +20,9 @@ from kcli.core.error_codes import RAISE_FILE_LIMIT
 from kcli.core.errors import BrokerError, KcliError, StoppedError
 from kcli.core.exit_codes import ExitCode, signalled
 from kcli.files.atomic import described
+from kcli.output.folding import folded_text
 from kcli.output.sanitise import visible, visible_json
+from kcli.output.terminal import is_terminal, terminal_size
 
 _NO_THREAD = "can't start new thread"  # a RuntimeError: there is no memory for its stack
 _DISK = frozenset((errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF, errno.EROFS))
@@ -158,6 +161,8 @@ def print_error(code: int, what: str, why: str, do: str, values: GlobalValues | 
             f"  do: {do}" if do else "",
         ]
         text = "\n".join(visible(line).replace("\n", " ") for line in lines if line)
+        if is_terminal(sys.stderr):
+            text = folded_text(text, terminal_size(sys.stderr).columns)
     with contextlib.suppress(OSError, ValueError):
         click.echo(text, err=True)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kcli.flows.filters.field_paths import FieldPath
 
 __all__ = (
-    "BROKERS", "CODEC", "DELIMITER", "DURATION", "EXPECTATION", "HEADERS", "INSTANT", "OFFSET",
+    "BROKERS", "CODEC", "DELIMITER", "DURATION", "EXPECTATION", "FIELDS", "HEADERS", "INSTANT", "OFFSET",
     "OFFSET_RANGE", "PARTITIONS", "RATE", "SERDE", "SIZE", "SIZE_RANGE", "TOPIC_MAP", "TOPIC_PARTITIONS",
     "VALUE_PATH", "Codec", "Rate", "TopicPartitions",
 )  # fmt: skip
@@ -363,8 +363,9 @@ DELIMITER = Word("delimiter", parse_delimiter)
 OFFSET = Word("offset", offset, OFFSET_WORDS[:2], concept="offsets")
 OFFSET_RANGE = Word("range", offset_range, OFFSET_WORDS, concept="offsets")
 INSTANT = Word("time", instant, concept="times")
+FIELDS = Word("fields", str, completes="fields")
 EXPECTATION = Word("expectation", expectation)
-VALUE_PATH = Word("path", value_path)
+VALUE_PATH = Word("path", value_path, completes="value-fields")
 RECORDED_TIME = Word("time", recorded_time, concept="times")
 
 

@@ -347,7 +347,7 @@ def print_descriptions(
     if form in ("table", "wide") or (form == "plain" and inv.out.headers):
         for topic in found.values():
             units = form != "plain"
-            inv.out.text(heading(whole[topic.name], configs.get(topic.name), units=units))
+            inv.out.shown(heading(whole[topic.name], configs.get(topic.name), units=units), fold=True)
     if found or listed:
         print_rows(inv, "TopicDescriptionList", columns, rows, cluster, item="TopicDescription")
 

@@ -1,1 +1,1 @@
-"""The names that a shell completes: groups and topics, requested within a time limit, cached for a minute."""
+"""What a shell completes: names of groups and topics, fields of records; requested within a time limit and cached."""

@@ -1,8 +1,8 @@
 """The names that completion offers, and a cache of a cluster's names for a minute, so that the next TAB needs no request.
-One file per cluster and kind.
+One file per cluster and kind. A tab and a note may follow a name; shells show it: ``orders⇥3 partitions``.
 
-Below ``$XDG_CACHE_HOME/kcli``, for its owner only, replaced atomically; it contains only names. An invalid file is
-ignored. ``offered`` selects the names that match what was typed.
+Below ``$XDG_CACHE_HOME/kcli``, for its owner only, replaced atomically; it contains only names and notes. An invalid file
+is ignored. ``offered`` selects the names that match what was typed.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ MOST = 2_000
 
 LONGEST = 1_000
 
-_HEADER = "kcli names 1"
+_HEADER = "kcli names 2"
 _LARGEST = 16 << 20
 
 
@@ -39,15 +39,17 @@ class Kept(NamedTuple):
     fresh: bool
 
 
-def names_path(folder: Path, kind: str, options: ClientOptions) -> str:
-    """The file for the ``kind`` (``groups``, ``topics``) of the cluster that ``options`` connect to."""
+def names_path(folder: Path, kind: str, options: ClientOptions, of: Iterable[str] = ()) -> str:
+    """The file for the ``kind`` (``groups``, ``topics``, ``fields`` of these topics) of the cluster that ``options``
+    connect to.
+    """
     # Text options identify cluster and user, numbers do not. Secrets are excluded: the digest could reveal them.
     texts = [
         f"{field.name}={value}"
         for field in dataclasses.fields(options)
         if isinstance(value := getattr(options, field.name), str) and not field.metadata["secret"]
     ]
-    digest = hashlib.sha256("\0".join(texts).encode("utf-8", "surrogateescape")).hexdigest()
+    digest = hashlib.sha256("\0".join((*texts, *of)).encode("utf-8", "surrogateescape")).hexdigest()
     return str(folder / "completion" / f"{kind}-{digest[:32]}")
 
 
@@ -79,13 +81,14 @@ def write_names(path: str, names: Collection[str], now: float, *, answered: bool
             os.utime(path, (now, now - FRESH + PAUSE))
 
 
-def is_offerable(name: str) -> bool:
-    """Whether a shell may be given ``name``: text without control characters, which would act on its terminal."""
-    return 0 < len(name) <= LONGEST and name.isprintable()
+def is_offerable(row: str) -> bool:
+    """Whether a shell may be given this: text without control characters, which would act on its terminal."""
+    name, _, note = row.partition("\t")
+    return 0 < len(name) <= LONGEST and name.isprintable() and note.isprintable()
 
 
 def offered(names: Iterable[str], prefix: str, *, hide: str | tuple[str, ...] = "") -> list[str]:
-    """The names that begin with ``prefix``, sorted, at most ``MOST``.
+    """The names that begin with ``prefix``, with their notes, sorted, at most ``MOST``. Of one name the first counts.
 
     Names that begin with ``hide``, or with one of several, are shown only once its first character was typed, or its
     first word up to a dash.
@@ -96,13 +99,12 @@ def offered(names: Iterable[str], prefix: str, *, hide: str | tuple[str, ...] = 
         hidden: tuple[str, ...] = ("-", *starts)
     else:
         hidden = tuple(one for one in starts if not prefix.startswith(one[: max(1, one.find("-") + 1)]))
-    found = sorted(
-        {
-            name
-            for name in names
-            if name.startswith(prefix) and not name.startswith(hidden) and is_offerable(name)
-        }
-    )
+    rows: dict[str, str] = {}
+    for row in names:
+        name = row.partition("\t")[0]
+        if name.startswith(prefix) and not name.startswith(hidden) and is_offerable(row):
+            rows.setdefault(name, row)
+    found = [row for _name, row in sorted(rows.items())]
     if len(found) > MOST:
         # Shells insert the common prefix of all candidates: keeping the last name keeps that prefix.
         found[MOST - 1 :] = found[-1:]

@@ -10,7 +10,7 @@ shell.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 _BLANKS = " \t\n"
@@ -120,3 +120,41 @@ def insertion(name: str, word: BashWord) -> str | None:
     else:
         quoted = "".join(sign if sign in _PLAIN or not sign.isascii() else "\\" + sign for sign in rest)
     return word.head + quoted
+
+
+_FIELD = re.compile(r"""(?:[^\W\d]\w*|\.|"(?:[^"\\]|\\.)*"?|\[-?\d*\]?)+\Z""")
+
+
+def last_field(text: str) -> str:
+    """The field at the end of a list or an expression that is being typed: ``value.to`` of ``key, value.to``."""
+    found = _FIELD.search(text)
+    return found[0] if found else ""
+
+
+def topics_among(words: Sequence[str | None]) -> tuple[str, ...]:
+    """The words that may name the topic of ``consume`` or ``produce``, the likeliest first. Without the options of the
+    command it is not known which of them a value follows: those of ``-t`` count, else what follows no option, else all.
+    """
+    begin = next((at + 1 for at, word in enumerate(words) if at and word in _OF_RECORDS), len(words))
+    named: list[str] = []
+    alone: list[str] = []
+    rest: list[str] = []
+    after, ended = "", False
+    for word in words[begin:]:
+        if word is None or word == "":
+            after = ""
+        elif ended or not word.startswith("-"):
+            (named if after in _TOPIC else rest if after else alone).append(word)
+            after = ""
+        elif word == "--":
+            ended, after = True, ""
+        elif word.startswith("--topic="):
+            named.append(word.partition("=")[2])
+        elif word.startswith("-t") and len(word) > len("-t"):
+            named.append(word[2:])
+        else:
+            after = "" if word.startswith("--") and "=" in word else word
+    return tuple(dict.fromkeys(named or alone or rest))[:_MOST_TOPICS]
+
+
+_OF_RECORDS, _TOPIC, _MOST_TOPICS = ("consume", "produce"), ("-t", "--topic"), 4

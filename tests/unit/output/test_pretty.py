@@ -87,3 +87,26 @@ def test_colours_are_of_json_and_of_labels_only() -> None:
 
 def test_deep_nesting_ends() -> None:
     assert block(b"[" * 150 + b"1" + b"]" * 150).endswith("\n\n")
+
+
+def test_wide_characters_are_folded_by_what_a_terminal_shows() -> None:
+    value = {"name": "注文" * 8, "id": 1}
+    narrow = block(json.dumps(value, ensure_ascii=False).encode(), width=50)
+    assert [line[9:] for line in narrow.split("\n")[2:-2]] == [
+        "{",
+        f'  "name": "{value["name"]}",',
+        '  "id": 1',
+        "}",
+    ]
+    assert len(block(json.dumps(value, ensure_ascii=False).encode(), width=70).split("\n")) == 5
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_no_control_character_of_a_record_gets_through(colour: bool) -> None:
+    every = "".join(map(chr, [*range(32), *range(127, 160), 0x200B, 0x202E, 0xFEFF])).replace("\0", "")
+    texts = [f"{every}x".encode(), json.dumps({every: [every]}, ensure_ascii=False).encode(), b"\x80\x1b[31m"]
+    for text in texts:
+        shown = block(text, text, colour=colour, headers=((every, text),))
+        for style in ("\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[35m", "\x1b[36m"):
+            shown = shown.replace(style, "") if colour else shown
+        assert not [sign for sign in shown if not (sign.isprintable() or sign in "\n\t")]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.records.batch import RecordBatch
@@ -25,6 +26,7 @@ from kcli.output.records import (
     TableFormatter,
     TemplateFormatter,
     ValueFormatter,
+    dump_rows,
     wanted_records,
 )
 from kcli.output.stdout import Output
@@ -311,3 +313,31 @@ def test_headings_can_be_left_out() -> None:
 @pytest.mark.parametrize("timestamp", [-1, 9_223_372_036_854_775_807])
 def test_a_time_that_no_calendar_has_is_a_number(timestamp: int) -> None:
     assert table(Record("t", 0, 1, timestamp, 0, b"k", b"v"))[1].startswith(str(timestamp))
+
+
+def table_lines(width: int | None, *records: Record) -> list[str]:
+    formatter = TableFormatter(headers=True, topics=1, width=width)
+    data = formatter.begin() + b"".join(formatter.one(record, None) for record in records)
+    return data.decode().splitlines()
+
+
+def test_a_table_of_a_terminal_has_room_for_headers_and_no_line_is_longer() -> None:
+    records = [
+        Record("t", 3, n, 1_700_000_000_000, 0, b"customer-1", value, (("trace", b"4bf92f3577b34da6"),))
+        for n, value in enumerate([b"x" * 500, "注文".encode() * 200, b"short", None])
+    ]
+    for width in (40, 60, 80, 120, 200):
+        lines = table_lines(width, *records)
+        assert all(cell_len(line) <= width for line in lines)
+        if width >= 120:
+            assert len({cell_len(line[: line.index("trace=")]) for line in lines[1:]}) == 1
+            assert lines[0].index("HEADERS") == cell_len(lines[1][: lines[1].index("trace=")])
+    assert table_lines(None, records[0])[1].count("x") == 500
+
+
+@pytest.mark.parametrize(("width", "rows"), [(None, 3), (78, 3), (77, 6), (40, 6)])
+def test_a_dump_has_shorter_rows_where_a_terminal_is_narrow(width: int | None, rows: int) -> None:
+    lines = list(dump_rows(bytes(range(48)), width))
+    assert len(lines) == rows
+    assert max(map(len, lines)) <= (78 if rows == 3 else 45)
+    assert lines[-1].startswith("00000020" if rows == 3 else "00000028")

@@ -69,3 +69,10 @@ def test_files_and_memory_have_no_reader_that_goes(tmp_path: Path) -> None:
     with (tmp_path / "out").open("wb") as stream:
         Output(stream).check_reader()
     Output(io.BytesIO()).check_reader()
+
+
+def test_the_heading_of_a_plan_has_its_colour_and_no_escape_of_a_peer_has_one() -> None:
+    stream = io.BytesIO()
+    out = Output(stream, isatty=True, width=20, color="always")
+    out.shown("Plan of t\x1b[2J\none two three four five\n", fold=True, color="red")
+    assert stream.getvalue() == (b"\x1b[1;31mPlan of t\\x1b[2J\x1b[0m\none two three four\n    five\n")

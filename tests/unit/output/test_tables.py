@@ -138,20 +138,20 @@ def test_a_table_where_there_is_room() -> None:
 
 def test_headings_break_before_anything_is_left_out() -> None:
     assert table([LATE], width=66) == (
-        "                   PRODUCED-        LAG-\n"
-        "GROUP   STATE     PER-SECOND     RECORDS   NOTE\n"
+        "                 PRODUCED-PER-       LAG-\n"
+        "GROUP  STATE            SECOND    RECORDS  NOTE\n"
         "──────────────────────────────────────────────────────────────────\n"
-        "日本    Stable            12   1,234,567   records were lost there\n"
+        "日本   Stable               12  1,234,567  records were lost there\n"
     )
 
 
 def test_notes_wrap_and_truncation_is_reported() -> None:
     assert table([LATE], width=40, color="always") == (
-        "\x1b[1m             LAG-\x1b[0m\n"
-        "\x1b[1mGROUP     RECORDS   NOTE\x1b[0m\n"
+        "\x1b[1m            LAG-\x1b[0m\n"
+        "\x1b[1mGROUP    RECORDS  NOTE\x1b[0m\n"
         "────────────────────────────────────────\n"
-        "日本    1,234,567   records were lost\n"
-        "                    there\n"
+        "日本   1,234,567  records were lost\n"
+        "                  there\n"
         "\x1b[2m… no room for STATE,\x1b[0m\n"
         "\x1b[2mPRODUCED-PER-SECOND: -o wide, -o json or\x1b[0m\n"
         "\x1b[2ma wider terminal has them\x1b[0m\n"
@@ -196,6 +196,20 @@ def test_only_some_rows_are_kept_for_the_widths(monkeypatch: pytest.MonkeyPatch)
 )
 def test_prose_is_folded_between_words(text: str, lines: list[str]) -> None:
     assert style.folded(text, 5) == lines
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "shown"),
+    [
+        ("orders", 6, "orders"),
+        ("orders-dead-letters-eu-west-1", 16, "orders-dea…est-1"),
+        ("日本日本日本日本", 9, "日本日…本"),
+        ("ab", 1, "…"),
+    ],
+)
+def test_a_name_is_shortened_in_its_middle(name: str, width: int, shown: str) -> None:
+    assert style.shortened(name, width) == shown
+    assert cell_len(shown) <= width
 
 
 def test_table_has_colour_where_requested() -> None:

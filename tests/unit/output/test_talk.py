@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from kcli.output.folding import folded_text
 from kcli.output.progress import Progress, duration_text, progress_style, size_text
-from kcli.output.talk import Talk, commands_whole
+from kcli.output.talk import Talk
 from kcli.output.terminal import wants_colour
 
 
@@ -205,8 +206,11 @@ UNDO = (
 
 @pytest.mark.parametrize("width", [30, 50, 80, 100])
 def test_a_command_to_be_typed_is_whole_on_any_terminal(width: int) -> None:
-    lines = commands_whole(UNDO, width).splitlines()
-    assert lines[0] == "group billing: 3 partitions set and read back; undo with:"
+    lines = folded_text(UNDO, width).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("  kcli "))
+    before = " ".join(line.strip() for line in lines[:at])
+    assert before == "group billing: 3 partitions set and read back; undo with:"
+    lines = lines[at - 1 :]
     typed = " ".join(line.removesuffix("\\").strip() for line in lines[1:])
     assert typed == UNDO.partition(": ")[2].partition(": ")[2]
     word = len("      --undo=20261121-091403-3fa9c1")
@@ -214,9 +218,46 @@ def test_a_command_to_be_typed_is_whole_on_any_terminal(width: int) -> None:
     assert all(line.endswith(" \\") for line in lines[1:-1]), "a shell reads it as one line"
 
 
-def test_what_fits_and_what_is_no_command_stays_a_line() -> None:
-    assert commands_whole(UNDO, 200) == UNDO
-    assert commands_whole("x" * 100, 20) == "x" * 100
+LONG = "2,000 records were not counted: use `kcli consume orders --offset latest -n 1` to see why"
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "lines"),
+    [
+        (UNDO, 200, [UNDO]),
+        ("x" * 100, 20, ["x" * 100]),
+        ("see " + "x" * 40, 20, ["see", "    " + "x" * 40]),
+        (
+            LONG,
+            50,
+            [
+                "2,000 records were not counted: use",
+                "    `kcli consume orders --offset latest -n 1` to",
+                "    see why",
+            ],
+        ),
+        ("  why: one two three", 14, ["  why: one two", "      three"]),
+        ("  orders   0   1,204,331   1,190,002", 20, ["  orders   0   1,204,331   1,190,002"]),
+        ("an unbalanced ` sign and more", 16, ["an unbalanced `", "    sign and", "    more"]),
+        ("日本語 日本語 日本語", 14, ["日本語 日本語", "    日本語"]),
+        ("short\n" + "long word " * 2, 10, ["short", "long word", "    long", "    word "]),
+        ("", 20, [""]),
+        ("a name: \\x1b[2J\\nkcli: all is well", 20, ["a name: \\x1b[2J\\nkcli: all is well"]),
+    ],
+)
+def test_long_lines_are_folded_between_words(text: str, width: int, lines: list[str]) -> None:
+    assert folded_text(text.rstrip(), width).split("\n") == [line.rstrip() for line in lines]
+
+
+def test_a_terminal_gets_notes_folded_and_traces_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    talk = Talk(stream, color="never")
+    monkeypatch.setattr(talk, "_width", lambda: 20)
+    talk.warn("one two three four five")
+    talk.debug("x " * 20)
+    *warned, trace, _ = stream.getvalue().split("\n")
+    assert warned == ["warning: one two", "    three four five"]
+    assert trace.endswith(" x" * 20 + " ")
 
 
 def test_a_pipe_gets_a_command_in_one_line() -> None:

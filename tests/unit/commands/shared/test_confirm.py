@@ -29,7 +29,12 @@ def invocation(
     cluster_id: str | None = None,
 ) -> Any:
     shown: list[str] = []
-    out = SimpleNamespace(kind=kind, shown=shown.append, flush=lambda: None, told=shown, colour=False)
+
+    def show(text: str, *, fold: bool, color: str) -> None:
+        assert fold, "a plan is sentences"
+        shown.append(text)
+
+    out = SimpleNamespace(kind=kind, shown=show, flush=lambda: None, told=shown, colour=False)
     talk = Talk(io.StringIO(), quiet=quiet)
     values = SimpleNamespace(confirm=confirmed)
     found = {"talk": talk, "out": out, "values": values, "profile": profile, "cluster_id": cluster_id}

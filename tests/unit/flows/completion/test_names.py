@@ -61,7 +61,7 @@ def test_only_the_owner_may_read_it_and_no_temporary_file_stays(tmp_path: Path) 
 @pytest.mark.case("X20")
 def test_it_holds_names_and_nothing_else(tmp_path: Path) -> None:
     path, _now = kept(tmp_path, ["a", "new\nline", "b"])
-    assert Path(path).read_text() == "kcli names 1\na\nb"
+    assert Path(path).read_text() == "kcli names 2\na\nb"
 
 
 def test_each_cluster_kind_and_identity_has_its_own(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_each_cluster_kind_and_identity_has_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"\xff\xfe\x00", b"kcli names 2\na", b'{"names": ["a"]}', b"kcli names 1\n\xff", b"a\nb\n"],
+    [b"", b"\xff\xfe\x00", b"kcli names 3\na", b'{"names": ["a"]}', b"kcli names 2\n\xff", b"a\nb\n"],
 )
 def test_a_broken_file_is_ignored(tmp_path: Path, content: bytes) -> None:
     path, now = kept(tmp_path, ["a"])
@@ -142,7 +142,8 @@ def test_names_that_would_act_on_the_terminal_are_left_out() -> None:
         "a" * (LONGEST + 1),
         "a\udc80",
     ]
-    assert offered([*bad, "a b", "aé", "a" * LONGEST], "") == ["a b", "a" * LONGEST, "aé"]
+    rows = [f"{name}\t" for name in bad] + ["a\tnote\x1b[31m", "a\ttwo\tnotes"]
+    assert offered([*rows, "a b", "aé", "a" * LONGEST], "") == ["a b", "a" * LONGEST, "aé"]
 
 
 def test_of_very_many_some_are_offered_that_begin_with_no_more_than_all() -> None:
@@ -153,3 +154,17 @@ def test_of_very_many_some_are_offered_that_begin_with_no_more_than_all() -> Non
     assert found[-1] == "z-9999"
     assert offered(names, "b")[-1] == "b-9999"
     assert len(offered([f"a{n}" for n in range(MOST)], "")) == MOST
+
+
+def test_a_note_is_no_part_of_a_name_and_of_one_name_the_first_counts() -> None:
+    rows = ["b\tEmpty", "a-b\tStable", "a\tStable", "a\tEmpty"]
+    assert offered(rows, "") == ["a\tStable", "a-b\tStable", "b\tEmpty"]
+    assert offered(rows, "a\t") == []
+    assert offered(rows, "a-") == ["a-b\tStable"]
+
+
+def test_fields_of_each_topic_have_a_file(tmp_path: Path) -> None:
+    paths = {
+        names_path(tmp_path, "fields", HERE, topics) for topics in ((), ("a",), ("b",), ("a", "b"), ("ab",))
+    }
+    assert len(paths) == 5

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from kcli.flows.completion.shell_words import BashWord, bash_word, insertion, literal, split_words
+from kcli.flows.completion.shell_words import (
+    BashWord,
+    bash_word,
+    insertion,
+    last_field,
+    literal,
+    split_words,
+    topics_among,
+)
 
 BREAKS = " \t\n\"'@><=;|&(:"
 """bash's own ``COMP_WORDBREAKS``."""
@@ -151,3 +159,48 @@ def test_nothing_that_means_something_to_a_shell_goes_in_bare(name: str) -> None
 def test_history_cannot_be_kept_out_of_double_quotes() -> None:
     assert insertion("a!b", BashWord("", 0, "", '"')) is None
     assert insertion("a!b", BashWord("", 0, "", "'")) == "a!b"
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("", ""),
+        ("va", "va"),
+        ("key,value.a", "value.a"),
+        ("key, value.a as b, value", "value"),
+        ("value.a > 1 and value.b", "value.b"),
+        ("length(value.items[0].s", "value.items[0].s"),
+        ("value.a ==", ""),
+        ('value."a b', 'value."a b'),
+        ('value."a b".c', 'value."a b".c'),
+        ("value.a == 'x' or ", ""),
+        ("!value.é", "value.é"),
+    ],
+)
+def test_the_field_at_the_end_of_an_expression(text: str, field: str) -> None:
+    assert last_field(text) == field
+
+
+@pytest.mark.parametrize(
+    ("line", "topics"),
+    [
+        ("kcli consume orders --where", ("orders",)),
+        ("kcli -v consume -e orders --where", ("orders",)),
+        ("kcli -b consume:9092 consume orders --where", ("orders",)),
+        ("kcli consume -g readers orders --select", ("orders",)),
+        ("kcli consume -g readers -e orders --select", ("readers", "orders")),
+        ("kcli consume -t orders -g readers x --select", ("orders",)),
+        ("kcli consume --topic=orders -tother --by", ("orders", "other")),
+        ("kcli consume --tail=5 orders --by", ("orders",)),
+        ("kcli produce --key k -- -odd --key-from", ("-odd", "--key-from")),
+        ("kcli consume --where", ()),
+        ("kcli topics list orders", ()),
+        ("consume", ()),
+    ],
+)
+def test_the_topic_of_a_line_that_is_being_typed(line: str, topics: tuple[str, ...]) -> None:
+    assert topics_among(line.split()) == topics
+
+
+def test_what_only_the_shell_knows_names_no_topic() -> None:
+    assert topics_among(["kcli", "consume", None, "-g", None, "orders"]) == ("orders",)

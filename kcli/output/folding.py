@@ -1,0 +1,58 @@
+"""Sentences for a terminal, folded between words; commands to be typed stay whole. Pure."""
+
+import re
+from unicodedata import combining, east_asian_width
+
+_COMMAND = re.compile(r"(.*?\S: )(kcli \S.*)")
+_ESCAPED = re.compile(r"\\(?:n|x[0-9a-f]{2}|u[0-9a-f]{4})")
+"""What the sanitiser has made visible: such text may be meant to look like another line, and begins none."""
+_WORDS = re.compile(r"(?:`[^`]*`|[^ ])+")
+"""What stays on one line: also a command in backquotes, which is copied."""
+
+
+def folded_text(text: str, width: int) -> str:
+    """Lines for a terminal of this width, continued with an indentation. No word is broken, and no command that is to be
+    typed, which a terminal wraps so that it can be copied; lines of a table, with several blanks between words, stay.
+    """
+    return "\n".join(folded for line in text.split("\n") for folded in _folded(line, width))
+
+
+def _folded(line: str, width: int) -> list[str]:
+    if _wide(line) <= width:
+        return [line]
+    if match := _COMMAND.fullmatch(line):
+        return [*_filled(match[1].rstrip(), width), *_continued(match[2], width)]
+    return _filled(line, width)
+
+
+def _filled(line: str, width: int) -> list[str]:
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    if "  " in line.strip(" ") or _ESCAPED.search(line):
+        return [line]
+    lines, at = [], indent
+    for word in _WORDS.findall(line):
+        joined = f"{at} {word}" if at.strip(" ") else at + word
+        if _wide(joined) > width and at.strip(" "):
+            lines.append(at)
+            joined = f"{indent}    {word}"
+        at = joined
+    return [*lines, at]
+
+
+def _continued(command: str, width: int) -> list[str]:
+    """The command on lines of its own, continued in the shell's syntax."""
+    lines, at = [], "  "
+    for word in command.split(" "):
+        joined = f"{at} {word}" if at.strip() else at + word
+        if len(joined) + len(" \\") > width and at.strip():
+            lines.append(f"{at} \\")
+            joined = f"      {word}"
+        at = joined
+    return [*lines, at]
+
+
+def _wide(text: str) -> int:
+    """The width on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(sign) else 2 if east_asian_width(sign) in "WF" else 1 for sign in text)

@@ -737,6 +737,9 @@ _kcli_value() {
         "kcli --progress") reply="auto none bar json" ;;
         "kcli produce -t" | "kcli produce --topic") asked=topics ;;
         "kcli produce -i" | "kcli produce --input") reply="lines ndjson kcat raw csv file failed" ;;
+        "kcli produce --key-from") asked=value-fields ;;
+        "kcli produce --headers-from") asked=value-fields ;;
+        "kcli produce --partition-from") asked=value-fields ;;
         "kcli produce --partitioner") reply="murmur2 consistent hashcode random roundrobin manual" ;;
         "kcli produce -s" | "kcli produce --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
         "kcli produce -z" | "kcli produce --compression") reply="none gzip snappy lz4 zstd" ;;
@@ -753,6 +756,10 @@ _kcli_value() {
         "kcli consume -t" | "kcli consume --topic") asked=topics ;;
         "kcli consume --isolation-level") reply="read_committed read_uncommitted" ;;
         "kcli consume --offset") reply="earliest latest stored" ;;
+        "kcli consume --where") asked=where ;;
+        "kcli consume --select") asked=fields ;;
+        "kcli consume --by") asked=fields ;;
+        "kcli consume --distinct") asked=fields ;;
         "kcli consume -g" | "kcli consume --group") asked=groups ;;
         "kcli consume -s" | "kcli consume --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
         "kcli consume --on-out-of-range") reply="fail earliest latest" ;;
@@ -1876,6 +1883,7 @@ _kcli() {
 _kcli_names() {
     local name program="${COMP_WORDS[0]}"
     case "$program" in "~/"*) program="$HOME/${program#*/}" ;; esac
+    case "$1" in *fields | where) compopt -o nospace 2>/dev/null ;; esac
     while IFS= read -r name; do
         COMPREPLY+=("$name")
     done < <(command "$program" __complete "$1" bash "${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" \

@@ -496,12 +496,12 @@ _OTHER_TOOLS = {
         "attach": "name the brokers with -b HOST:PORT",
         **dict.fromkeys(
             ("dtoken", "token", "delegation-token", "delegation-tokens"),
-            "`kcli tokens list`, `kcli tokens create --hmac-file FILE`",
+            "`kcli tokens list`",
         ),
-        "client-metrics": "`kcli configs list client-metrics`, `kcli configs describe client-metrics NAME`",
+        "client-metrics": "`kcli configs list client-metrics`",
         **dict.fromkeys(
             ("loggers", "broker-loggers", "log-level"),
-            "`kcli configs describe broker-loggers BROKER`; `kcli configs alter broker-loggers BROKER --set root=DEBUG`",
+            "`kcli configs describe broker-loggers 1`; `kcli configs alter broker-loggers 1 --set root=DEBUG`",
         ),
     },
     "kcli groups": {

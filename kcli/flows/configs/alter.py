@@ -142,7 +142,7 @@ class ConfigRestore(ConfigAlter):
             f"{item.key} has been changed since",
             why=f"it is {own or 'not set'}, and the change that is to be undone left {left or 'it unset'}; nothing was "
             "done to it",
-            do=f"`kcli configs describe {kind_word(one)} {shown_name(one)}` shows what is set",
+            do=f"`kcli configs describe {kind_word(one)}s {shown_name(one)}` shows what is set",
         )
         return item._replace(outcome=Outcome.REFUSED, error=error)
 

@@ -238,7 +238,7 @@ def _check_known(resource: ConfigResource, key: str, known: Collection[str]) -> 
         why="the broker does not have it, and nothing was changed",
         do=f"did you mean {near[0]}?"
         if near
-        else f"`kcli configs describe {kind_word(resource)} {shown_name(resource)} --all` lists the {thing}s",
+        else f"`kcli configs describe {kind_word(resource)}s {shown_name(resource)} --all` lists the {thing}s",
     )
 
 
@@ -312,7 +312,7 @@ def _hide_secrets(rows: Iterable[PlannedChange], error: KcliError) -> None:
 def _checked(
     resource: ConfigResource, rows: Iterable[PlannedChange], found: Sequence[ConfigEntry] | KcliError
 ) -> KcliError | None:
-    shows = f"`kcli configs describe {kind_word(resource)} {shown_name(resource)}` shows what is set"
+    shows = f"`kcli configs describe {kind_word(resource)}s {shown_name(resource)}` shows what is set"
     if isinstance(found, KcliError):
         return ReadBackError(f"{resource} was changed, but not read back", why=str(found), do=shows)
     values = {entry.name: entry for entry in found}

@@ -38,8 +38,8 @@ def shown_name(resource: ConfigResource) -> str:
 
 
 def kind_word(resource: ConfigResource) -> str:
-    """The kind as on the command line: ``topics``."""
-    return next(word for word, kind in KINDS.items() if kind is resource.kind)
+    """The kind as on the command line, in the singular: ``topic``."""
+    return next(word for word, kind in KINDS.items() if kind is resource.kind).removesuffix("s")
 
 
 def no_subscription(name: str) -> NotFoundError:

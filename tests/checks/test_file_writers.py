@@ -17,7 +17,7 @@ NOT_REPLACED = {
     "core/net/tls/context.py:readable": "a key in anonymous memory, or in a file of mode 0600 for a moment",
     "core/net/command.py:feed_command": "a document, in a file of mode 0600 without a name",
     "pipeline/duckdb/database.py:Database.__init__": "what DuckDB spills, in a folder that ends with the query",
-    "files/scratch.py:ScratchFile.__init__": "keys and digests that memory does not hold, in a file of mode 0600 without a name",
+    "files/scratch.py:ScratchFile.__init__": "what memory does not hold, in a file of mode 0600 without a name",
     "serde/protobuf/protoc.py:compile_texts": "schemas, in a private folder for a moment",
     "serde/protobuf/protoc.py:compile_path": "schemas, in a private folder for a moment",
     "serde/protobuf/protoc.py:_run": "what protoc makes, in a private folder for a moment",

@@ -23,9 +23,6 @@ HOME = "/home/ops"
 
 BOOTSTRAP, SANDBOXES = "127.0.0.1:9092", ".local/state/kcli/sandboxes"
 
-_NOTE = "note: sandbox "
-"""Which brokers a command uses: a page shows it, or leaves it out where it is the same each time."""
-
 _DAY, _LONGEST = 86_400, 90.0
 """Seconds of a day, in UTC, and of a story on a busy machine."""
 
@@ -91,8 +88,6 @@ def _sandboxes_ended(folder: Path, environ: dict[str, str]) -> Iterator[None]:
 def _as_shown(page: Page, lines: Sequence[str], home: Path, kafkas: Sequence[Kafka]) -> list[str]:
     """With the home of the reader, and with the port that a first sandbox has."""
     shown = [line.replace(str(home), HOME) for line in lines]
-    if _NOTE not in page.text:
-        shown = [line for line in shown if not line.startswith(_NOTE)]
     return [
         line.replace(kafkas[0].bootstrap, BOOTSTRAP) if page.clusters == SANDBOX else line for line in shown
     ]

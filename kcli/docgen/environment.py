@@ -31,6 +31,7 @@ _VARIABLES = (
         "XDG_STATE_HOME",
         "where kcli keeps sandboxes and the journals of rewinds and deletions; ~/.local/state by default",
     ),
+    (_NAMED, "TMPDIR", "where temporary data goes that memory does not hold; /tmp by default"),
     (_NAMED, "AWS_REGION", "the region of s3://, beside what AWS's own library reads"),
     (
         _NAMED,

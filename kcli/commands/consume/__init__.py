@@ -41,7 +41,7 @@ SAMPLE = Word("sample", _sample)
         6: "some of the topics or partitions could not be read",
         8: "another number of records than --expect says",
     },
-    reads=("KCLI_IMPL",),
+    reads=("KCLI_IMPL", "TMPDIR"),
     outputs=RECORD_KINDS,
     examples=(
         ("kcli consume orders -e", "all records, then stop"),

@@ -48,8 +48,10 @@ def copy_topic(
 
     B is created with the partitions, the replicas and the configuration of A, where --config does not say otherwise. The
     records that are there at the start are copied in whole batches, with their keys, values, headers and timestamps, to
-    the same partitions; then all of them are read back and compared. Records of aborted transactions are not copied. Of
-    a compacted topic, what its log still has is copied. Offsets are others in B.
+    the same partitions; then all of them are read back and compared.
+
+    Records of aborted transactions are not copied. Of a compacted topic, what its log still has is copied. Offsets are
+    others in B.
 
     Stopped in the middle, the same line continues where it ended, and nothing is stored twice; run again later, it adds
     what has come since. A topic B that exists is taken if it is empty and has the same settings, else exit code 7. The

@@ -91,7 +91,8 @@ def test_they_are_completed_when_their_first_word_was_typed(
 
     def offered(word: str) -> list[str]:
         words = ("__complete", "groups", "zsh", word, "kcli", "groups", "lag")
-        return kcli_process(*words, bootstrap=cluster.bootstrap).stdout.decode().splitlines()
+        lines = kcli_process(*words, bootstrap=cluster.bootstrap).stdout.decode().splitlines()
+        return [line.partition("\t")[0] for line in lines]
 
     assert offered("") == ["billing"]
     assert offered("k") == []

@@ -67,6 +67,8 @@ OTHERWISE = (
 )
 """Further lines of commands that send different requests with other options."""
 OTHER_CODES = {
+    "acls check --principal User:a --operation read --topic t": 8,  # nothing allows it
+    "groups why g": 6,  # there is no topic of commits
     OWN_LINES["pipeline verify"]: 8,  # they differ
     OWN_LINES["mirror accept-gap"]: 1,  # there is no job: tests/fault/test_mirror_jobs.py
     OWN_LINES["mirror promote"]: 1,

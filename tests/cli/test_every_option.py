@@ -7,6 +7,7 @@ these tables fails. That the options of every client change something once they 
 
 import dataclasses
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -306,7 +307,7 @@ def test_options_of_another_mechanism_are_refused(here: Here, table: dict[str, A
         given = ("-X", "security.protocol=SASL_SSL", "-X", "sasl.mechanism=PLAIN", *x(name, table[name]))
         code, err = here.inside("topics list", *given)
         assert (code, f"{key_of(name)} (-X) has no effect" in err) == (2, True), err
-        assert f"an option of {table['sasl_mechanism']}" in err
+        assert re.search(rf"an option of .*\b{table['sasl_mechanism']}\b", err)
         assert "\n  why: sasl.mechanism is PLAIN" in err
 
 
@@ -355,7 +356,7 @@ def _other(row: Any) -> str:
 
 
 def test_a_registry_that_is_not_asked_is_refused_from_x(here: Here) -> None:
-    for line in LINES:
+    for line in sorted({*LINES} - {"profile test"}):  # which tests the registry too
         with clients(stop=True) as opened:
             code, err = here.inside(line, "-X", "schema.registry.url=http://127.0.0.1:1")
         assert (code, "no schema registry is used" in err) == (2, True), err

@@ -114,7 +114,7 @@ def test_records_that_are_young_enough_are_copied_and_the_difference_is_said(
     done, document = plan(source, target)
     assert done.code == 0, done
     line = "  t → t: the target deletes records older than 7d, the source keeps them for ever"
-    assert f"{line} (retention.ms=604800000, on the source -1)" in done.err.splitlines()
+    assert f"{line} (retention.ms=604800000 (7 d), on the source -1 (never))" in done.err.splitlines()
     (one,) = document["differences"]
     assert one == {
         "topic": "t", "target": "t", "key": "retention.ms", "source_value": "-1", "target_value": "604800000",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from kcli.core.clock import wall_ms
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster
@@ -25,12 +26,14 @@ from tests.warm_kcli import WarmPopen
 NO_END = {"exporter", "top"}
 
 LINES = {
+    "acls check --principal User:a --operation read --topic t": 8,
     "acls create --principal User:a --operation read --topic t --yes": 0,
     "acls delete --topic t --yes": 0,
     "acls list": 0,
     "cluster describe --log-dirs": 0,
     "configs alter topics t --set retention.ms=5 --yes": 0,
     "configs describe topics t": 0,
+    "configs list client-metrics": 0,
     "consume t -e": 0,
     "consume t -e -g mine": 0,
     "consume t --tail 3": 0,
@@ -49,6 +52,7 @@ LINES = {
     "groups remove-members g somebody --yes": 1,
     "groups rewind g --to earliest --yes": 0,
     "groups rewind g h --to 2023-11-14T22:15Z --yes": 0,
+    "groups why g": 6,
     "mirror accept-gap --all --to {broker}": 1,
     "mirror check --from {broker} --to {broker}": 1,
     "mirror promote --from {broker} --to {broker} --yes": 1,
@@ -72,6 +76,7 @@ LINES = {
     "pipeline verify --from {broker} --to {broker} -t t --map-topic t=copy --runner inline": 8,
     "produce t {dir}/lines.txt": 0,
     "produce t {dir}/lines.txt --transactional-id mine": 0,
+    "profile test -b {broker}": 0,
     "query t 'select count(*) from source'": 0,
     "quotas alter --user a --set request_percentage=5 --yes": 0,
     "quotas list": 0,
@@ -79,12 +84,18 @@ LINES = {
     "reassign plan --topic t": 0,
     "reassign run {dir}/moves.json --yes": 0,
     "reassign status": 0,
+    "tokens create --hmac-file {dir}/token --yes --allow-plaintext-secrets": 0,
+    "tokens expire token-of-a --yes --allow-plaintext-secrets": 0,
+    "tokens list --allow-plaintext-secrets": 0,
+    "tokens renew token-of-a --for 1h --yes --allow-plaintext-secrets": 0,
     "topics alter t --set retention.ms=5 --partitions 4 --yes": 0,
+    "topics copy t copied": 0,
     "topics create made --partitions 3": 0,
     "topics delete t --yes": 0,
     "topics describe t": 0,
     "topics list": 0,
     "topics offsets t": 0,
+    "topics who t": 0,
     "topics trim t --before 5 --yes": 0,
     "txn abort --topic t --yes": 0,
     "txn describe --topic t": 0,
@@ -103,6 +114,7 @@ def seeded() -> Iterator[FakeCluster]:
             put(cluster, "t", partition)
         for group in ("g", "h"):
             commit(cluster, group, {TopicPartition("t", n): OffsetAndMetadata(10) for n in range(3)})
+        cluster.tokens.add(wall_ms(), "ANONYMOUS", token_id="token-of-a")
         cluster.scram.changed["a", 1] = Credential(b"salt", 4_096, b"", b"")
         yield cluster
 

@@ -14,7 +14,9 @@ OTHERWISE = {
     "exporter": "--help",  # has no end
     "groups lag": "{group} --time exact -o json",
     "groups list": "-o yaml",
+    "profile test": "-b {broker}",
     "top": "--help",  # needs a terminal
+    "topics copy": "{topic} copied --dry-run",
     "topics offsets": "{topic} -o csv",
 }
 LINES = {
@@ -31,7 +33,8 @@ LINES = {
 }
 
 STATUS = {
-    "acls create": 7,  # the broker has no authorizer
+    "acls check": 7,  # the broker has no authorizer
+    "acls create": 7,
     "acls delete": 7,
     "acls list": 7,
     "groups remove-members": 1,  # nobody has that name
@@ -44,6 +47,10 @@ STATUS = {
     "mirror reverse": 1,
     "mirror verify": 8,  # nothing is copied
     "sandbox down": 1,  # there is none
+    "tokens create": 7,  # the broker has no secret for them
+    "tokens expire": 7,
+    "tokens list": 7,
+    "tokens renew": 7,
     "users delete": 1,  # there is none
 }
 """What a line returns where that is not 0."""

@@ -857,6 +857,46 @@ def test_keys_come_from_the_values_of_other_formats(cluster: FakeCluster, form: 
     assert [record[:2] for record in records(cluster)] == [(b"7", b'{"id": 7}')]
 
 
+USERS = 'id,name,city\nu71,Ada,\nu72,"Hopper, Grace",""\n'
+
+
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_the_rows_of_a_table_become_objects_which_is_said(
+    cluster: FakeCluster, tmp_path: Path, dry: list[str]
+) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(USERS)
+    files = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+    done = produce(cluster, "one", "-i", "csv", "--key-from", "value.id", *dry, *files)
+    ok(done)
+    assert done.stderr.count(b"each row of the csv becomes a JSON object with id, name, city\n") == 1
+    rows = [
+        (b"u71", b'{"id":"u71","name":"Ada","city":null}'),
+        (b"u72", b'{"id":"u72","name":"Hopper, Grace","city":""}'),
+    ]
+    assert [record[:2] for record in records(cluster)] == ([] if dry else [*rows, *rows])
+
+
+def test_a_table_whose_columns_are_partly_those_of_records_is_never_guessed(cluster: FakeCluster) -> None:
+    done = produce(cluster, "one", "-i", "csv", stdin=b"id,value\n1,2\n")
+    assert (done.returncode, records(cluster)) == (1, [])
+    assert b"-i csv-objects makes a JSON object of each row" in done.stderr
+    ok(produce(cluster, "one", "-i", "csv-objects", stdin=b"id,value\n1,2\n"))
+    assert [record[1] for record in records(cluster)] == [b'{"id":"1","value":"2"}']
+
+
+def test_what_failed_of_a_table_is_sent_again_as_objects(cluster: FakeCluster, tmp_path: Path) -> None:
+    kept = tmp_path / "failed"
+    flags = ["-i", "csv", "--key-from", "value.id", "--failed", str(kept)]
+    assert produce(cluster, "one", *flags, stdin=b"id,n\n1,2\n,3\n").returncode == 6
+    kept.write_text(kept.read_text().replace('",3"', '"9,3"'))
+    ok(produce(cluster, "one", "--key-from", "value.id", "-i", "failed", str(kept)))
+    assert [record[:2] for record in records(cluster)] == [
+        (b"1", b'{"id":"1","n":"2"}'),
+        (b"9", b'{"id":"9","n":"3"}'),
+    ]
+
+
 def test_a_key_from_a_value_is_encoded_by_its_serde(cluster: FakeCluster) -> None:
     done = produce(
         cluster,

@@ -63,8 +63,8 @@ def alter_configs(
 
     Exit code 2 for an unknown key, 7 for one that can only be changed in the broker's file, 6 where some of several
     NAMEs were changed. Brokers accept any key, since plug-ins may have their own: one that resembles a known key is
-    refused, any other that no broker lists requires --confirm NAME. An internal topic, such as __consumer_offsets, requires --confirm NAME:
-    --yes is not enough.
+    refused, any other that no broker lists requires --confirm NAME. An internal topic, such as __consumer_offsets,
+    requires it, too: --yes is not enough.
     """
     from kcli.flows.configs.alter import ConfigAlter  # clients are loaded when the command runs
 

@@ -226,7 +226,9 @@ class SendingRun:
         """The rows of a csv become objects: once for each heading of several files."""
         if tuple(names) not in self._headings:
             self._headings.add(tuple(names))
-            shown = ", ".join(names[:_COLUMNS]) + (f" and {len(names) - _COLUMNS} more" if names[_COLUMNS:] else "")
+            shown = ", ".join(names[:_COLUMNS]) + (
+                f" and {len(names) - _COLUMNS} more" if names[_COLUMNS:] else ""
+            )
             self.inv.talk.note(f"each row of the csv becomes a JSON object with {shown}")
 
     def _send(self, stop: Stop) -> ProduceResult:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 _FLAGS: Mapping[str, Sequence[str]] = {
     "TOPIC": ("--topic", "-t"),
-    "GROUP": ("--group", "-g", "--consumer-group"),
+    "GROUP": ("--group", "-g", "-G", "--consumer-group"),
     "User:NAME": ("--principal", "--allow-principal", "--deny-principal"),
     "HOST:PORT": ("--bootstrap-server", "-b", "--brokers"),
 }

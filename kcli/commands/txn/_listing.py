@@ -58,9 +58,10 @@ def list_transactions(
 
 
 def _ends(hanging: list[view.Row]) -> str:
+    """What ends the first, which is often the only one."""
     topic, _, partition = hanging[0]["partitions"][0].rpartition("-")
-    line = f"nothing ends {'it' if len(hanging) == 1 else 'one'} but `kcli txn abort --topic {quote(topic)} -p {partition}`"
-    return line if len(hanging) == 1 else f"{line}, of the first"
+    it = "it" if len(hanging) == 1 else "the first"
+    return f"nothing ends {it} but `kcli txn abort --topic {quote(topic)} -p {partition}`"
 
 
 def _print(inv: Invocation, cluster: str, rows: list[view.Row]) -> None:

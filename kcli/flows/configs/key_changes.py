@@ -43,8 +43,8 @@ class PlannedChange(NamedTuple):
     """A change of one key. ``old`` and ``new`` are None where no value is known, and for secrets.
 
     ``old_source`` and ``new_source`` say where the values are set, ``kind`` is the type of the key (empty where brokers
-    do not report it). ``note`` is set where nothing has to be done. ``error`` says why the change is refused. ``unknown``:
-    no broker lists the key, nor is it one of a listener; brokers accept it nevertheless, as that of a plug-in.
+    do not report it). ``note`` is set where nothing has to be done. ``error`` says why the change is refused.
+    ``unknown``: no broker lists the key, nor is it one of a listener; brokers accept it nevertheless, as that of a plug-in.
     """
 
     resource: ConfigResource

@@ -31,8 +31,8 @@ _USED = frozenset({"key", "value", "headers"})
 class CsvParser:
     """A record may span several lines inside quotes; ``line`` is its first line.
 
-    ``objects``: whether rows become JSON objects; None: unless the header line has columns of records. ``headed`` is given
-    the columns of which objects are made.
+    ``objects``: whether rows become JSON objects; None: unless the header line has columns of records. ``headed`` is
+    given the columns of which objects are made.
     """
 
     def __init__(
@@ -187,7 +187,11 @@ def _columns(given: Sequence[str], raw: bytes, *, may_be_objects: bool) -> dict[
             f"line 1 of the input is not a header line: {shown}",
             why=f"there is no column {unknown[0]!r}" if unknown else "columns are missing, or named twice",
             do=f"the columns of records are {', '.join(KNOWN)}"
-            + ("; -i csv-objects makes a JSON object of each row, whatever its columns" if may_be_objects else ""),
+            + (
+                "; -i csv-objects makes a JSON object of each row, whatever its columns"
+                if may_be_objects
+                else ""
+            ),
         )
     return {name: place for place, name in enumerate(names)}
 

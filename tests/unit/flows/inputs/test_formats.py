@@ -259,7 +259,10 @@ def test_csv() -> None:
             items_of(form("csv"), header)
 
 
-TABLE = b'\xef\xbb\xbfid, Name,note\r\n007,"Hopper, Grace",\r\nu2,"say ""hi""\nand go",""\r\n\r\n\xc3\xa9,\xff,x\n1,2\n,,"'
+TABLE = (
+    b'\xef\xbb\xbfid, Name,note\r\n007,"Hopper, Grace",\r\nu2,"say ""hi""\nand go",""\r\n\r\n'
+    b'\xc3\xa9,\xff,x\n1,2\n,,"'
+)
 
 
 @pytest.mark.parametrize("kind", ["csv", "csv-objects"])
@@ -474,7 +477,10 @@ def test_ndjson_restores_exactly_what_consume_wrote(records: list[Record], step:
 
 
 @settings(max_examples=200)
-@given(st.binary(max_size=60), st.sampled_from(["ndjson", "kcat", "csv", "csv-objects", "failed", "lines", "file"]))
+@given(
+    st.binary(max_size=60),
+    st.sampled_from(["ndjson", "kcat", "csv", "csv-objects", "failed", "lines", "file"]),
+)
 def test_no_bytes_break_a_parser(data: bytes, kind: str) -> None:
     parse: Callable[[bytes], list[Item]] = lambda d: items_of(form(kind), d)  # noqa: E731
     if kind == "csv":

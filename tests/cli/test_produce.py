@@ -333,7 +333,10 @@ def test_a_dry_run_reads_the_input_and_sends_nothing(cluster: FakeCluster, tmp_p
 
 def test_the_summary_counts_the_bytes_of_records_without_those_of_their_batch(cluster: FakeCluster) -> None:
     """A record of 5 bytes has 7 more on the wire; the header of a batch, of 61, is not the user's."""
-    assert b"1 record confirmed (12 B)" in produce(cluster, "one", stdin=b"hello\n").stderr
+    assert b"1 record confirmed at one-0 offset 0 (12 B)" in produce(cluster, "one", stdin=b"hello\n").stderr
+    assert b"offset" not in produce(cluster, "one", stdin=b"a\nb\n").stderr
+    said = produce(cluster, "one", "-v", stdin=b"a\nb\n").stderr
+    assert b"stored at one-0 offsets 3 to 4" in said
 
 
 def test_t_names_the_topic_and_all_arguments_are_files(cluster: FakeCluster, tmp_path: Path) -> None:

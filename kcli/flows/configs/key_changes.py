@@ -44,7 +44,7 @@ class PlannedChange(NamedTuple):
 
     ``old_source`` and ``new_source`` say where the values are set, ``kind`` is the type of the key (empty where brokers
     do not report it). ``note`` is set where nothing has to be done. ``error`` says why the change is refused.
-    ``unknown``: no broker lists the key, nor is it one of a listener; brokers accept it nevertheless, as that of a plug-in.
+    ``unknown``: no broker lists the key, nor is it one of a listener; brokers accept it as that of a plug-in.
     """
 
     resource: ConfigResource

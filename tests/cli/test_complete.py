@@ -321,7 +321,9 @@ def test_no_peer_holds_it_up(home: Home, name: str, protocol: str) -> None:
     with Peer(PEERS[name]) as peer:
         server = ("-b", peer.address, "-X", f"security.protocol={protocol}")
         took = [held_up(home, peer, server)]
-        while took[-1] >= FIRST_LIMIT + SLACK and len(took) < 10:  # on a busy machine; a peer does it every time
+        while (
+            took[-1] >= FIRST_LIMIT + SLACK and len(took) < 10
+        ):  # on a busy machine; a peer does it every time
             took.append(held_up(home, peer, server))
     assert took[-1] < FIRST_LIMIT + SLACK, took
 

@@ -552,7 +552,10 @@ def test_loggers_and_client_metrics_that_cannot_be_changed(
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("foo.bar=1", "No broker knows the key foo.bar: it would be stored, and has no effect unless a plug-in reads it"),
+        (
+            "foo.bar=1",
+            "No broker knows the key foo.bar: it would be stored, and has no effect unless a plug-in reads it",
+        ),
         (
             "kafka.server.KafkaApis=DEBUG",
             "No broker knows the key kafka.server.KafkaApis; if it is a logger: "
@@ -560,7 +563,9 @@ def test_loggers_and_client_metrics_that_cannot_be_changed(
         ),
     ],
 )
-def test_a_key_that_no_broker_knows_is_confirmed_by_name(cluster: FakeCluster, setting: str, said: str) -> None:
+def test_a_key_that_no_broker_knows_is_confirmed_by_name(
+    cluster: FakeCluster, setting: str, said: str
+) -> None:
     """Brokers store any key, so a wrong one is never refused by them."""
     line = f"alter brokers 1 --set {setting}"
     refused = run(cluster, f"{line} --yes")

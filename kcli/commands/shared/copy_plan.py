@@ -311,9 +311,7 @@ def _lines(heading: str, plan: CopyPlan, *, further: bool) -> list[str]:
         count = counted(plan.partitions.get(route.source, 0), "partition")
         lines.append(f"  {route.source} → {route.target}: {count}, the target {state}")
     if found.creates_state:
-        lines.append(
-            f"  topic {STATE_TOPIC} is created on the target: the positions of mirror jobs are kept there"
-        )
+        lines.append(f"  topic {STATE_TOPIC} is created as well: it keeps the positions of mirror jobs")
     if plan.deletes:
         lines.append(
             "  a topic that is deleted at the source is deleted on the target, if all of it was copied"

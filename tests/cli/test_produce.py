@@ -336,7 +336,7 @@ def test_the_summary_counts_the_bytes_of_records_without_those_of_their_batch(cl
     assert b"1 record confirmed at one-0 offset 0 (12 B)" in produce(cluster, "one", stdin=b"hello\n").stderr
     assert b"offset" not in produce(cluster, "one", stdin=b"a\nb\n").stderr
     said = produce(cluster, "one", "-v", stdin=b"a\nb\n").stderr
-    assert b"stored at one-0 offsets 3 to 4" in said
+    assert b"stored at one-0 from offset 3 to 4" in said
 
 
 def test_t_names_the_topic_and_all_arguments_are_files(cluster: FakeCluster, tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def _overhead(item: Mapping[str, Any]) -> str:
         parts.append(f"and handed records over at most {latency_text(own['late_p99_us'])} late (p99)")
     text = " ".join(parts)
     if own["cpu_seconds"]:
-        text += f"; {item['records'] / own['cpu_seconds']:,.0f} records for each second of CPU"
+        text += f"; {counted(round(item['records'] / own['cpu_seconds']), 'record')} for each second of CPU"
     made = own["generator_records_per_second"]
     if not made:
         return text

@@ -80,11 +80,11 @@ def _summary(result: ProduceResult, stop: Stop, *, acks: str) -> str:
 
 
 def _stored(result: ProduceResult) -> str:
-    """``orders-0 offsets 5 to 7, orders-2 offset 17``; empty where not all of them are known."""
+    """``orders-0 from offset 5 to 7, orders-2 offset 17``; empty where not all of them are known."""
     if sum(count for _tp, _first, count in result.stored) != result.confirmed:
         return ""
     return ", ".join(
-        f"{tp} offset {first}" if count == 1 else f"{tp} offsets {first} to {first + count - 1}"
+        f"{tp} offset {first}" if count == 1 else f"{tp} from offset {first} to {first + count - 1}"
         for tp, first, count in sorted(result.stored)
     )
 

@@ -8,7 +8,8 @@ Hidden; its scripts call it.
 One candidate a line, for zsh and fish with a tab and a note, if there is one; silent, exit status 0 in any case. Runs
 without click, in the main thread.
 
-An alarm limits reading the configuration, and then the request to the cluster, to 0.3 s each (0.6 s for records). Its
+An alarm limits reading the configuration, and then the request to the cluster, to 0.3 s each (0.6 s for records); the
+request to 1 s where no names are cached, since otherwise a busy machine, or a login, would leave nothing to offer. Its
 handler offers the cached names and ends the process, so nothing that blocks (a pipe given to ``-F``, a name server, TLS)
 can delay the shell. A cluster that did not respond is not asked again for 5 s, as shells ask several times for one TAB.
 Names with control or invisible characters are never offered. Tested in ``tests/cli/test_complete.py``.
@@ -49,6 +50,9 @@ LIMIT = 0.3
 
 RECORDS_LIMIT = 0.6
 """Seconds for the request for records, which is several."""
+
+FIRST_LIMIT = 1.0
+"""Seconds for either request where nothing is cached that could be offered in its place."""
 
 _BEFORE_ALARM = 0.03
 """Seconds before the alarm at which the responses so far are used: the alarm loses them."""
@@ -154,7 +158,7 @@ class _Completion:
         found = resolve(sources_of(self._request.cluster, _find_sandbox))
         resolved = found.revealed(_secret_of_file)
         list(check_private_files(resolved))  # an error for one that others can change
-        options = resolved.options(ClientOptions, dict.fromkeys(_TIMEOUTS, round(LIMIT * 1000)))
+        options = resolved.options(ClientOptions, dict.fromkeys(_TIMEOUTS, round(FIRST_LIMIT * 1000)))
         if options.sasl_oauthbearer_token_command:
             raise ConfigError("a token is read by commands only")  # as secrets that a program prints
         kind, topics = self._request.kind, self._request.topics
@@ -167,7 +171,7 @@ class _Completion:
         if kind in _FIELDS:
             from kcli.flows.completion.sampled_fields import request_fields  # as below
 
-            own = dict.fromkeys(_TIMEOUTS, round(RECORDS_LIMIT * 1000)) | _OF_A_SAMPLE
+            own = dict.fromkeys(_TIMEOUTS, round(FIRST_LIMIT * 1000)) | _OF_A_SAMPLE
             given = {name: getattr(options, name) for name in resolved.values if hasattr(options, name)}
             reading = resolved.options(ConsumerOptions, given | own, without=resolved.values)
             self._ask(partial(request_fields, topics, reading), RECORDS_LIMIT)
@@ -176,6 +180,7 @@ class _Completion:
         self._ask(partial(request_names, kind, options), LIMIT)
 
     def _ask(self, request: Callable[[float], tuple[list[str], bool]], limit: float) -> NoReturn:
+        limit = limit if self._kept else FIRST_LIMIT
         signal.setitimer(signal.ITIMER_REAL, limit)
         try:
             names, whole = request(limit - _BEFORE_ALARM)

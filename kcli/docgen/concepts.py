@@ -247,7 +247,15 @@ _FORMATS = (
         (
             ("lines", "one record a line; -K splits off the key; the default"),
             ("ndjson", "what consume -o ndjson writes"),
-            ("csv, raw, kcat", "as those outputs"),
+            ("raw, kcat", "as those outputs"),
+            (
+                "csv",
+                "as consume -o csv; a JSON object a row where no column of the header line is one of those",
+            ),
+            (
+                "csv-objects",
+                "a JSON object of each row, whatever its columns; all cells are text, empty ones null",
+            ),
             ("file", "each FILE is a record"),
             ("failed", "what --failed has collected"),
         ),

@@ -13,7 +13,8 @@ EXIT_CODES = (
     ("7", "refused because of its state: live group, fenced, already exists"),
     (
         "8",
-        "a requested check has failed (--max-lag, --max-lag-time, --fail-if, --verify, --verify-only, pipeline verify)",
+        "a requested check has failed (--expect, --max-lag, --max-lag-time, --fail-if, --verify, --verify-only, acls "
+        "check, mirror check, pipeline verify)",
     ),
     ("129 130 143", "stopped cleanly by SIGHUP, SIGINT, SIGTERM"),
     ("141", "the reader closed the pipe"),

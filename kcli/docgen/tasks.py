@@ -25,7 +25,7 @@ TASKS: dict[str, tuple[Task, ...]] = {
             ("kcli consume orders --tail 10 -o table", "kcli consume orders --tail 10 --follow"),
             "newest latest",
         ),
-        Task("show the first ten records", ("kcli consume orders -n 10",), "head limit oldest"),
+        Task("show the first ten records", ("kcli consume orders -n 10 -o pretty",), "head limit oldest"),
         Task(
             "read a record by its partition and offset",
             ("kcli consume orders -p 0 --offset 5:6 -o table",),
@@ -40,7 +40,7 @@ TASKS: dict[str, tuple[Task, ...]] = {
         Task(
             "search for a text in records",
             (
-                "kcli consume orders -e --grep v:error",
+                "kcli consume orders -e --grep v:error -o table",
                 "kcli consume orders -e --grep h:source=web --grep '!k:^test'",
             ),
             "find grep regex header filter",
@@ -65,7 +65,7 @@ TASKS: dict[str, tuple[Task, ...]] = {
         ),
         Task(
             "see the last value of each key",
-            ("kcli consume orders --latest-per-key -o ndjson",),
+            ("kcli consume orders --latest-per-key -o table",),
             "latest current state compacted table",
         ),
         Task(
@@ -92,7 +92,7 @@ TASKS: dict[str, tuple[Task, ...]] = {
     "Send records": (
         Task(
             "send one record",
-            ("""echo '{"id":1}' | kcli produce orders -k k1""",),
+            ("""kcli produce orders -k k1 --value '{"id":1}'""",),
             "produce publish write message value key",
         ),
         Task(
@@ -101,13 +101,18 @@ TASKS: dict[str, tuple[Task, ...]] = {
             "produce load key",
         ),
         Task(
+            "send a csv file as JSON objects",
+            ("kcli produce orders -i csv --key-from value.id orders.csv",),
+            "table spreadsheet excel comma import load file columns",
+        ),
+        Task(
             "send records with headers",
             ("echo hello | kcli produce orders -H source=test -H trace=a1",),
             "header",
         ),
         Task(
             "send a tombstone for a key",
-            (r"printf 'k1:\n' | kcli produce orders -K : -Z",),
+            ("kcli produce orders -k k1 --tombstone",),
             "delete null empty compacted",
         ),
         Task(
@@ -131,20 +136,19 @@ TASKS: dict[str, tuple[Task, ...]] = {
     ),
     "Groups and their offsets": (
         Task(
-            "see who reads this topic",
-            ("kcli groups list --topic orders", "kcli groups describe billing --members"),
-            "consumers readers members group",
+            "see who reads and who writes this topic",
+            ("kcli topics who orders", "kcli groups describe billing --members"),
+            "consumers readers producers writers reader writer uses members group clients",
         ),
         Task("see how far a group is behind", ("kcli groups lag billing",), "lag late progress"),
         Task(
-            "find out why it is slow or stuck",
+            "find out why a group is behind, slow or stuck",
             (
-                "kcli groups lag billing",
-                "kcli groups describe billing --members",
+                "kcli groups why billing",
                 "kcli txn list --topic orders",
                 "kcli doctor --topic orders --group billing",
             ),
-            "group lag hang stalled blocked consumer rebalance",
+            "it lag hang stalled blocked consumer rebalance",
         ),
         Task(
             "skip a poison message",
@@ -213,6 +217,11 @@ TASKS: dict[str, tuple[Task, ...]] = {
             ("kcli topics create orders --partitions 12 --config retention.ms=3600000",),
             "new add",
         ),
+        Task(
+            "copy a topic to a new name",
+            ("kcli topics copy orders orders.v2 --dry-run", "kcli topics copy orders orders.v2"),
+            "clone duplicate cp rename",
+        ),
         Task("see how large topics are", ("kcli topics list --with-size",), "size bytes disk space"),
         Task(
             "see where partitions begin and end",
@@ -265,13 +274,18 @@ TASKS: dict[str, tuple[Task, ...]] = {
         ),
         Task(
             "let an application read a topic",
-            ("kcli acls create --principal User:alice --operation read --topic orders --group billing",),
+            ("kcli acls create --principal User:alice --consumer --topic orders --group billing",),
             "acl permission grant allow consumer",
         ),
         Task(
             "let an application write to a topic",
-            ("kcli acls create --principal User:bob --operation write --topic orders",),
-            "acl permission grant allow producer",
+            ("kcli acls create --principal User:bob --producer --topic orders",),
+            "acl permission grant allow producer app",
+        ),
+        Task(
+            "see whether a user may read a topic",
+            ("kcli acls check --principal User:alice --operation read --topic orders --group billing",),
+            "acl permission check may can allowed denied alice write access",
         ),
         Task(
             "see what a user may do", ("kcli acls list --principal User:alice",), "acl permission rights who"
@@ -280,6 +294,19 @@ TASKS: dict[str, tuple[Task, ...]] = {
             "create a user with a password",
             ("kcli sandbox up secure --secure", "kcli users set alice --profile sandbox:secure"),
             "scram credentials add login",
+        ),
+        Task(
+            "give a job a delegation token instead of a password",
+            ("kcli tokens create --hmac-file token.secret", "kcli tokens list"),
+            "tokens scram login short-lived credentials renew expire",
+        ),
+        Task(
+            "change the log level of a broker",
+            (
+                "kcli configs alter broker-loggers 1 --set kafka.server.KafkaApis=DEBUG",
+                "kcli configs alter broker-loggers 1 --unset kafka.server.KafkaApis",
+            ),
+            "logger loggers logging log4j debug trace",
         ),
         Task(
             "limit how much a client sends",

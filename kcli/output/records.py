@@ -494,11 +494,12 @@ class GrowingTable:
 
 class TableFormatter(RecordByRecord):
     """``-o table``: place and time, key, value and headers in columns. On a terminal with room for both a value ends
-    where headers begin.
+    where headers begin; elsewhere headers follow the value, in one column.
     """
 
     _HEADINGS = ("TIME", "PARTITION", "OFFSET", "KEY", "VALUE", "HEADERS")
     _LEAST: Mapping[str, int] = {"topic": 12, "time": 24, "offset": 8, "key": 12}
+    _JOINED = "VALUE, HEADERS"
     _OF_HEADERS = 20
 
     def __init__(
@@ -514,7 +515,9 @@ class TableFormatter(RecordByRecord):
             room = width - more - sum(len(name) + 2 for name in self._headings[:-2]) - 2
             self._value = room - self._OF_HEADERS if room >= 2 * self._OF_HEADERS else 0
             least = {**self._LEAST, "value": self._value}
-        self._table = GrowingTable(self._headings, least, width, loose=2)
+        if not self._value:
+            self._headings = (*self._headings[:-2], self._JOINED)
+        self._table = GrowingTable(self._headings, least, width, loose=2 if self._value else 1)
         self._with_headings = headers
         self._decoders = decoders
 
@@ -533,6 +536,8 @@ class TableFormatter(RecordByRecord):
             self._cut(value) if record.headers else value,
             " ".join(f"{_text(name)}={_text(value)}" for name, value in record.headers),
         ]
+        if not self._value:
+            cells[-2:] = ["  ".join(filter(None, cells[-2:]))]
         return self._table.line([record.topic, *cells] if self._show_topic else cells)
 
     def _cut(self, value: str) -> str:

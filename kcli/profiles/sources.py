@@ -69,6 +69,8 @@ class Sources:
     """The profile names the cluster: its brokers are stronger than those of any other source (a side of a mirror)."""
     ignores_current: bool = False
     """Only ``profile`` chooses one, no variable and no ``current``."""
+    current_names_brokers: bool = False
+    """A variable or ``current`` chooses a profile only if the brokers of the line are among those that it names."""
     user: int = -1
 
 
@@ -101,9 +103,14 @@ def gather(sources: Sources, warnings: list[str], report: Report = raise_error) 
     details = [file.reading for file in read]
     choice = _choice(sources, configs)
     profile = _profile(choice, sources, configs, report)
+    if files and sources.files_from_variable and (reason := _not_for(sources, profile, files, flags)):
+        details += [f"{path} (from {COMMAND_CONFIG}) is not used: {reason}" for path in sources.files]
+        files = []
     # What stands beside it on the command line, or among the variables, does not overrule its choice.
     stronger = [*given, *flags] if choice.chooser == VARIABLE else [*variables, *files, *properties, *flags]
-    if profile is not None and not sources.profile and (other := _other_cluster(profile.pairs, stronger)):
+    if profile is not None and not sources.profile and sources.current_names_brokers:
+        profile = profile if _are_brokers_of(profile, stronger) else None
+    elif profile is not None and not sources.profile and (other := _other_cluster(profile.pairs, stronger)):
         details.append(
             f"profile {profile.name} (from {choice.chooser}) is not used: {other.origin} names another cluster; "
             f"{sources.profile_option} {profile.name} beside it uses the profile's options"
@@ -155,6 +162,8 @@ BROKERS = frozenset(("bootstrap.servers", "metadata.broker.list", "bootstrap.ser
 
 
 VARIABLE = "KCLI_PROFILE"
+COMMAND_CONFIG = "KCLI_COMMAND_CONFIG"
+"""Names a file as ``-F`` does."""
 
 
 class _Choice(NamedTuple):
@@ -182,6 +191,21 @@ def _other_cluster(own: Iterable[Pair], stronger: Iterable[Pair]) -> Pair | None
     if not mine or not theirs or _addresses(theirs[-1].text) <= _addresses(mine[-1].text):
         return None
     return theirs[-1]
+
+
+def _not_for(sources: Sources, profile: Profile | None, files: list[Pair], flags: list[Pair]) -> str:
+    """Why the file that a variable names is not for this one of several clusters; empty where it is."""
+    if sources.profile_required and profile is not None:
+        return f"{sources.profile_option} names profile {profile.name}, which has options of its own"
+    if sources.broker_option and _other_cluster(files, flags) is not None:
+        return f"{sources.broker_option} names another cluster than its brokers"
+    return ""
+
+
+def _are_brokers_of(profile: Profile, stronger: Iterable[Pair]) -> bool:
+    """Whether the profile names brokers, and all of the line's are among them."""
+    named = any(pair.key in BROKERS and pair.text for pair in profile.pairs)
+    return named and _other_cluster(profile.pairs, stronger) is None
 
 
 def _addresses(servers: str) -> set[tuple[str, int]]:

@@ -547,3 +547,36 @@ def test_loggers_and_client_metrics_that_cannot_be_changed(
 ) -> None:
     refused(cluster, line, code, *words)
     assert own(cluster, "broker-loggers 1") == {"root": "INFO"}
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        (
+            "foo.bar=1",
+            "No broker knows the key foo.bar: it would be stored, and has no effect unless a plug-in reads it",
+        ),
+        (
+            "kafka.server.KafkaApis=DEBUG",
+            "No broker knows the key kafka.server.KafkaApis; if it is a logger: "
+            "`kcli configs alter broker-loggers 1 --set kafka.server.KafkaApis=DEBUG`",
+        ),
+    ],
+)
+def test_a_key_that_no_broker_knows_is_confirmed_by_name(
+    cluster: FakeCluster, setting: str, said: str
+) -> None:
+    """Brokers store any key, so a wrong one is never refused by them."""
+    line = f"alter brokers 1 --set {setting}"
+    refused = run(cluster, f"{line} --yes")
+    assert refused.returncode == 2
+    assert said in refused.stderr.decode()
+    assert "--confirm 1" in refused.stderr.decode()
+    ok(run(cluster, f"{line} --confirm 1"))
+    ok(run(cluster, f"alter brokers 1 --unset {setting.partition('=')[0]} --yes"))
+
+
+def test_a_key_of_a_listener_is_none_that_no_broker_knows(cluster: FakeCluster) -> None:
+    done = run(cluster, "alter brokers 1 --set listener.name.internal.ssl.keystore.type=PEM --yes")
+    assert b"No broker knows" not in done.stderr
+    assert b"INVALID_CONFIG" in done.stderr, "it is the broker that decides"

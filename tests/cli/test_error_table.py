@@ -76,8 +76,8 @@ SPELLING = [
 ]
 
 HABITS = [
-    Row("groups describe --group billing", 2, "no option --group", "", "`kcli groups describe GROUP`"),
-    Row("groups --describe --group billing", 2, "no option --describe", "", "`kcli groups describe GROUP`"),
+    Row("groups describe --group billing", 2, "no option --group", "", "`kcli groups describe billing`"),
+    Row("groups --describe --group billing", 2, "no option --describe", "", "`kcli groups describe billing`"),
     Row(
         "groups lag --reset-offsets",
         2,
@@ -86,12 +86,14 @@ HABITS = [
         "`kcli groups rewind GROUP --to SPEC`",
     ),
     Row("groups describe --all-groups", 2, "no option --all-groups", "", "`kcli groups describe --all`"),
-    Row("topics --create --topic x", 2, "no option --create", "", "`kcli topics create TOPIC`"),
+    Row("topics --create --topic x", 2, "no option --create", "", "`kcli topics create x`"),
     Row("topics list --zookeeper zk:2181", 2, "no option --zookeeper", "", "-b HOST:PORT"),
     Row("consume orders --consumer.config f", 2, "no option --consumer.config", "", "-F FILE"),
     Row("-C -t orders", 2, "no option -C", "nothing was run", "`kcli consume orders`"),
-    Row("produce orders -P", 2, "no option -P", "nothing was run", "`kcli produce TOPIC`"),
-    Row("consume orders -G billing", 2, "no option -G", "nothing was run", "`kcli consume TOPIC -g GROUP`"),
+    Row("produce orders -P", 2, "no option -P", "nothing was run", "`kcli produce orders`"),
+    Row(
+        "consume orders -G billing", 2, "no option -G", "nothing was run", "`kcli consume orders -g billing`"
+    ),
     Row("consume orders -c 5", 2, "no option -c", "nothing was run", "-n, --max-messages"),
     Row("consume orders --limit 5", 2, "no option --limit", "nothing was run", "-n N, --max-messages N"),
     Row("consume orders -K :", 2, "no option -K", "nothing was run", "-f FORMAT prints keys"),
@@ -108,21 +110,21 @@ HABITS = [
 ]
 
 NOT_OURS = [
-    Row("groups offsets billing", 2, "no command 'offsets'", "other tools", "`kcli groups describe GROUP`"),
+    Row("groups offsets billing", 2, "no command 'offsets'", "other tools", "`kcli groups describe billing`"),
     Row("group offsets", 2, "no command 'offsets'", "other tools", "`kcli groups lag GROUP`"),
     Row(
         "groups reset billing",
         2,
         "no command 'reset'",
         "nothing was run",
-        "`kcli groups rewind GROUP --to SPEC`",
+        "`kcli groups rewind billing --to SPEC`",
     ),
     Row(
         "groups seek billing",
         2,
         "no command 'seek'",
         "nothing was run",
-        "`kcli groups rewind GROUP --to SPEC`",
+        "`kcli groups rewind billing --to SPEC`",
     ),
     Row(
         "mirror a b",
@@ -139,13 +141,14 @@ NOT_OURS = [
         "did you mean `kcli schema Group`? ",
     ),
     Row("top", 2, "needs a terminal", "stdin is not one", "`kcli groups lag --watch` needs none"),
-    Row("topics delete-records orders", 2, "no command", "other tools", "`kcli topics trim TOPIC --before"),
+    Row("topics delete-records orders", 2, "no command", "other tools", "`kcli topics trim orders --before"),
     Row(
         "topics set-config orders",
         2,
         "no command",
         "other tools",
-        "`kcli topics alter TOPIC --set KEY=VALUE`",
+        "`kcli topics alter orders --set KEY=VALUE`",
+        then="7 topics alter orders --partitions: it has more already",
     ),
     Row("topics --alter", 2, "no option --alter", "", "`kcli topics alter TOPIC --set KEY=VALUE`"),
     Row("get topics", 2, "no command 'get'", "other tools", "`kcli topics list`"),
@@ -640,7 +643,7 @@ REFUSED = [
         "rewind it as it runs with --live", fails(OffsetCommitRequest, Code.REBALANCE_IN_PROGRESS),
     ),
     Row("topics create orders", 7, "could not create topic orders", "TOPIC_ALREADY_EXISTS",
-        "use --if-not-exists to accept a topic that already exists; `kcli topics describe TOPIC` shows it"),
+        "use --if-not-exists to accept a topic that already exists; `kcli topics describe orders` shows it"),
     Row("groups create billing -t orders --from 1 --yes", 7, "already exists", "committed",
         "`kcli groups rewind billing --to SPEC` moves them"),
     Row("groups rewind billing --to -1 --topic orders:1 --yes", 7, "orders-1: there is no committed offset", "", "--to"),

@@ -35,6 +35,7 @@ INPUTS = {
     "a.tsv": b"k1\tone\nk2\ttwo\n",
     "orders.json": b'{"customer":{"id":1}}\n',
     "headers.txt": b"source=import\n",
+    "users.csv": b'id,name\nu71,"Hopper, Grace"\n',
     "a.json": b'{"id":1}\n{"id":2}\n',
     "order.avsc": b'{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}',
 }
@@ -53,7 +54,7 @@ def cluster() -> Iterator[FakeCluster]:
     ``orders`` has 900 records of the last two hours: JSON values, some errors, one key asked for.
     """
     now = int(time.time() * 1000)
-    topics = {"orders": 3, "orders-eu": 1, "copy": 3, "a": 1, "b": 1, "__consumer_offsets": 1}
+    topics = {"orders": 3, "orders-eu": 1, "copy": 3, "users": 1, "a": 1, "b": 1, "__consumer_offsets": 1}
     with FakeCluster(1, topics=topics) as found:
         row = Record("__consumer_offsets", 0, 0, now, 0, b"\0\1\0\1g\0\1t\0\0\0\3", None, ())
         found.append("__consumer_offsets", 0, bytes(batch_of([row]).raw))

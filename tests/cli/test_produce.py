@@ -333,7 +333,10 @@ def test_a_dry_run_reads_the_input_and_sends_nothing(cluster: FakeCluster, tmp_p
 
 def test_the_summary_counts_the_bytes_of_records_without_those_of_their_batch(cluster: FakeCluster) -> None:
     """A record of 5 bytes has 7 more on the wire; the header of a batch, of 61, is not the user's."""
-    assert b"1 record confirmed (12 B)" in produce(cluster, "one", stdin=b"hello\n").stderr
+    assert b"1 record confirmed at one-0 offset 0 (12 B)" in produce(cluster, "one", stdin=b"hello\n").stderr
+    assert b"offset" not in produce(cluster, "one", stdin=b"a\nb\n").stderr
+    said = produce(cluster, "one", "-v", stdin=b"a\nb\n").stderr
+    assert b"stored at one-0 from offset 3 to 4" in said
 
 
 def test_t_names_the_topic_and_all_arguments_are_files(cluster: FakeCluster, tmp_path: Path) -> None:
@@ -855,6 +858,46 @@ def test_failed_lines_are_read_again_with_what_their_values_name(
 def test_keys_come_from_the_values_of_other_formats(cluster: FakeCluster, form: str, line: str) -> None:
     ok(produce(cluster, "one", "-i", form, "--key-from", "value.id", stdin=line.encode()))
     assert [record[:2] for record in records(cluster)] == [(b"7", b'{"id": 7}')]
+
+
+USERS = 'id,name,city\nu71,Ada,\nu72,"Hopper, Grace",""\n'
+
+
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_the_rows_of_a_table_become_objects_which_is_said(
+    cluster: FakeCluster, tmp_path: Path, dry: list[str]
+) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(USERS)
+    files = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+    done = produce(cluster, "one", "-i", "csv", "--key-from", "value.id", *dry, *files)
+    ok(done)
+    assert done.stderr.count(b"each row of the csv becomes a JSON object with id, name, city\n") == 1
+    rows = [
+        (b"u71", b'{"id":"u71","name":"Ada","city":null}'),
+        (b"u72", b'{"id":"u72","name":"Hopper, Grace","city":""}'),
+    ]
+    assert [record[:2] for record in records(cluster)] == ([] if dry else [*rows, *rows])
+
+
+def test_a_table_whose_columns_are_partly_those_of_records_is_never_guessed(cluster: FakeCluster) -> None:
+    done = produce(cluster, "one", "-i", "csv", stdin=b"id,value\n1,2\n")
+    assert (done.returncode, records(cluster)) == (1, [])
+    assert b"-i csv-objects makes a JSON object of each row" in done.stderr
+    ok(produce(cluster, "one", "-i", "csv-objects", stdin=b"id,value\n1,2\n"))
+    assert [record[1] for record in records(cluster)] == [b'{"id":"1","value":"2"}']
+
+
+def test_what_failed_of_a_table_is_sent_again_as_objects(cluster: FakeCluster, tmp_path: Path) -> None:
+    kept = tmp_path / "failed"
+    flags = ["-i", "csv", "--key-from", "value.id", "--failed", str(kept)]
+    assert produce(cluster, "one", *flags, stdin=b"id,n\n1,2\n,3\n").returncode == 6
+    kept.write_text(kept.read_text().replace('",3"', '"9,3"'))
+    ok(produce(cluster, "one", "--key-from", "value.id", "-i", "failed", str(kept)))
+    assert [record[:2] for record in records(cluster)] == [
+        (b"1", b'{"id":"1","n":"2"}'),
+        (b"9", b'{"id":"9","n":"3"}'),
+    ]
 
 
 def test_a_key_from_a_value_is_encoded_by_its_serde(cluster: FakeCluster) -> None:

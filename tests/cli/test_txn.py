@@ -176,11 +176,9 @@ def test_nothing_is_said_to_hang_if_transactional_ids_may_be_hidden(world: World
     listed = world("list --topic t -o json")
     assert [row["state"] for row in listed.items] == ["Hanging"]
     type_remedy(
-        "nothing ends one but `kcli txn abort --topic TOPIC -p N`",
+        "nothing ends it but `kcli txn abort --topic t -p 1`",
         listed.err,
         world.cluster.bootstrap,
-        TOPIC="t",
-        N="1",
     )
     world.cluster.fail(DescribeTransactionsRequest, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, times=FOREVER)
     done = world("list --topic t -o json", 6)

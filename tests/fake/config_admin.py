@@ -192,9 +192,12 @@ def _alter(ctx: "Context", asked: AlterConfigsResource, *, dry: bool) -> AlterCo
         for change in asked.configs:
             if kind == _LOGGER and change.name not in known:
                 raise RefusedError(Code.INVALID_REQUEST, f"Logger {change.name} does not exist!")
-            if change.name not in known:
+            of_plug_in = kind == _BROKER and not change.name.startswith(
+                "listener.name."
+            )  # brokers accept any
+            if change.name not in known and not of_plug_in:
                 raise RefusedError(Code.INVALID_CONFIG, f"Unknown config name: {change.name}")
-            _apply(own, change.name, change.config_operation, change.value, known[change.name])
+            _apply(own, change.name, change.config_operation, change.value, known.get(change.name, ""))
             if kind == _LOGGER:
                 _check_level(change.name, change.value)
         if not dry:

@@ -62,9 +62,9 @@ def alter_configs(
     key of it is set, and --unset-all deletes it. `kcli undo` undoes changes of both, and what --unset-all did.
 
     Exit code 2 for an unknown key, 7 for one that can only be changed in the broker's file, 6 where some of several
-    NAMEs were changed. Brokers may have keys of plug-ins, which cannot be listed: of theirs, only a key that
-    resembles a known one counts as unknown. An internal topic, such as __consumer_offsets, requires --confirm NAME:
-    --yes is not enough.
+    NAMEs were changed. Brokers accept any key, since plug-ins may have their own: one that resembles a known key is
+    refused, any other that no broker lists requires --confirm NAME. An internal topic, such as __consumer_offsets,
+    requires it, too: --yes is not enough.
     """
     from kcli.flows.configs.alter import ConfigAlter  # clients are loaded when the command runs
 

@@ -56,14 +56,14 @@ def offsets_text(offsets: Mapping[TopicPartition, int]) -> str:
     return ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
 
 
+_NOT_JSON = "{:,} values are not JSON: --where skipped them"
+
+
 def _report_skipped(inv: Invocation, where: "Where") -> None:
     if count := where.not_json:
-        what = (
-            "1 value is not JSON: --where skipped it"
-            if count == 1
-            else f"{count:,} values are not JSON: --where skipped them"
-        )
-        inv.talk.note(what)
+        what = "1 value is not JSON: --where skipped it" if count == 1 else _NOT_JSON.format(count)
+        others = f", and {count - len(where.unread):,} more" if count > len(where.unread) else ""
+        inv.talk.note(f"{what}: {', '.join(where.unread)}{others}")
     if count := where.repeated:
         have, them = ("has", "it") if count == 1 else ("have", "them")
         inv.talk.note(

@@ -149,7 +149,7 @@ def print_result(inv: Invocation, item: Mapping[str, Any], cluster: str | None) 
 def _print_latencies(inv: Invocation, item: Mapping[str, Any]) -> None:
     """A second table, where latencies were measured: the corrected ones above the raw ones."""
     rows = [
-        {"latency": clock, **{f"{name}_us": item[f"latency_{name}{ending}_us"] for name in _FIGURES}}
+        {"latency": clock, **{f"{name}_us": _whole(item[f"latency_{name}{ending}_us"]) for name in _FIGURES}}
         for clock, ending in (("corrected", "_corrected"), ("raw", ""))
     ]
     if any(row["mean_us"] is not None for row in rows):
@@ -157,6 +157,10 @@ def _print_latencies(inv: Invocation, item: Mapping[str, Any]) -> None:
         with list_rows(inv.out, "PerfReport", "PerfReport", _BY_CLOCK) as printed:
             for row in rows:
                 printed.add(row)
+
+
+def _whole(micros: float | None) -> int | None:
+    return None if micros is None else round(micros)
 
 
 def said(inv: Invocation, item: Mapping[str, Any]) -> list[str]:
@@ -201,7 +205,7 @@ def _figures(item: Mapping[str, Any], ending: str) -> str:
 _BUSY = 0.9
 """The share of a CPU from which on a process of kcli may limit the rate."""
 _AMPLE = 2.0
-"""How many times the rate kcli has to make, so that making records does not limit it."""
+"""How many times the rate values have to be made, so that making them does not limit it."""
 
 
 def _overhead(item: Mapping[str, Any]) -> str:
@@ -213,9 +217,10 @@ def _overhead(item: Mapping[str, Any]) -> str:
     if own["late_p99_us"] is not None:
         parts.append(f"and handed records over at most {latency_text(own['late_p99_us'])} late (p99)")
     text = " ".join(parts)
+    if own["cpu_seconds"]:
+        text += f"; {counted(round(item['records'] / own['cpu_seconds']), 'record')} for each second of CPU"
     made = own["generator_records_per_second"]
     if not made:
         return text
     limits = made < rate * _AMPLE or (own["cpu_share"] or 0) > _BUSY * item["processes"]
-    verdict = "may limit the rate: see --processes" if limits else "does not limit the rate"
-    return f"{text}; without a cluster it would make {made:,.0f} records/s here, so that it {verdict}"
+    return f"{text}; kcli {'may limit the rate: see --processes' if limits else 'does not limit the rate'}"

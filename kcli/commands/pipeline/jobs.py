@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from kcli.commands.shared.context import ClusterName, Invocation
 from kcli.commands.shared.options import POSITIVE_DURATION, CountType
 from kcli.commands.shared.params import check_exact_times
 from kcli.commands.shared.row_output import print_rows
+from kcli.commands.shared.sources import files_of
 from kcli.commands.shared.usage import Refused, usage
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError
@@ -238,8 +238,7 @@ def _cluster(
             do="set sasl.password_file or sasl.password_command, sasl.password=keyring:SERVICE/USER, "
             "or the variable KCLI_X_SASL_PASSWORD",
         )
-    files = inv.values.command_config or tuple(filter(None, [os.environ.get("KCLI_COMMAND_CONFIG")]))
-    ref = cluster_ref(resolved, tuple(files), inv.timeout, inv.given_timeout, travels=travels)
+    ref = cluster_ref(resolved, files_of(inv.values), inv.timeout, inv.given_timeout, travels=travels)
     return JobCluster(ref.without(unused), options_of)
 
 

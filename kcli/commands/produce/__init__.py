@@ -22,7 +22,7 @@ from kcli.commands.shared.params import (
 )
 from kcli.core.types import CODEC_NAMES
 
-FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
+FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "csv-objects", "file", "failed")
 
 
 @command(
@@ -49,6 +49,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
         ),
         ("kcli produce orders -i failed bad.ndjson", "send again what failed"),
         ("kcli produce orders --key-from value.id a.json", "keys from the values, which are JSON"),
+        ("kcli produce users -i csv --key-from value.id users.csv", "a JSON object of each row of a table"),
         ("kcli produce orders -f '%k\\t%v\\n' --rate 10MB/s a.tsv", "by a pattern, at a limited rate"),
         ("kcli produce orders -k k1 --tombstone", "a null value: compaction deletes the key"),
         (
@@ -79,8 +80,8 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
         "--input",
         "input_format",
         type=click.Choice(FORMATS),
-        help="what the input is: raw has four bytes of length before each value, file is one record per FILE, failed "
-        "what --failed collected (default: lines)",
+        help="what the input is: csv has a header line, raw four bytes of length before each value, file is one record "
+        "per FILE, failed what --failed collected (default: lines)",
     ),
     click.option(
         "-f",
@@ -216,6 +217,9 @@ def produce(
     -i ndjson restores what `kcli consume -o ndjson` wrote: key, value, headers, timestamp; the partition too with
     --partitioner manual. -f reads records by a pattern of %k %v %s %h{NAME} %h{%k=%v;} %d %T %p, each once and up to the
     text after it.
+
+    -i csv restores what `kcli consume -o csv` wrote. Of a header line without any of its columns the rows become JSON
+    objects, as with -i csv-objects for any header line: cells are text, and an empty one without quotes is null.
 
     --key-from, --headers-from and --partition-from read values that are JSON, in all formats, before -s encodes them;
     with -i ndjson, kcat or csv the key of the input is replaced. A value that lacks the path, or has null there, is

@@ -19,7 +19,11 @@ REPORT = (
     Column("confirmed", values="count", meaning="Records that are stored."),
     Column("failed", values="count", meaning="Records that are not stored."),
     Column("unknown", values="count", meaning="Records that may or may not be stored."),
-    Column("bytes", values="count", meaning="Bytes of keys and values."),
+    Column(
+        "bytes",
+        values="count",
+        meaning="Bytes of the records in their batches, with headers and lengths, before compression.",
+    ),
     Column("seconds", values="amount", meaning="How long it took."),
     Column("bad_input", values="count", meaning="Lines that are no valid records."),
     Column("failed_file", meaning="The file of --failed."),

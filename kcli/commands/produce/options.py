@@ -24,8 +24,11 @@ _MEANT_FOR: dict[str, tuple[str, frozenset[str]]] = {
     "key": ("-k", frozenset({"lines", "raw", "file", "value", "failed"})),
     "key_delimiter": ("-K", frozenset({"lines", "failed"})),
     "delimiter": ("-D", frozenset({"lines", "pattern", "failed"})),
-    "empty_is_null": ("-Z", frozenset({"lines", "pattern", "csv", "value", "failed"})),
-    "null_marker": ("--null-marker", frozenset({"lines", "pattern", "csv", "value", "failed"})),
+    "empty_is_null": ("-Z", frozenset({"lines", "pattern", "csv", "csv-objects", "value", "failed"})),
+    "null_marker": (
+        "--null-marker",
+        frozenset({"lines", "pattern", "csv", "csv-objects", "value", "failed"}),
+    ),
 }
 _INPUTS = {"pattern": "this pattern", "value": "--value"}
 """Kinds that are no value of ``-i``."""

@@ -11,6 +11,8 @@ from kcli.flows.produce.run import ProduceResult
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted, size_text
 
+_FEW = 10
+"""So many records are named one by one with -v."""
 _UNREAD = "; the input was not read to its end"
 
 
@@ -37,6 +39,8 @@ def report(
     if inv.values.output in ("json", "ndjson"):
         _document(inv, topic, result, files, options.transactional_id, cluster)
     inv.talk.note(_summary(result, stop, acks=options.acks))
+    if 1 < result.confirmed <= _FEW and (stored := _stored(result)):
+        inv.talk.detail(f"stored at {stored}")
     if files.failed_lines:
         again = feed_again(topic, files.failed or "")
         inv.talk.note(
@@ -59,6 +63,8 @@ def feed_again(topic: str, path: str) -> str:
 
 def _summary(result: ProduceResult, stop: Stop, *, acks: str) -> str:
     sure = "sent, not confirmed (acks=0)" if acks == "0" else "confirmed"
+    if result.confirmed == 1 and acks != "0" and (stored := _stored(result)):
+        sure = f"confirmed at {stored}"
     rate = result.confirmed / result.seconds if result.seconds else 0
     parts = [
         f"{counted(result.confirmed, 'record')} {sure} ({size_text(result.bytes)}) in {result.seconds:.1f} s: "
@@ -71,6 +77,16 @@ def _summary(result: ProduceResult, stop: Stop, *, acks: str) -> str:
         parts.append(f"{result.failed:,} failed")
         parts.append(f"{result.unknown:,} unknown")
     return ", ".join(parts) + (_UNREAD if result.unread else "")
+
+
+def _stored(result: ProduceResult) -> str:
+    """``orders-0 from offset 5 to 7, orders-2 offset 17``; empty where not all of them are known."""
+    if sum(count for _tp, _first, count in result.stored) != result.confirmed:
+        return ""
+    return ", ".join(
+        f"{tp} offset {first}" if count == 1 else f"{tp} from offset {first} to {first + count - 1}"
+        for tp, first, count in sorted(result.stored)
+    )
 
 
 def _errors(inv: Invocation, topic: str, result: ProduceResult, failed: str = "") -> None:

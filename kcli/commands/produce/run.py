@@ -4,7 +4,7 @@ The sending itself is in ``kcli.flows``. Checkpoints, the ``--failed`` file and 
 admin client, are imported only where they are used.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from kcli.flows.produce.failed_file import FailedFile
 
 
+_COLUMNS = 8
+"""How many columns of a csv are named."""
+
+
 class SendingRun:
     """One run, from the files that it keeps to its report. ``stack`` closes what it opens."""
 
@@ -49,6 +53,8 @@ class SendingRun:
         form: InputFormat,
     ) -> None:
         self.inv, self.stack, self.asked, self.client, self.form = inv, stack, asked, client, form
+        self.form.headed = self._note_heading
+        self._headings: set[tuple[str, ...]] = set()
         self.topic, self.files = asked.topic, asked.files
         tracked = asked.checkpoint is not None or client.transactional_id
         self.tracker = AckTracker() if tracked else NoTracker()
@@ -215,6 +221,15 @@ class SendingRun:
     def _note_terminal(self) -> None:
         if not (self.files or self.asked.is_one) and stdin_is_terminal():
             self.inv.talk.note("reading records from the keyboard, one a line; Ctrl-D ends")
+
+    def _note_heading(self, names: Sequence[str]) -> None:
+        """The rows of a csv become objects: once for each heading of several files."""
+        if tuple(names) not in self._headings:
+            self._headings.add(tuple(names))
+            shown = ", ".join(names[:_COLUMNS]) + (
+                f" and {len(names) - _COLUMNS} more" if names[_COLUMNS:] else ""
+            )
+            self.inv.talk.note(f"each row of the csv becomes a JSON object with {shown}")
 
     def _send(self, stop: Stop) -> ProduceResult:
         portions = self._portions(stop)

@@ -20,7 +20,7 @@ from kcli.commands.shared.options import (
     refuse_repeats,
     show_help,
 )
-from kcli.commands.shared.usage import unknown_command, usage, where
+from kcli.commands.shared.usage import WORDS, unknown_command, usage, where
 
 if TYPE_CHECKING:
     from kcli.commands.shared.configuration import Changes
@@ -60,6 +60,7 @@ class WithGlobals(click.Command):
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
+            ctx.meta[WORDS] = words
             if isinstance(error, click.NoSuchOption) and ctx.parent is None:
                 from kcli.commands.shared.habits import instead_of_kcat, kcat_mode  # a table for errors only
 

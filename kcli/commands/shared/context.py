@@ -17,7 +17,14 @@ import click
 
 from kcli.commands.shared.exit import describe, print_error
 from kcli.commands.shared.global_values import GlobalValues, environment
-from kcli.core.errors import ConfigError, KcliError
+from kcli.core.errors import (
+    AuthError,
+    BrokerError,
+    ConfigError,
+    KcliError,
+    NotKafkaError,
+    UnansweredError,
+)
 from kcli.core.exit_codes import ExitCode, worst
 from kcli.core.hooks import Hooks
 from kcli.core.permissions import granted_to
@@ -136,6 +143,8 @@ class Invocation:
         self._configuration: Configuration | None = None
         self.refusal: KcliError | None = None
         self.acting: Resolved | None = None
+        self.clusters: list[Resolved] = []
+        """The options of each cluster of the run."""
         self.cluster_id: str | None = None
         self.rephrase: Callable[[str], str] = str
         """What a remedy of a flow that is another command's as well is for the user of this one."""
@@ -164,6 +173,17 @@ class Invocation:
             else remedy
         )
 
+    def with_origin(self, error: BaseException, why: str) -> str:
+        """``why``; of an error of TLS or a login with where its options come from, if the line does not give them."""
+        if not self.clusters or not _is_of_login(error):
+            return why
+        from kcli.commands.shared.login_origin import login_origins  # for errors only
+        from kcli.commands.shared.sources import files_of  # loaded with the configuration
+
+        by_variable = not self.values.command_config
+        origins = login_origins(str(error), self.clusters, files_of(self.values), by_variable=by_variable)
+        return "; ".join(filter(None, (why, origins)))
+
     @property
     def profile(self) -> Profile | None:
         """The profile of the cluster that is changed; None without one, or before the configuration is read."""
@@ -191,6 +211,7 @@ class Invocation:
             self._configuration = Configuration(
                 self.values, self.talk, self.given_timeout, traced="conf" in self.areas
             )
+            self.clusters.append(self._configuration.resolved)
             self.acts_under(self._configuration)
         return self._configuration
 
@@ -271,6 +292,7 @@ class Invocation:
     def report(self, error: KcliError, *, partly: bool = False) -> int:
         """Prints an error whose part in the exit status is counted elsewhere; returns its code."""
         code, what, why, do = describe(error)
+        why = self.with_origin(error, why)
         code = ExitCode.PARTLY if partly else code
         print_error(code, what, why, do, self.values)
         return code
@@ -330,6 +352,15 @@ class Invocation:
         name = "bootstrap" if node.id < 0 else str(node.id)
         where = f"{name}@{node.host}:{node.port}"
         self.talk.debug(f"{direction} {where} #{correlation_id} {api} v{version} {size} bytes")
+
+
+def _is_of_login(error: BaseException | None) -> bool:
+    """Whether a connection was not secured, or the client not authenticated; of a broker's answers to requests no."""
+    while error is not None and not isinstance(error, BrokerError):
+        if isinstance(error, AuthError | NotKafkaError | UnansweredError):
+            return True
+        error = error.__cause__
+    return False
 
 
 def pass_invocation(

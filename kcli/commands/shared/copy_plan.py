@@ -11,6 +11,7 @@ from kcli.commands.shared.context import ClusterName, Invocation, cluster_text
 from kcli.commands.shared.shown import Shown
 from kcli.commands.shared.sides import Side
 from kcli.core.errors import KcliError
+from kcli.core.names import STATE_TOPIC
 from kcli.flows.configs.units import with_unit
 from kcli.flows.mirror.acls.plan import COLUMNS as ACLS
 from kcli.flows.mirror.plan.plan import CopyPlan
@@ -309,6 +310,8 @@ def _lines(heading: str, plan: CopyPlan, *, further: bool) -> list[str]:
             state = "continues" if route.source in plan.own else "exists"
         count = counted(plan.partitions.get(route.source, 0), "partition")
         lines.append(f"  {route.source} → {route.target}: {count}, the target {state}")
+    if found.creates_state:
+        lines.append(f"  topic {STATE_TOPIC} is created as well: it keeps the positions of mirror jobs")
     if plan.deletes:
         lines.append(
             "  a topic that is deleted at the source is deleted on the target, if all of it was copied"

@@ -652,7 +652,8 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("rename-to", "mv", "move"), "`{path} rename A B`"),
         **dict.fromkeys(("cp", "clone", "duplicate"), "`{path} copy A B`"),
         **dict.fromkeys(("check", "verify", "ping"), "`{path} test NAME`"),
-        **dict.fromkeys(("view", "get", "describe", "current"), "`{path} show`"),
+        **dict.fromkeys(("view", "get", "describe"), "`{path} show`"),
+        "current": "`{path} list` marks the one in use, and `{path} show` has its options",
         **dict.fromkeys(("switch", "select", "use-context", "activate"), "`{path} use NAME`"),
     },
     "kcli config": {

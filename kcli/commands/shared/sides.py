@@ -1,5 +1,5 @@
 """The two clusters of a mirror, or of a comparison: each a profile with all its options, or brokers with those of the
-other sources.
+other sources, and of the profile in use if they are its brokers.
 """
 
 import copy
@@ -57,6 +57,7 @@ class Side:
         if changes:
             inv.acts_under(self._configuration)
         resolved = self._configuration.resolved
+        inv.clusters.append(resolved)
         self.servers = str(resolved.values["bootstrap_servers"])
         self.name = cluster_name(resolved)
         profile = resolved.profile
@@ -81,13 +82,13 @@ class Side:
 
 
 def _sources(inv: Invocation, flag: str, named: str) -> Sources:
-    """A profile that is current, or in a variable, is for one cluster: it says nothing of either of the two."""
+    """A profile that is current, or in a variable, is for one cluster: for that of the two whose brokers it names."""
     values = copy.copy(inv.values)
     by_address = ":" in named and not is_sandbox(named)
     values.bootstrap_server = named if by_address else None
     values.profile = None if by_address else named
     found = sources_of(values, lambda: None)
     found.profile_option = found.broker_option = flag
-    found.ignores_current = True
+    found.current_names_brokers = True
     found.profile_required = not by_address
     return found

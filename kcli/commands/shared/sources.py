@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from kcli.commands.shared.global_values import ClusterWords, GlobalValues
-from kcli.profiles.sources import SourceFiles, Sources
+from kcli.profiles.sources import COMMAND_CONFIG, SourceFiles, Sources
 
 FindSandbox = Callable[[], tuple[str, Mapping[str, str]] | None]
 
@@ -19,7 +19,7 @@ def sources_of(given: GlobalValues | ClusterWords, find_sandbox: FindSandbox) ->
             "allow.plaintext.secrets": "true" if given.allow_plaintext_secrets else None,
         },
         properties=given.command_property,
-        files=given.command_config or tuple(filter(None, [os.environ.get("KCLI_COMMAND_CONFIG")])),
+        files=files_of(given),
         files_from_variable=not given.command_config,
         environ=os.environ,
         read_file=files.properties,
@@ -30,6 +30,11 @@ def sources_of(given: GlobalValues | ClusterWords, find_sandbox: FindSandbox) ->
         profile=given.profile,
         user=os.getuid(),
     )
+
+
+def files_of(given: GlobalValues | ClusterWords) -> tuple[str, ...]:
+    """The files of client options: those of ``-F``, else that of the variable."""
+    return tuple(given.command_config) or tuple(filter(None, [os.environ.get(COMMAND_CONFIG)]))
 
 
 def _sandbox(name: str) -> Mapping[str, str]:

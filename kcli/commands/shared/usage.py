@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from kcli.commands.shared.global_values import GlobalValues
 
 
+WORDS = "kcli.words"
+"""The words of a refused line behind its command, in the ``meta`` of its context."""
+
+
 class Refused(click.UsageError):
     """A usage error with its own why and do."""
 
@@ -49,7 +53,10 @@ def unknown_command(ctx: click.Context, words: Sequence[str], known: Iterable[st
     path, name = ctx.command_path, words[0]
     habit = instead_of_command(path, name, words[1:])
     if habit is not None:
+        from kcli.commands.shared.filled_line import filled  # likewise
+
         why, do = habit
+        do = filled(do, path, words[1:])
         return Refused(f"{where(ctx)}there is no command {name!r}", why=why, do=do, ctx=ctx)
     near = nearest(name, known)
     return Refused(

@@ -4,8 +4,9 @@ import re
 
 import click
 
+from kcli.commands.shared.filled_line import filled
 from kcli.commands.shared.habits import as_client_option, instead_of
-from kcli.commands.shared.usage import Refused, nearest, where
+from kcli.commands.shared.usage import WORDS, Refused, nearest, where
 from kcli.core.options import nearest_choice
 from kcli.docgen.describe import describe
 
@@ -22,7 +23,10 @@ def describe_usage(error: click.ClickException) -> tuple[str, str, str]:
         name = error.option_name
         near = _near_option(name, ctx) if ctx is not None else None
         hint = f"did you mean {near}? " if near else ""
-        do = instead_of(path, name) or as_client_option(name) or hint + see
+        instead = instead_of(path, name)
+        if instead is not None and ctx is not None:
+            instead = filled(instead, path, ctx.meta.get(WORDS, ()))
+        do = instead or as_client_option(name) or hint + see
         return f"{command}there is no option {name}", "nothing was run", do
     if isinstance(error, click.MissingParameter):
         return f"{command}{_missing(error)}", "it is required", see

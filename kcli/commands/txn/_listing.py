@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from kcli.account.survey import Missing
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
@@ -48,13 +50,18 @@ def list_transactions(
             else "no transaction is that old, as far as this client may describe topics and transactional ids"
         )
     _print(inv, cluster, rows)
-    hanging = sum(row["state"] == HANGING_STATE for row in rows)
+    hanging = [row for row in rows if row["state"] == HANGING_STATE]
     if hanging:
-        inv.talk.note(
-            f"{counted(hanging, 'hanging transaction')}: nothing ends one but `kcli txn abort --topic TOPIC -p N`"
-        )
+        inv.talk.note(f"{counted(len(hanging), 'hanging transaction')}: {_ends(hanging)}")
     any_read = not coordinated.errors or any(state.error is None for state in found.partitions)
     return inv.finish(done=bool(rows) or any_read)
+
+
+def _ends(hanging: list[view.Row]) -> str:
+    """What ends the first, which is often the only one."""
+    topic, _, partition = hanging[0]["partitions"][0].rpartition("-")
+    it = "it" if len(hanging) == 1 else "the first"
+    return f"nothing ends {it} but `kcli txn abort --topic {quote(topic)} -p {partition}`"
 
 
 def _print(inv: Invocation, cluster: str, rows: list[view.Row]) -> None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from shlex import quote
 from typing import Any, NamedTuple, TypeVar
 
 from kcli.account.change import Change, Found, Item, Question, is_lost
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigKind, ConfigResource
+from kcli.core.admin.configs import LOG_LEVELS, ConfigChange, ConfigEntry, ConfigKind, ConfigResource
 from kcli.core.errors import ConnectError, KcliError, NotValidatedError, TimedOutError
 from kcli.flows.configs.key_changes import (
     HIDDEN,
@@ -98,6 +99,9 @@ class ConfigAlteration(Change[AlteredKey, Any]):
             for resource, entries in found.items()
             for item in self.items(resource, entries, others.get(resource, ()))
         ]
+        for item in items:
+            if item.outcome is Outcome.PLANNED and getattr(item.facts, "unknown", False):
+                self._dangers.setdefault(item.key.resource, _unknown_key(item))
         return self._checked(admin, items)
 
     def dangers(self, admin: Admin, resources: Sequence[ConfigResource]) -> dict[ConfigResource, str]:
@@ -290,6 +294,17 @@ def _item(row: PlannedChange) -> AlterItem:
         return Item(key, row, Outcome.UNCHANGED if row.note else Outcome.PLANNED, note=row.note)
     read_only = isinstance(row.error, ReadOnlyKeyError)
     return Item(key, row, Outcome.REFUSED, row.error, "refused: read-only" if read_only else "")
+
+
+def _unknown_key(item: AlterItem) -> str:
+    """Brokers store a key that they do not know, and nothing comes of it unless a plug-in reads it."""
+    change, resource = item.facts.change, item.key.resource
+    if (change.value or "").upper() in LOG_LEVELS:
+        line = f"kcli configs alter broker-loggers {resource.name or 'ID'} --set {quote(f'{change.name}={change.value}')}"
+        return visible_line(f"No broker knows the key {change.name}; if it is a logger: `{line}`")
+    return visible_line(
+        f"No broker knows the key {change.name}: it would be stored, and has no effect unless a plug-in reads it"
+    )
 
 
 def _by_resource(items: Iterable[AlterItem]) -> Of:

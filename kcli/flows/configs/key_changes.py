@@ -44,6 +44,7 @@ class PlannedChange(NamedTuple):
 
     ``old_source`` and ``new_source`` say where the values are set, ``kind`` is the type of the key (empty where brokers
     do not report it). ``note`` is set where nothing has to be done. ``error`` says why the change is refused.
+    ``unknown``: no broker lists the key, nor is it one of a listener; brokers accept it as that of a plug-in.
     """
 
     resource: ConfigResource
@@ -56,6 +57,7 @@ class PlannedChange(NamedTuple):
     sensitive: bool = False
     note: str = ""
     error: KcliError | None = None
+    unknown: bool = False
 
     @property
     def needed(self) -> bool:
@@ -170,6 +172,7 @@ def _planned(
         source,
         known.type if known is not None else "",
         sensitive,
+        unknown=known is None and not change.name.startswith(_LISTENER),
     )
     # Brokers call keys of a listener (listener.name.NAME.*) read-only, even if they were set while they ran.
     if known is not None and known.read_only and (entry is None or entry.is_default):

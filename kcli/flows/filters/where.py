@@ -45,6 +45,8 @@ _TYPES: Mapping[str, str | None] = {
 FIELDS = tuple(_TYPES)
 _HELP = "as in --where 'value.status == 500 and key'; `kcli help filters` has more"
 _VALUE_FIRST = ("value", *(name for name in FIELDS if name != "value"))
+PLACES = 3
+"""How many values that are not JSON are named."""
 Judge = Callable[[Any], bool]
 _UNREADABLE = (ValueError, RecursionError, DecodeError)
 
@@ -52,7 +54,7 @@ _UNREADABLE = (ValueError, RecursionError, DecodeError)
 class Where:
     """``not_json`` counts the values that could not be parsed, ``failed`` the records for which the result is an error,
     ``unlike`` those in which a number was compared with text for equality; ``failure`` and ``unlikeness`` are the first
-    of each.
+    of each. ``unread`` has the first places with a value that is not JSON.
 
     ``undecoded`` counts the values that the serde of ``value`` could not read; ``first`` is the error of the first one.
     ``repeated`` counts values with a member twice that the expression reads; ``first_repeated`` names the first one.
@@ -96,6 +98,7 @@ class Where:
         self._repeats = Repeats(tree, None if expression.reads_objects else expression.names)
         self.not_json = self.undecoded = self.repeated = self.failed = self.unlike = 0
         self.first = self.first_repeated = self.failure = self.unlikeness = ""
+        self.unread: list[str] = []
 
     def keep(self, fields: BatchFields, mask: Mask) -> bool:
         """See Filter."""
@@ -189,6 +192,8 @@ class Where:
             return False
         except (ValueError, RecursionError):
             self.not_json += 1
+            if self.not_json <= PLACES:
+                self.unread.append(f"{fields.tp}@{fields.offset(index)}")
             return False
         try:
             hit = self._judge(row[0] if len(row) == 1 else row)

@@ -1,4 +1,5 @@
-"""``-i csv``: a header line, then records with any of the columns that ``consume -o csv`` writes, in any order.
+"""``-i csv``: a header line, then records with any of the columns that ``consume -o csv`` writes, in any order; or rows
+of a table, where the header line has none of these columns (``csv_objects.py``), as always with ``-i csv-objects``.
 
 An empty key or value without quotes is null, ``""`` is empty; with a null marker only the marker is null. Where
 ``key_encoding`` or ``value_encoding`` is ``base64`` the data is decoded; serde names are handled by ``input_format.py``.
@@ -7,10 +8,12 @@ holds JSON as in ndjson.
 """
 
 import re
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from kcli.core.types import Header
+from kcli.flows.inputs.csv_objects import Field, ObjectRows, check_heading
 from kcli.flows.inputs.input_format import Encoding, HeaderBlocks
 from kcli.flows.inputs.item import BadInput, BadLine, InputError, InputRow, Item
 from kcli.flows.inputs.lines import LineFormat, Splitter, null_of
@@ -20,14 +23,17 @@ KNOWN = (
     "topic", "partition", "offset", "timestamp", "timestamp_type", "time", "key", "value", "headers",
     "leader_epoch", "key_encoding", "value_encoding",
 )  # fmt: skip
-Field = tuple[bool, bytes]
 _FIELD = re.compile(rb'"((?:[^"]|"")*)"|([^,"]*)')
 _COMMA = ord(",")
 _USED = frozenset({"key", "value", "headers"})
 
 
 class CsvParser:
-    """A record may span several lines inside quotes; ``line`` is its first line."""
+    """A record may span several lines inside quotes; ``line`` is its first line.
+
+    ``objects``: whether rows become JSON objects; None: unless the header line has columns of records. ``headed`` is
+    given the columns of which objects are made.
+    """
 
     def __init__(
         self,
@@ -36,6 +42,8 @@ class CsvParser:
         *,
         longest: int = 1 << 30,
         encoding: Encoding | None = None,
+        objects: bool | None = False,
+        headed: Callable[[Sequence[str]], object] = len,
     ) -> None:
         self.header: bytes | None = None
         self._encoding = encoding or Encoding()
@@ -43,6 +51,9 @@ class CsvParser:
         self._how = how
         self._longest = longest
         self._splitter = Splitter(b"\n", longest)
+        self._objects = objects
+        self._headed = headed
+        self._rows: ObjectRows | None = None
         self._places: dict[str, int] = {}
         self._lines: list[bytes] = []
         self._quotes = self._size = 0
@@ -76,7 +87,7 @@ class CsvParser:
         raw, first = b"\n".join(self._lines), self._line - len(self._lines) + 1
         self._lines, self._quotes, self._size = [], 0, 0
         if self.header is None:
-            self._places = _columns(raw)
+            self._begin(raw)
             self.header = raw
             return []
         if not raw.strip():
@@ -86,10 +97,25 @@ class CsvParser:
         except BadLine as bad:
             return [BadInput(first, bad.column, bad.reason, raw)]
 
+    def _begin(self, raw: bytes) -> None:
+        given = _names(raw)
+        objects = self._objects
+        if objects is None:
+            objects = not any(name.lower() in KNOWN for name in given)
+        if not objects:
+            self._places = _columns(given, raw, may_be_objects=self._objects is None)
+            return
+        check_heading(given)
+        self._rows = ObjectRows(given, self._how, self._encoding.text)
+        self._headed(given)
+
     def _row(self, raw: bytes, line: int) -> InputRow:
-        fields = fields_of(raw.removesuffix(b"\r"))
-        if len(fields) != len(self._places):
-            raise BadLine(f"it has {len(fields)} fields, the header line names {len(self._places)}")
+        fields, rows = fields_of(raw.removesuffix(b"\r")), self._rows
+        width = len(self._places) if rows is None else len(rows.names)
+        if len(fields) != width:
+            raise BadLine(f"it has {len(fields)} fields, the header line names {width}")
+        if rows is not None:
+            return InputRow(line, None, rows.value(fields), self._blocks.none, None, None, raw)
 
         def field(name: str) -> bytes:
             place = self._places.get(name)
@@ -140,7 +166,7 @@ def fields_of(raw: bytes) -> list[Field]:
         at += 1
 
 
-def _columns(raw: bytes) -> dict[str, int]:
+def _names(raw: bytes) -> list[str]:
     try:
         fields = fields_of(raw.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\r"))
     except BadLine as bad:
@@ -149,7 +175,10 @@ def _columns(raw: bytes) -> dict[str, int]:
             why=bad.reason,
             do="begin with column names, as in key,value",
         ) from None
-    given = [name.strip().decode("utf-8", "replace") for _, name in fields]
+    return [name.strip().decode("utf-8", "replace") for _, name in fields]
+
+
+def _columns(given: Sequence[str], raw: bytes, *, may_be_objects: bool) -> dict[str, int]:
     names = [name.lower() for name in given]
     unknown = [name for name in given if name.lower() not in KNOWN]
     if unknown or len(set(names)) < len(names) or not _USED & set(names):
@@ -157,7 +186,12 @@ def _columns(raw: bytes) -> dict[str, int]:
         raise InputError(
             f"line 1 of the input is not a header line: {shown}",
             why=f"there is no column {unknown[0]!r}" if unknown else "columns are missing, or named twice",
-            do="the columns of -i csv are " + ", ".join(KNOWN),
+            do=f"the columns of records are {', '.join(KNOWN)}"
+            + (
+                "; -i csv-objects makes a JSON object of each row, whatever its columns"
+                if may_be_objects
+                else ""
+            ),
         )
     return {name: place for place, name in enumerate(names)}
 

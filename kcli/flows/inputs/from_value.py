@@ -37,6 +37,11 @@ class FromValueParser:
         self._block = b""  # of the record before: often the same
         self._headers: tuple[Header, ...] = ()
 
+    @property
+    def header(self) -> bytes | None:
+        """The header line of csv."""
+        return getattr(self._parser, "header", None)
+
     def feed(self, data: bytes) -> list[Item]:
         """See Parser."""
         return self._completed(self._parser.feed(data))

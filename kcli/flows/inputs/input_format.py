@@ -179,8 +179,8 @@ class HeaderBlocks:
         return encode_headers([*own, *self._common]) if own else self.none
 
 
-FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
-ENCODED = ("ndjson", "kcat", "csv")
+FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "csv-objects", "file", "failed")
+ENCODED = ("ndjson", "kcat", "csv", "csv-objects")
 """Those whose parsers encode keys and values themselves."""
 
 
@@ -197,7 +197,7 @@ class InputFormat:
     """``kind`` is one of FORMATS, ``pattern``, or ``value``, a text that is one record; ``longest`` limits a record.
 
     ``keep``: keep the raw input in case it fails. ``encoding``: the encoding by ``-s``, ``serdes`` its argument.
-    ``from_value``: what of a record its value names.
+    ``from_value``: what of a record its value names. ``headed`` is given the columns of a csv whose rows become objects.
     """
 
     kind: str = "lines"
@@ -209,6 +209,7 @@ class InputFormat:
     encoding: Encoding = field(default_factory=Encoding)
     serdes: str = ""
     from_value: FromValue | None = None
+    headed: Callable[[Sequence[str]], object] = len
 
     @property
     def is_plain(self) -> bool:

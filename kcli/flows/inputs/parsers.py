@@ -103,8 +103,11 @@ def _parser_of(form: InputFormat) -> Parser:
             return kcat_parser(form.blocks, form.encoding, longest=wide)
         case "raw":
             return RawParser(key=how.key, headers=how.headers, longest=longest)
-        case "csv":
-            return CsvParser(form.blocks, how, longest=wide, encoding=form.encoding)
+        case "csv" | "csv-objects" as kind:
+            objects = True if kind == "csv-objects" else None
+            return CsvParser(
+                form.blocks, how, longest=wide, encoding=form.encoding, objects=objects, headed=form.headed
+            )
         case "file":
             return WholeFileParser(key=how.key, headers=how.headers, longest=longest)
         case "failed":
@@ -129,7 +132,7 @@ def _again(form: InputFormat, kind: str) -> Parser:
         raise BadLine("it was read by a pattern: give the same -f again")
     if kind == "failed" or kind not in (*FORMATS, "pattern"):
         raise BadLine(f"its format {kind!r} is unknown")
-    one = replace(form, kind=kind)
+    one = replace(form, kind=kind, headed=len)
     return _encoding(one, _OneLine(form.how)) if kind == "lines" else parser_of(one)
 
 

@@ -23,8 +23,11 @@ from kcli.flows.inputs.item import BadInput, Chunk, InputError
 from kcli.flows.produce.ack_tracker import AckTracker
 
 if TYPE_CHECKING:
+    from kcli.core.types import TopicPartition
     from kcli.flows.produce.failed_file import FailedFile
 
+MOST_PLACES = 10
+"""Of how many batches it is kept where they are stored."""
 _MOST_WARNINGS = 5
 
 
@@ -56,6 +59,8 @@ class Outcomes:
         self._tracker = tracker
         self._file = failed
         self._file_error: KcliError | None = None
+        self.stored: list[tuple[TopicPartition, int, int]] = []
+        """Where the first batches are: partition, first offset, number of records."""
         self._warn = warn
         self._resumable = resumable
         self._remedy = remedy
@@ -80,6 +85,8 @@ class Outcomes:
             error = report.error
             if error is None:
                 self.confirmed += report.count
+                if report.base_offset >= 0 and len(self.stored) < MOST_PLACES:
+                    self.stored.append((report.tp, report.base_offset, report.count))
                 if self._tracker.tracks:
                     for _, chunk, rows in report.origins:
                         self._tracker.complete_rows(chunk, rows)

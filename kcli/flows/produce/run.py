@@ -28,6 +28,7 @@ from kcli.flows.rate import TokenBucket, wait
 from kcli.flows.stop import Stop
 
 if TYPE_CHECKING:
+    from kcli.core.types import TopicPartition
     from kcli.flows.produce.checkpoint import Checkpoint
     from kcli.flows.produce.dry_run import DryProducer
 
@@ -67,7 +68,7 @@ class ProduceResult(NamedTuple):
     ``transactions`` were committed. ``error`` is the first failure of a record (of line ``error_line`` of
     ``error_input``), ``input_error`` is what ended the reading, ``output_error`` a failed write to an output.
     ``unread``: the reading ended before the input did. ``hours``: how many records with a time of their own there were,
-    by hours since the epoch.
+    by hours since the epoch. ``stored``: the first batches, as of ``Outcomes``.
     """
 
     lines: int
@@ -86,6 +87,7 @@ class ProduceResult(NamedTuple):
     transactions: int = 0
     unread: bool = False
     hours: Mapping[int, int] = MappingProxyType({})
+    stored: Sequence[tuple[TopicPartition, int, int]] = ()
 
 
 Progress = Callable[[int, int, int], None]
@@ -162,6 +164,7 @@ class ProduceRun:
             self.transactions,
             not self._at_end,
             self._hours,
+            self._outcomes.stored,
         )
 
     def _confirmed_count(self) -> int:

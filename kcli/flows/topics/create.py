@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -157,7 +158,7 @@ class TopicCreation(Change[str, NewTopic]):
 
     def _item(self, name: str, error: KcliError | None) -> NewItem:
         if error is not None:
-            return Item(name, NewTopic(), Outcome.REFUSED, _with_remedy(error))
+            return Item(name, NewTopic(), Outcome.REFUSED, _with_remedy(name, error))
         return Item(name, self._planned(name))
 
     def _planned(self, name: str) -> NewTopic:
@@ -198,7 +199,7 @@ class TopicCreation(Change[str, NewTopic]):
         return {
             name: None
             if isinstance(error, NotKnownError) or (self.may_exist and _exists(error))
-            else error and _with_remedy(error)
+            else error and _with_remedy(name, error)
             for name, error in self._answers.items()
         }
 
@@ -452,9 +453,10 @@ def _exists(error: KcliError | None) -> bool:
     return isinstance(error, BrokerError) and error.code == TOPIC_ALREADY_EXISTS
 
 
-def _with_remedy(error: KcliError) -> KcliError:
+def _with_remedy(name: str, error: KcliError) -> KcliError:
     if _exists(error) and not error.do:
         error.do = (
-            "use --if-not-exists to accept a topic that already exists; `kcli topics describe TOPIC` shows it"
+            "use --if-not-exists to accept a topic that already exists; "
+            f"`kcli topics describe {shlex.quote(name)}` shows it"
         )
     return error

@@ -83,6 +83,43 @@ def test_a_side_of_a_mirror_takes_its_brokers_from_its_profile_alone() -> None:
     assert resolved(ignores_current=True, flags={"bootstrap.servers": "x:1"}).profile is None
 
 
+def side(**sources: Any) -> Any:
+    """The options of one of two clusters."""
+    return resolved(current_names_brokers=True, profile_option="--to", broker_option="--to", **sources)
+
+
+@pytest.mark.parametrize(
+    ("address", "profile"), [("test:1", "test"), ("other:1", None), ("test:1,other:1", None)]
+)
+def test_a_profile_in_use_serves_the_side_whose_brokers_it_names(address: str, profile: str | None) -> None:
+    found = side(flags={"bootstrap.servers": address}, environ={"KCLI_PROFILE": "test"})
+    assert (found.profile and found.profile.name) == profile
+    bare = side(flags={"bootstrap.servers": address}, environ={"KCLI_PROFILE": "bare"})
+    assert bare.profile is None, "it names no cluster"
+
+
+LOGIN = "bootstrap.servers=mine:1\nsecurity.protocol=SSL"
+
+
+@pytest.mark.parametrize(
+    ("sources", "protocol"),
+    [
+        ({"flags": {"bootstrap.servers": "mine:1"}}, "SSL"),
+        ({"flags": {"bootstrap.servers": "other:1"}}, None),
+        ({"profile": "test", "profile_required": True}, None),
+    ],
+)
+def test_a_file_that_a_variable_names_serves_the_side_whose_brokers_it_names(
+    sources: dict[str, Any], protocol: str | None
+) -> None:
+    """The login of one cluster is not sent to the other."""
+    found = side(files=["f"], read_file=lambda _path: LOGIN, files_from_variable=True, **sources)
+    assert found.values.get("security_protocol") == protocol
+    assert any("f (from KCLI_COMMAND_CONFIG) is not used: --to" in text for text in found.details) == (
+        not protocol
+    )
+
+
 OTHER: list[tuple[str, dict[str, Any]]] = [
     ("-b", {"flags": {"bootstrap.servers": "other:1"}}),
     ("-X", {"properties": ["metadata.broker.list=prod:1,other:1"]}),

@@ -27,7 +27,7 @@ from kcli.flows.mirror.job.job import (
 from kcli.flows.mirror.job.lease import denied_to_lease
 from kcli.flows.mirror.job.state import JobId, JobState, SavedJob, SavedPartition
 from kcli.flows.mirror.plan.loops import add_loops, copies_of_target
-from kcli.flows.mirror.plan.targets import denied_on_state, offsets, target_ends
+from kcli.flows.mirror.plan.targets import offsets, state_topic, target_ends
 from kcli.flows.mirror.settings import MirrorSettings
 from kcli.flows.mirror.topics.preflight import Finding
 from kcli.flows.mirror.topics.routes import Route, is_pattern, select_topics
@@ -133,7 +133,9 @@ class Planner:
         check_routes_continue(saved, found.routes)
         check_begins(saved, found.routes, begin_text(self._settings.span))
         if self._settings.checkpoint is None:
-            found.findings.denied.extend(denied_on_state(self._target))
+            exists, denied = state_topic(self._target)
+            found.findings.denied.extend(denied)
+            found = found._replace(creates_state=not exists)
             found.findings.denied.extend(denied_to_lease(self._target, job))
         plan = self._planned(found, saved, self._spans(source_partitions(found), saved))
         if saved is not None:

@@ -43,14 +43,16 @@ def without_options(error: UnsupportedError) -> UnsupportedError:
     return error
 
 
-def denied_on_state(admin: Admin) -> list[Denied]:
-    """See ``denied_state``: found out with the permissions on topics, since the topics are created first."""
+def state_topic(admin: Admin) -> tuple[bool, list[Denied]]:
+    """Whether the topic of the state exists, and ``denied_state``: found out with the permissions on topics, since the
+    topics are created first.
+    """
     own = admin.topic_operations([STATE_TOPIC])[STATE_TOPIC]
     if not (isinstance(own, BrokerError) and own.code == UNKNOWN_TOPIC_OR_PARTITION):
-        return denied_state(own, creates=False)
+        return True, denied_state(own, creates=False)
     cluster = admin.describe_cluster(include_operations=True).operations
     own = admin.topic_operations([STATE_TOPIC], missing_too=True)[STATE_TOPIC]
-    return denied_state(own, creates=not is_allowed(cluster, AclOperation.CREATE))
+    return False, denied_state(own, creates=not is_allowed(cluster, AclOperation.CREATE))
 
 
 def create_targets(admin: Admin, findings: Findings, topics: Collection[str]) -> None:

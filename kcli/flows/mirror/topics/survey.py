@@ -43,7 +43,8 @@ class Survey(NamedTuple):
 
     ``brokers``: of the target. ``unknown``: what of the target could not be read, though the copy does not need it.
     ``idle_excludes`` leave out nothing, ``idle_renames`` rename nothing. ``gone``: the topics that the job copied and
-    that the source does not have any more, from source to target.
+    that the source does not have any more, from source to target. ``creates_state``: the target lacks the topic with the
+    state of jobs.
     """
 
     source_cluster: str
@@ -57,6 +58,7 @@ class Survey(NamedTuple):
     idle_excludes: Sequence[str] = ()
     idle_renames: Sequence[str] = ()
     gone: Mapping[str, str] = NO_TOPICS
+    creates_state: bool = False
 
 
 def survey(

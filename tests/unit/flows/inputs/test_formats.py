@@ -254,9 +254,59 @@ def test_csv() -> None:
         row(2, None, b"a", (), -1),
         ("bad", 3, 0, "the timestamp -2 is not an int64 in ms since 1970"),
     ]
-    for header in (b"a,b\n", b"key,key\n", b"partition\n", b'"x"y\n'):
+    for header in (b"a,key\n", b"key,key\n", b"partition\n", b'"x"y\n'):
         with pytest.raises(InputError, match="header line"):
             items_of(form("csv"), header)
+
+
+TABLE = (
+    b'\xef\xbb\xbfid, Name,note\r\n007,"Hopper, Grace",\r\nu2,"say ""hi""\nand go",""\r\n\r\n'
+    b'\xc3\xa9,\xff,x\n1,2\n,,"'
+)
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv-objects"])
+def test_the_rows_of_a_table_become_json_objects(kind: str) -> None:
+    named: list[list[str]] = []
+    table = form(kind)
+    table.headed = lambda names: named.append(list(names))
+    assert read(table, TABLE) == [
+        row(2, None, b'{"id":"007","Name":"Hopper, Grace","note":null}'),
+        row(3, None, b'{"id":"u2","Name":"say \\"hi\\"\\nand go","note":""}'),
+        ("bad", 6, 0, "its column Name is not UTF-8"),
+        ("bad", 7, 0, "it has 2 fields, the header line names 3"),
+        ("bad", 8, 0, "a quote is opened and never closed"),
+    ]
+    assert named == [["id", "Name", "note"]] * 4
+    assert read(form(kind, null_marker=b"NA"), b"a,b\n,NA\n") == [row(2, None, b'{"a":"","b":null}')]
+    assert read(form(kind, empty_is_null=True), b'a,b\n"",x\n') == [row(2, None, b'{"a":null,"b":"x"}')]
+
+
+def test_columns_of_records_make_records_unless_objects_are_asked_for() -> None:
+    assert read(form("csv"), b"KEY,value\nk,v\n") == [row(2, b"k", b"v")]
+    assert read(form("csv-objects"), b"KEY,value\nk,v\n") == [row(2, None, b'{"KEY":"k","value":"v"}')]
+    for mixed in (b"id,value\n", b"time,id\n", b"time,offset\n"):
+        with pytest.raises(InputError) as refused:
+            items_of(form("csv"), mixed)
+        assert "-i csv-objects" in refused.value.do
+
+
+@pytest.mark.parametrize(
+    ("header", "what"),
+    [
+        (b"id;name\n", "has semicolons and no comma"),
+        (b"id\tname\n", "has tabs and no comma"),
+        (b"id,name,id\n", "names the column 'id' twice"),
+        (b"id,,name\n", "its column 2 is empty"),
+        (b"u1,12.5\n", "its column 2 is the number 12.5"),
+        (b"\n", "its column 1 is empty"),
+        (b"id,n\xe4me\n", "is not UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "csv-objects"])
+def test_a_first_line_that_names_no_members_is_refused(kind: str, header: bytes, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        items_of(form(kind), header + b"a,b\n")
 
 
 def test_file() -> None:
@@ -273,6 +323,8 @@ def test_failed_feeds_each_input_to_its_own_format() -> None:
         {"input": '{"value":"x","headers":[["a",null]]}', "format": "ndjson"},
         {"input": "AAAAAWE=", "input_encoding": "base64", "format": "raw"},
         {"input": "k,v", "format": "csv", "header": "key,value"},
+        {"input": "1,2", "format": "csv", "header": "id,n"},
+        {"input": "1,2", "format": "csv-objects", "header": "key,n"},
         {"input": None},
         {"input": "{}", "format": "ndjson"},
         {"input": "x", "format": "pattern"},
@@ -287,11 +339,13 @@ def test_failed_feeds_each_input_to_its_own_format() -> None:
         row(4, None, b"x", [("a", None)]),
         row(5, None, b"a"),
         row(6, b"k", b"v"),
-        ("bad", 7, 0, "its input was too long to be kept"),
-        ("bad", 8, 0, "it has no `value`: is it a line of kcli consume -o ndjson?"),
-        ("bad", 9, 0, "it was read by a pattern: give the same -f again"),
-        ("bad", 10, 0, "its format 'xml' is unknown"),
-        ("bad", 11, 0, "it has no `input`: is it a line of a --failed file?"),
+        row(7, None, b'{"id":"1","n":"2"}'),
+        row(8, None, b'{"key":"1","n":"2"}'),
+        ("bad", 9, 0, "its input was too long to be kept"),
+        ("bad", 10, 0, "it has no `value`: is it a line of kcli consume -o ndjson?"),
+        ("bad", 11, 0, "it was read by a pattern: give the same -f again"),
+        ("bad", 12, 0, "its format 'xml' is unknown"),
+        ("bad", 13, 0, "it has no `input`: is it a line of a --failed file?"),
     ]
 
 
@@ -423,11 +477,16 @@ def test_ndjson_restores_exactly_what_consume_wrote(records: list[Record], step:
 
 
 @settings(max_examples=200)
-@given(st.binary(max_size=60), st.sampled_from(["ndjson", "kcat", "csv", "failed", "lines", "file"]))
+@given(
+    st.binary(max_size=60),
+    st.sampled_from(["ndjson", "kcat", "csv", "csv-objects", "failed", "lines", "file"]),
+)
 def test_no_bytes_break_a_parser(data: bytes, kind: str) -> None:
     parse: Callable[[bytes], list[Item]] = lambda d: items_of(form(kind), d)  # noqa: E731
     if kind == "csv":
         data = b"key,value,headers,timestamp\n" + data
+    if kind == "csv-objects":
+        data = b"id,name\n" + data
     if kind == "kcat":
         data = b'{"payload":"' + data + b'"}'
     for item in parse(data):

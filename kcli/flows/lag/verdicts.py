@@ -13,9 +13,9 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from kcli.core.types import TopicPartition
-from kcli.flows.groups.description import SHARE
+from kcli.flows.groups.description import SHARE, WITHOUT_MEMBERS
 from kcli.flows.lag.lag_columns import LagColumns
-from kcli.flows.lag.pace import WINDOW_MS, WITHOUT_MEMBERS, Offsets, Pace, Trend, unstarted
+from kcli.flows.lag.pace import WINDOW_MS, Offsets, Pace, Trend, unstarted
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.partition_life import PartitionLife
 from kcli.output.progress import counted, duration_text
@@ -242,7 +242,7 @@ def _reason(
     lives: Mapping[TopicPartition, PartitionLife],
     at_ms: int,
 ) -> str:
-    """``2 of 40: orders-7 no commit for 4m while 12,000 arrived``."""
+    """``3 of 40: orders-7 no commit for 4m while 12,000 arrived; orders-1 …; and 1 more``."""
     of = _REASONS[word]
     places: Sequence[int] = range(len(rows))
     if isinstance(words, list):
@@ -251,6 +251,8 @@ def _reason(
     some = rows.row if isinstance(rows, LagColumns) else list(rows).__getitem__
     worst = map(some, nlargest(_NAMED, places, key=lags.__getitem__))
     texts = "; ".join([f"{row.tp} {of(row, lives.get(row.tp), at_ms)}" for row in worst])
+    if len(places) > _NAMED:
+        texts += f"; and {len(places) - _NAMED:,} more"
     return f"{len(places)} of {len(rows)}: {texts}" if len(rows) > 1 else texts
 
 

@@ -30,19 +30,24 @@ if TYPE_CHECKING:
     from kcli.core.admin.configs import ConfigEntry
 
 
-def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool) -> int:
-    """Lists topics. Returns the exit status."""
+def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool, sort: str) -> int:
+    """Lists topics; ``sort`` is a key of ``_SORTED_BY``, or ``name``. Returns the exit status."""
     inv.page()
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         found = [topic for topic in admin.list_topics() if _wanted(topic, match, internal)]
-        sizes = _sizes(inv, admin, found) if with_size else None
+        sizes = _sizes(inv, admin, found) if with_size or sort in ("size", "disk") else None
         warn_of_hidden(inv, admin, "topics")
     _warn_of_incomplete(inv, found)
-    columns = LIST if sizes is None else (*LIST, *SIZES)
-    rows = (list_row(topic) | (size_row(sizes[topic.name]) if sizes else {}) for topic in found)
+    columns = LIST if sizes is None else (*LIST, *(_DISK_SHOWN if sort == "disk" else SIZES))
+    rows = [list_row(topic) | (size_row(sizes[topic.name]) if sizes else {}) for topic in found]
+    if sort in _SORTED_BY:
+        key = _SORTED_BY[sort]
+        rows.sort(key=lambda row: (row[key] is None, -(row[key] or 0)))  # those without a value last
     if not found:
         inv.talk.remark(no_topics(match, internal=internal))
+    elif sizes is not None and inv.out.list_kind() in ("table", "plain", "wide"):
+        inv.talk.note("SIZE-BYTES counts one replica of each partition, DISK-BYTES (-o wide) all of them")
     print_rows(inv, "TopicList", columns, rows, cluster, item="Topic")
     return inv.finish(done=True)
 
@@ -221,6 +226,13 @@ PARTITIONS = (
         "offline", wide=True, values="integers", meaning="Numbers of the brokers whose replicas are offline."
     ),
 )
+_DISK_SHOWN = (SIZES[0], replace(SIZES[1], wide=False))
+_SORTED_BY = {
+    "partitions": "partitions",
+    "under-replicated": "under_replicated",
+    "size": "size_bytes",
+    "disk": "disk_bytes",
+}
 DESCRIPTION = (
     _NAME,
     replace(_ID, spare=1),

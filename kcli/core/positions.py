@@ -83,7 +83,7 @@ def parse_range(text: str, now_ms: int, tz: tzinfo | None = None) -> RangeSpec:
         first, last = (_int64(digits) for digits in inclusive.groups())
         if first <= last:
             raise ValueError(
-                f"{text!r} is not a range: write {first}:{last + 1} for the offsets {first} to {last}, the end is excluded"
+                f"{text!r} is not a range: write {first}:{last + 1} for offsets {first} to {last}, the end is excluded"
             )
     try:
         return RangeSpec(_position(text, now_ms, tz))

@@ -152,7 +152,11 @@ def uncommitted(
     for name in names:
         topic = topics.get(name)
         if topic is not None and not isinstance(topic, KcliError):
-            found += [tp for part in topic.partitions if (tp := TopicPartition(name, part.partition)) not in committed]
+            found += [
+                tp
+                for part in topic.partitions
+                if (tp := TopicPartition(name, part.partition)) not in committed
+            ]
     return found
 
 

@@ -247,8 +247,8 @@ class Pace:
 
 
 def unstarted(row: PartitionLag) -> bool:
-    """Whether the group has committed nothing there, or it is a share group's that has no start offset yet. Where a member
-    reads it, this is known even where other commits could not be read.
+    """Whether the group has committed nothing there, or it is a share group's that has no start offset yet. Where a
+    member reads it, this is known even where other commits could not be read.
     """
     return row.committed is None and (not row.judged or (row.member is not None and row.type != SHARE))
 

@@ -76,6 +76,11 @@ class PartitionLag(NamedTuple):
         return None if self.end is None or self.lag is None else self.end - self.lag
 
     @property
+    def without_commit(self) -> bool:
+        """Whether its group has committed nothing there, which is known."""
+        return self.committed is None and not self.judged and self.type != SHARE
+
+    @property
     def topic(self) -> str:
         """The topic's name."""
         return self.tp.topic

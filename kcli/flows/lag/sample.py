@@ -218,11 +218,11 @@ def sample_of(
     topics = _topics_of(admin, groups)
     wanted, gaps = [], _Gaps(topics)
     for one in groups:
-        without = gaps(one)
-        if without or accepts_topic is not None or not isinstance(one.committed, CommitColumns):
-            one = one._replace(committed=_of_topics(one.committed, without, accepts_topic))
-        if one.committed or accepts_topic is None:
-            wanted.append(one)
+        without, chosen = gaps(one), one.committed
+        if without or accepts_topic is not None or not isinstance(chosen, CommitColumns):
+            chosen = _of_topics(chosen, without, accepts_topic)
+        if chosen or accepts_topic is None:
+            wanted.append(one._replace(committed=chosen))
     bounds = log_ends(admin, _partitions_of(wanted), stable=True, topics=topics)
     return LagSample(at_ms, wanted, bounds, failed, partial)
 

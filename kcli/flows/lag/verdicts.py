@@ -64,6 +64,15 @@ def worst(words: Iterable[str | None]) -> str | None:
     return next((one for one in _ALL_WORST_FIRST if one in found), None)
 
 
+def worst_of(rows: Iterable[PartitionLag], words: Iterable[str | None]) -> str | None:
+    """The worst word of rows; those that nobody reads, and that have no commit, say nothing of the group."""
+    return worst(
+        word
+        for row, word in zip(rows, words, strict=True)
+        if not (row.without_commit and row.member is None and word is None)
+    )
+
+
 class _Group:
     """What is known of a group since it was seen first."""
 
@@ -146,7 +155,7 @@ class History:
         """The verdict on a group whose rows were added last; ``explain``: say why."""
         known = self._groups[group]
         words, why = _words(known, state, rows), ""
-        word = worst(words) if isinstance(words, list) else words
+        word = worst_of(rows, words) if isinstance(words, list) else words
         if explain and word in _REASONS:
             why = _reason(word, words, rows, known.lives, known.at_ms)
         if word != known.word:

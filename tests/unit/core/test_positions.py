@@ -166,7 +166,7 @@ def test_a_range_that_ends_before_it_starts_is_refused(text: str) -> None:
 
 
 def test_a_range_with_a_dash_names_the_one_with_a_colon() -> None:
-    with pytest.raises(ValueError, match="write 50:55 for the offsets 50 to 54, the end is excluded"):
+    with pytest.raises(ValueError, match="write 50:55 for offsets 50 to 54, the end is excluded"):
         parse_range("50-54", NOW, UTC)
     with pytest.raises(ValueError, match="or a range A:B, A: or :B, which excludes B"):
         parse_range("54-50", NOW, UTC)

@@ -27,7 +27,9 @@ def test_what_is_unknown_is_not_zero() -> None:
 
 
 def test_partitions_without_a_commit_are_counted_and_do_not_change_the_sum() -> None:
-    found = summary([row(5), row(None, committed=None, judged=False), row(None, committed=None, judged=False)])
+    found = summary(
+        [row(5), row(None, committed=None, judged=False), row(None, committed=None, judged=False)]
+    )
     assert (found.partitions, found.lag) == (3, 5)
     assert found.note == "2 of 3 partitions without a commit"
 

@@ -182,7 +182,7 @@ class ReassignmentRun(Change[TopicPartition, Move]):
                 one = ongoing.get(move.tp)
                 if one is not None and set(one.target) == set(move.new):
                     found[move.tp] = Found(
-                        move, note="the move has begun: `kcli reassign status` shows how far it is"
+                        move, note="the move has begun, and goes on"
                     )
                 else:
                     found[move.tp] = _ended(move, topics[move.tp.topic], moving=one is not None)

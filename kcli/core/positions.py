@@ -79,7 +79,18 @@ def parse_range(text: str, now_ms: int, tz: tzinfo | None = None) -> RangeSpec:
         raise ValueError(
             f"{text!r} is not an offset or a time, and no colon splits it into two; write .. between the ends"
         )
-    return RangeSpec(_position(text, now_ms, tz))
+    if inclusive := re.fullmatch(r"([0-9]+)-([0-9]+)", text):
+        first, last = (_int64(digits) for digits in inclusive.groups())
+        if first <= last:
+            raise ValueError(
+                f"{text!r} is not a range: write {first}:{last + 1} for offsets {first} to {last}, the end is excluded"
+            )
+    try:
+        return RangeSpec(_position(text, now_ms, tz))
+    except ValueError as error:
+        if text.startswith("@") or re.match(_DATE, text):
+            raise
+        raise ValueError(f"{error}, or a range A:B, A: or :B, which excludes B") from None
 
 
 def parse_offset(text: str, now_ms: int, tz: tzinfo | None = None) -> OffsetSpec:
@@ -243,10 +254,10 @@ _UNITS = {"w": 604_800_000, "d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1
 _PART = r"([0-9]+(?:\.[0-9]+)?)(ms|[wdhms])"
 _SHORT = f"(?i:{_PART})+"
 _ISO = r"(?i:P(?:([0-9.]+)W)?(?:([0-9.]+)D)?(?:T(?:([0-9.]+)H)?(?:([0-9.]+)M)?(?:([0-9.]+)S)?)?)"
-_DATE = r"(?i:[0-9]{4}-[0-9]{2}-[0-9]{2}(?:$|[T ]))"
+_DATE = r"(?i:[0-9]{4}-[0-9]{2}-[0-9]{2}(?:$|[TZ ]))"
 _ISO_TIME = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"(?:[Tt ][0-9]{2}(?::[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)?(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
+    r"(?:[Zz]|[Tt ][0-9]{2}(?::[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)?(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
 )
 _CLOCK = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
 _ZONE = r"(?:[Zz]|[T ].*[+-][0-9]{2}(?::?[0-9]{2})?)$"
@@ -344,10 +355,11 @@ def _day(word: str, now_ms: int, tz: tzinfo | None) -> Instant:
 def _iso(trimmed: str, text: str, tz: tzinfo | None) -> Instant:
     if not re.fullmatch(_ISO_TIME, trimmed):
         raise ValueError(
-            f"{text!r} is not a time: write 2026-11-21, 2026-11-21T10:00 or 2026-11-21T10:00:30.5Z"
+            f"{text!r} is not a time: write 2026-11-21, 2026-11-21Z, 2026-11-21T10:00 or 2026-11-21T10:00:30.5Z"
         )
     try:
-        return _placed(datetime.fromisoformat(trimmed.replace("z", "Z")), tz)
+        whole = re.sub(r"^([0-9-]{10})Z$", r"\1T00:00Z", trimmed.upper())  # of a date, Python reads no zone
+        return _placed(datetime.fromisoformat(whole), tz)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{text!r} is not a time: {error}") from None
 

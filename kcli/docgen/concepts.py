@@ -65,7 +65,7 @@ _OFFSETS = (
         "Ranges",
         (
             "The end is exclusive, and is waited for unless -e is given.",
-            ("100:200", "from 100 to 199; also 100..200"),
+            ("100:200", "from 100 to 199; also 100..200, but not 100-200"),
             ("start+5:end-5", "all but the first five and the last five of each partition"),
             (":200", "from the earliest on"),
             ("@-2h:@-1h", "between two times; where colons are ambiguous, write .. instead"),

@@ -69,7 +69,7 @@ def test_a_dead_broker_is_fenced_and_its_partitions_are_listed(cluster: FakeClus
     lagging = [(p["topic"], p["partition"]) for p in item["under_replicated_partitions"]]
     assert lagging == [("orders", 0), ("orders", 1), ("orders", 2), ("t", 0), ("t", 2)]
     text = table(cluster)
-    assert "brokers 3 (1 not online), controller 1, voters 1,2,3, metadata version 4.3" in text
+    assert "brokers 3 (1 not online: 2), controller 1, voters 1,2,3, metadata version 4.3" in text
     assert "topics 2, partitions 6, offline 1, under-replicated 5" in text
     assert [line.split()[:3] for line in text.splitlines() if line.startswith("t ")] == [
         ["t", "1", "offline"],

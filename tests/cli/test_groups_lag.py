@@ -196,6 +196,24 @@ def test_a_limit_that_is_exceeded_is_8(cluster: FakeCluster) -> None:
     assert lag(cluster, "idle", "--max-lag", "0", codes=(0,))
 
 
+def test_quiet_a_check_that_passes_prints_nothing(cluster: FakeCluster) -> None:
+    done = kcli("groups", "lag", "g", "--max-lag", "6", "-q", bootstrap=cluster.bootstrap)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert len(lag(cluster, "g", "--max-lag", "6", "-q")) == 3, "a document stays"
+    done = kcli("groups", "lag", "g", "--max-lag", "5", "-q", bootstrap=cluster.bootstrap)
+    assert (done.returncode, len(done.stdout.splitlines())) == (8, 4)
+    assert kcli("groups", "lag", "g", "-q", bootstrap=cluster.bootstrap).stdout, "nothing was checked"
+
+
+def test_partitions_without_a_commit_are_counted_and_change_neither_sum_nor_verdict(
+    cluster: FakeCluster,
+) -> None:
+    commit(cluster, "idle", {("t", 2): 0})
+    (row,) = lag(cluster, "--match", "idle")
+    assert (row["partitions"], row["lag_records"], row["verdict"]) == (3, 0, "empty")
+    assert row["note"] == "2 of 3 partitions without a commit"
+
+
 def test_of_many_groups_that_exceed_a_limit_the_worst_are_named(cluster: FakeCluster) -> None:
     for number in range(4):
         commit(cluster, f"late-{number}", {("t", 2): 0, ("t", 0): number})
@@ -252,7 +270,10 @@ def test_what_compaction_left_is_what_is_read(cluster: FakeCluster) -> None:
     rows = [Record("t", 2, n, now_ms() - 1000 * (100 - n), 0, b"k", b"v", ()) for n in (0, 50, 90)]
     cluster.append("t", 2, bytes(batch_of(rows).raw))
     commit(cluster, "late", {("t", 2): 7})
-    (row,) = lag(cluster, "late")
+    *others, row = lag(cluster, "late")
+    assert [(one["committed"], one["lag_records"], one["note"]) for one in others] == [
+        (None, None, "no committed offset")
+    ] * 2
     assert (row["lag_records"], row["lag_method"]) == (84, "read")
     assert 50 <= row["lag_seconds"] < 65
 
@@ -353,10 +374,13 @@ def test_groups_of_all_kinds_share_one_table_in_tsv(cluster: FakeCluster) -> Non
         ("other", "u", "0", "4", ""),
         ("past", "t", "0", "0", "0.0"),
         ("past", "t", "1", "1", ""),
+        ("past", "t", "2", "", ""),
         ("tab\\there", "t", "0", "0", "0.0"),
+        ("tab\\there", "t", "1", "", ""),
+        ("tab\\there", "t", "2", "", ""),
     ]
     assert [row["verdict"] for row in rows] == [
-        "stopped", "empty", "empty", "stopped", "loss risk", "stopped", "empty",
+        "stopped", "empty", "empty", "stopped", "loss risk", "stopped", "", "empty", "", "",
     ]  # fmt: skip
     assert rows[4]["note"].startswith("committed 1 past the end")
 

@@ -171,9 +171,9 @@ def heading(cluster: str, state: ClusterState, brokers: Sequence[BrokerState]) -
     """The cluster in three lines."""
     release = release_of(state.finalized.get(METADATA_VERSION, 0))
     controller = state.controller
-    away = sum(broker.state != ONLINE for broker in brokers)
+    away = [str(broker.number) for broker in brokers if broker.state != ONLINE]
     first = [
-        f"brokers {len(brokers)}" + (f" ({away} not online)" if away else ""),
+        f"brokers {len(brokers)}" + (f" ({len(away)} not online: {','.join(away)})" if away else ""),
         f"controller {'unknown' if controller is None else controller}",
     ]
     if state.quorum is not None and state.quorum.voters:

@@ -9,7 +9,10 @@ from kcli.commands.shared.options import GROUP, TOPIC
 
 @command(
     "doctor",
-    exits={1: "something does not work that has no code of its own"},
+    exits={
+        1: "something does not work that has no code of its own",
+        3: "the cluster, one of its brokers or a partition cannot be reached, or there is no controller",
+    },
     examples=(
         ("kcli doctor", "why does it not connect? what is wrong with the cluster?"),
         ("kcli doctor --topic orders", "may this client use it? are all partitions available?"),
@@ -40,7 +43,8 @@ def doctor(inv: Invocation, /, topic: str | None, group: str | None) -> int:
     since that could lock the account. Without --topic and --group, hanging transactions are sought in all partitions.
 
     The exit code is 0 if nothing has failed (warnings do not count), otherwise that of the worst finding: 4 before 7
-    before 3, as everywhere. With -o json the report is one document; -o tsv has a line for each step.
+    before 3, as everywhere. With -o json the report is one document; -o tsv has a line for each step. With -q there is
+    no report where nothing failed or was warned of.
     """
     from kcli.commands.doctor.run import examine  # clients are loaded when the command runs
 

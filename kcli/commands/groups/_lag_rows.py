@@ -17,7 +17,7 @@ from kcli.flows.lag.pace import Trend
 from kcli.flows.lag.partition_lag import TREND, PartitionLag
 from kcli.flows.lag.sample import GroupSample
 from kcli.flows.lag.summary import Summary, summaries_by, summary
-from kcli.flows.lag.verdicts import VERDICT, Verdict, worst
+from kcli.flows.lag.verdicts import VERDICT, Verdict, worst_of
 from kcli.output.blocks import Block, Frame
 from kcli.output.progress import counted, duration_text
 from kcli.output.tables import Column, row_of
@@ -106,6 +106,17 @@ def exceeded_limits(found: Measurement, most: int | None, longest: float | None)
     return errors
 
 
+def are_compared(found: Measurement, most: int | None, longest: float | None) -> bool:
+    """Whether the lag of all that was asked for is known, so that the limits say something of each group."""
+    sums = [summary(rows) for rows in found.rows.values()]
+    return (
+        bool(sums)
+        and not found.sample.missing
+        and (most is None or all(one.lag is not None for one in sums))
+        and (longest is None or all(one.seconds is not None for one in sums))
+    )
+
+
 def _too_large(lags: Mapping[str, float], text: Callable[[float], str], allowed: str) -> list[KcliError]:
     """An error for each group; for many groups one error, which names the worst."""
     if len(lags) > _ERRORS_AT_MOST:
@@ -152,11 +163,13 @@ def _sums(
     rows: Collection[PartitionLag], words: Sequence[str | None], key: Callable[[PartitionLag], K]
 ) -> Iterator[tuple[K, Row]]:
     """The sum and the worst word of the rows of each key."""
-    found: dict[K, set[str | None]] = {}
+    found: dict[K, tuple[list[PartitionLag], list[str | None]]] = {}
     for row, word in zip(rows, words, strict=True):
-        found.setdefault(key(row), set()).add(word)
+        some, of_some = found.setdefault(key(row), ([], []))
+        some.append(row)
+        of_some.append(word)
     for one, total in summaries_by(rows, key).items():
-        yield one, _sum(total, worst(found[one]))
+        yield one, _sum(total, worst_of(*found[one]))
 
 
 def _topic(row: PartitionLag) -> str:

@@ -8,7 +8,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing
-from kcli.commands.groups._lag_rows import GroupVerdict, exceeded_limits, lag_rows
+from kcli.commands.groups._lag_rows import GroupVerdict, are_compared, exceeded_limits, lag_rows
 from kcli.commands.groups.lag_options import LagOptions
 from kcli.commands.groups.lag_output import LagOutput
 from kcli.commands.shared.cluster import no_groups, warn_of_hidden
@@ -49,14 +49,18 @@ class Measuring:
         notes, unread = self._unread_topics(found)
         for part in (*self._missing(found), *map(Missing.of, unread)):
             self.inv.lacks(part, later=True)
-        with LagOutput(self.inv, self.asked.rows, self.cluster, watched=False) as output:
-            output.show_sample(found.sample.at_ms, self._rows(found, watched=False))
-            if output.empty and not (self.topics or found.sample.failed):
-                self._remark_empty(found)
+        exceeded = exceeded_limits(found, *self.limits)
+        rows = self._rows(found, watched=False)
+        passed = self.asked.limited and not exceeded and are_compared(found, *self.limits)
+        if not (passed and self.inv.omits_passed):
+            with LagOutput(self.inv, self.asked.rows, self.cluster, watched=False) as output:
+                output.show_sample(found.sample.at_ms, rows)
+                if output.empty and not (self.topics or found.sample.failed):
+                    self._remark_empty(found)
         self.inv.out.release()  # on a terminal errors follow the table
         for note in notes:
             self.inv.talk.note(note)
-        for error in exceeded_limits(found, *self.limits):
+        for error in exceeded:
             self.inv.failed(error)
         return self.inv.finish(done=bool(found.sample.groups) or not (self.wanted.groups or unread))
 

@@ -4,6 +4,7 @@ import click
 
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
+from kcli.commands.shared.confirm import may_be_agreed
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import GROUP
 from kcli.commands.shared.usage import usage
@@ -33,4 +34,7 @@ def copy_group(inv: Invocation, source: str, name: str) -> int:
         )
     from kcli.flows.transfer.create import group_copy  # clients are loaded when the command runs
 
-    return run_change(inv, group_copy(source, name, inv.cluster_name, again=inv.yes, dry=inv.dry_run))
+    return run_change(
+        inv,
+        group_copy(source, name, inv.cluster_name, again=inv.yes, dry=inv.dry_run or not may_be_agreed(inv)),
+    )

@@ -6,6 +6,7 @@ from kcli.commands.groups._options import topics_option
 from kcli.commands.groups.rewind.options import spec_target
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
+from kcli.commands.shared.confirm import may_be_agreed
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.offset_spec import has_terminal
 from kcli.commands.shared.options import GROUP, START
@@ -53,5 +54,13 @@ def create_group(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...]
     topics = map(str, scopes)
     return run_change(
         inv,
-        group_creation(name, target, words, topics, inv.cluster_name, again=inv.yes, dry=inv.dry_run),
+        group_creation(
+            name,
+            target,
+            words,
+            topics,
+            inv.cluster_name,
+            again=inv.yes,
+            dry=inv.dry_run or not may_be_agreed(inv),
+        ),
     )

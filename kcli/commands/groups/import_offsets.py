@@ -5,6 +5,7 @@ import click
 from kcli.commands.groups._options import single_partitions, topics_option, zookeeper_option
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
+from kcli.commands.shared.confirm import may_be_agreed
 from kcli.commands.shared.context import Invocation, pass_invocation, stdin_is_terminal
 from kcli.commands.shared.options import GROUP
 from kcli.commands.shared.params import TOPIC_MAP, TopicPartitions
@@ -142,5 +143,11 @@ def import_offsets(
         return import_into_zookeeper(inv, zookeeper, file)
     return run_change(
         inv,
-        offset_import(file, inv.cluster_name, partial_file=bool(scopes), again=inv.yes, dry=inv.dry_run),
+        offset_import(
+            file,
+            inv.cluster_name,
+            partial_file=bool(scopes),
+            again=inv.yes,
+            dry=inv.dry_run or not may_be_agreed(inv),
+        ),
     )

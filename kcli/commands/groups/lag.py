@@ -126,11 +126,13 @@ def lag(inv: Invocation, /, **given: Any) -> int:
 
     Lag in records is the log end offset minus the committed offset. Lag in time is the age of the first unread
     record: `read` from that record, or `interpolated` with --time estimate. A partition that cannot be read has a
-    line with a note. Of a share group the lag is what its coordinator reports, and the start offset is in COMMITTED.
+    line with a note, and so has one without a commit: its lag is unknown, not 0. Of a share group the lag is what its
+    coordinator reports, and the start offset is in COMMITTED.
 
     VERDICT: ok, slow, stalled, stopped, empty, rebalancing, rewound, held, unread or loss risk; of a group the worst of
     its partitions. Verdicts that need several samples appear only with --watch, which runs until it is interrupted or a
-    limit is exceeded, and with --from-record, which has the samples before.
+    limit is exceeded, and with --from-record, which has the samples before. With -q there is no table where a limit
+    was given and none is exceeded.
     """
     asked = LagOptions(**given)
     asked.check(inv.values)

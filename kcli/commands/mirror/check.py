@@ -148,7 +148,7 @@ def check_job(
 
 
 def _print(inv: Invocation, found: Checked, cluster: str) -> None:
-    if inv.values.quiet and not found.errors and inv.out.list_kind() in ("table", "plain", "wide"):
+    if inv.omits_passed and not found.errors:
         return
     inv.missing.extend(part.entry() for part in found.missing)
     state = found.job.saved.state

@@ -119,6 +119,15 @@ def check_answerable(inv: Invocation, question: Question) -> str:
     return verdict
 
 
+def may_be_agreed(inv: Invocation) -> bool:
+    """Whether the line, or somebody at a terminal, can agree to a plan: else it is only shown."""
+    return inv.yes or inv.values.confirm is not None or (_terminal(inv) and not inv.no_input)
+
+
+def _terminal(inv: Invocation) -> bool:
+    return inv.talk.isatty and sys.stdin is not None and sys.stdin.isatty()
+
+
 def _verdict(inv: Invocation, question: Question) -> str:
     return decide(
         name=question.name,
@@ -126,7 +135,7 @@ def _verdict(inv: Invocation, question: Question) -> str:
         yes=inv.yes,
         confirmed=inv.values.confirm,
         no_input=inv.no_input,
-        terminal=inv.talk.isatty and sys.stdin is not None and sys.stdin.isatty(),
+        terminal=_terminal(inv),
         among=question.among,
         danger=question.danger is not None,
     )

@@ -303,6 +303,11 @@ class Invocation:
         missing = [ExitCode.PARTLY if done else part.code for part in self._missing]
         return worst((*self._codes, *also, *missing), done=done)
 
+    @property
+    def omits_passed(self) -> bool:
+        """Whether -q leaves out the table of a check that has passed. What programs read stays."""
+        return self.values.quiet and self.out.list_kind() in ("table", "plain", "wide")
+
     def page(self) -> None:
         """Pages the output of this run if it is longer than the terminal."""
         if not self.values.no_pager:

@@ -90,7 +90,7 @@ def show_findings(
     contacted; ``cluster``: the cluster's id, when all is done.
     """
     found: list[Finding] = []
-    screen = Screen(inv.out) if inv.out.kind is None and inv.out.isatty else None
+    screen = Screen(inv.out) if inv.out.kind is None and inv.out.isatty and not inv.omits_passed else None
     # On a terminal, the report itself shows what is being waited for.
     with nullcontext() if screen else inv.first_contact(servers):
         for finding in findings:
@@ -99,7 +99,7 @@ def show_findings(
                 screen.show(found[-1])
     if screen is not None:
         screen.close(found)
-    else:
+    elif not inv.omits_passed or any(one.status in (FAILED, WARNING) for one in found):
         print_findings(inv.out, found, cluster() or None, inv.talk.warnings)
     return worst((one.code for one in found), done=False)
 

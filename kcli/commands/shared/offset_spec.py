@@ -35,9 +35,20 @@ def offset_spec(text: str, now: int, option: str, examples: str, *, terminal: bo
         raise usage(
             f"{option} {text} has no time zone",
             why="without a terminal, the assumed zone would not be seen",
-            do="append Z or an offset: 2026-11-21T10:00Z, 2026-11-21T10:00+01:00",
+            do=_with_zone(text.strip(), now),
         )
     return spec
+
+
+def _with_zone(text: str, now: int) -> str:
+    """A time without a zone as it would be taken in UTC; a clock time or a day as it is understood here."""
+    try:
+        read_instant(f"{text}Z", now)
+    except ValueError:
+        here = datetime.fromtimestamp(read_instant(text, now).ms / 1000, UTC)
+        return f"with a date and its zone, in UTC: {here:%Y-%m-%dT%H:%M:%SZ}"
+    time = text if "T" in text.upper() or " " in text else f"{text}T00:00"
+    return f"append Z or an offset: {text}Z, {time}+01:00"
 
 
 def is_ago(text: str) -> bool:

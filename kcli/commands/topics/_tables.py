@@ -30,20 +30,26 @@ if TYPE_CHECKING:
     from kcli.core.admin.configs import ConfigEntry
 
 
-def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool) -> int:
-    """Lists topics. Returns the exit status."""
+def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool, sort: str) -> int:
+    """Lists topics; ``sort`` is a key of ``_SORTED_BY``, or ``name``. Returns the exit status."""
     inv.page()
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         found = [topic for topic in admin.list_topics() if _wanted(topic, match, internal)]
-        sizes = _sizes(inv, admin, found) if with_size else None
+        sizes = _sizes(inv, admin, found) if with_size or sort in ("size", "disk") else None
         warn_of_hidden(inv, admin, "topics")
     _warn_of_incomplete(inv, found)
-    columns = LIST if sizes is None else (*LIST, *SIZES)
-    rows = (list_row(topic) | (size_row(sizes[topic.name]) if sizes else {}) for topic in found)
+    columns = LIST if sizes is None else (*LIST, *(_DISK_SHOWN if sort == "disk" else SIZES))
+    rows = [list_row(topic) | (size_row(sizes[topic.name]) if sizes else {}) for topic in found]
+    if sort in _SORTED_BY:
+        key = _SORTED_BY[sort]
+        rows.sort(key=lambda row: (row[key] is None, -(row[key] or 0)))  # those without a value last
     if not found:
         inv.talk.remark(no_topics(match, internal=internal))
     print_rows(inv, "TopicList", columns, rows, cluster, item="Topic")
+    if found and sizes is not None and inv.out.list_kind() in ("table", "plain", "wide"):
+        inv.out.release()  # on a terminal the note follows the table
+        inv.talk.note("SIZE-BYTES counts one replica of each partition, DISK-BYTES (-o wide) all of them")
     return inv.finish(done=True)
 
 
@@ -68,15 +74,20 @@ def describe_topics(
         _warn_of_incomplete(inv, found.values())
         ends = _ends(admin, found.values())
         _warn_of_unknown(inv, ends)
+        headed = wanted is None or inv.out.list_kind() in _OF_TOPICS
         configs = readable(
-            inv, admin.describe_topic_configs(list(found)) if found else {}, "the configuration of topic"
+            inv,
+            admin.describe_topic_configs(list(found)) if found and headed else {},
+            "the configuration of topic",
         )
         if not names:
             warn_of_hidden(inv, admin, "topics")
         nodes = admin.connect().nodes
     if not found and (whole or not names):
         inv.talk.remark(nothing_described(match, under_replicated=under_replicated, unavailable=unavailable))
-    print_descriptions(inv, cluster, found, whole, spans(ends), configs, nodes, listed=not names)
+    print_descriptions(
+        inv, cluster, found, whole, spans(ends), configs, nodes, listed=not names, headed=headed
+    )
     return inv.finish(done=bool(found) or not names)
 
 
@@ -221,6 +232,15 @@ PARTITIONS = (
         "offline", wide=True, values="integers", meaning="Numbers of the brokers whose replicas are offline."
     ),
 )
+_OF_TOPICS = ("json", "ndjson", "yaml", "name")
+"""The formats in which a topic is one item with its partitions."""
+_DISK_SHOWN = (SIZES[0], replace(SIZES[1], wide=False))
+_SORTED_BY = {
+    "partitions": "partitions",
+    "under-replicated": "under_replicated",
+    "size": "size_bytes",
+    "disk": "disk_bytes",
+}
 DESCRIPTION = (
     _NAME,
     replace(_ID, spare=1),
@@ -330,21 +350,22 @@ def print_descriptions(
     nodes: Mapping[int, Node],
     *,
     listed: bool,
+    headed: bool,
 ) -> None:
     """A line per partition, but an item per topic in JSON and YAML.
 
     ``found`` may have only some of the partitions of ``whole``. Plain output has what a table has; without headers it is
-    rows only. ``listed``: no topic was named, so the list may be empty.
+    rows only. ``listed``: no topic was named, so the list may be empty. ``headed``: of whole topics, with settings.
     """
     form = inv.out.list_kind()
     columns: tuple[Column, ...]
-    if form in ("json", "ndjson", "yaml", "name"):
+    if form in _OF_TOPICS:
         columns, rows = DESCRIPTION, [description(t, ends, configs.get(t.name)) for t in found.values()]
     else:
         columns, rows = PARTITIONS, [row for topic in found.values() for row in partition_rows(topic, ends)]
     if form == "wide":
         rows = [row | {"leader": broker(row["leader"], nodes)} for row in rows]
-    if form in ("table", "wide") or (form == "plain" and inv.out.headers):
+    if headed and (form in ("table", "wide") or (form == "plain" and inv.out.headers)):
         for topic in found.values():
             units = form != "plain"
             inv.out.shown(heading(whole[topic.name], configs.get(topic.name), units=units), fold=True)

@@ -7,6 +7,8 @@ import click
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 
+SORTS = ("name", "partitions", "under-replicated", "size", "disk")
+
 
 @command(
     "list",
@@ -14,7 +16,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
         ("kcli topics list --match 'orders*'", "by a shell pattern"),
         ("kcli topics list -o name", "one name a line, for scripts"),
         ("kcli topics list --internal -o wide", "the cluster's own topics too, with their ids"),
-        ("kcli topics list --with-size", "how much of the brokers' disks each uses"),
+        ("kcli topics list --sort size", "how much of the brokers' disks each uses, the largest first"),
     ),
 )
 @click.option("--match", metavar="GLOB", help="only names that match this shell pattern")
@@ -22,12 +24,18 @@ from kcli.commands.shared.context import Invocation, pass_invocation
     "--internal", is_flag=True, help="show the cluster's own topics too, such as __consumer_offsets"
 )
 @click.option("--with-size", is_flag=True, help="show the size on the brokers' disks, in bytes")
+@click.option(
+    "--sort",
+    type=click.Choice(SORTS),
+    default="name",
+    help="sort order; all but name put the largest first, and size and disk show it (default: name)",
+)
 @pass_invocation
 def list_topics(inv: Invocation, /, **flags: Any) -> int:
     """List topics.
 
-    UNDER-REPLICATED counts partitions with fewer replicas in sync than they should have. SIZE-BYTES is the sum of the
-    leaders' logs, DISK-BYTES (-o wide) that of all replicas.
+    UNDER-REPLICATED counts partitions with fewer replicas in sync than they should have. SIZE-BYTES (--sort size) is the
+    sum of the leaders' logs: one replica of each partition; DISK-BYTES (-o wide, --sort disk) that of all replicas.
     """
     from kcli.commands.topics import _tables as run  # clients are loaded when the command runs
 

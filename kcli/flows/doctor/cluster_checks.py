@@ -123,7 +123,7 @@ def partitions(facts: ClusterFacts) -> Iterator[Finding]:
             CLUSTER,
             "offline partitions",
             _few(offline),
-            why="they have no leader: nothing can be read or written there",
+            why=f"they have no leader: nothing can be read or written there; {_hosts(parts, facts)}",
             do=_RESTART,
             code=_UNREACHABLE,
         )
@@ -142,7 +142,7 @@ def partitions(facts: ClusterFacts) -> Iterator[Finding]:
         yield warning(
             CLUSTER,
             "under-replicated partitions",
-            _few(lagging),
+            _few(lagging) + (" (besides those above)" if offline or below else ""),
             why="some of their replicas are not in sync: fewer failures can be survived",
             do="start the brokers that host them, and check that they keep up: "
             "`kcli topics describe --under-replicated`",
@@ -173,6 +173,14 @@ BEFORE_2_8 = "before 2.8"
 def is_below_min_isr(min_isr: Mapping[str, int], tp: TopicPartition, part: PartitionView) -> bool:
     """Whether records with acks=all are refused."""
     return len(part.isr) < min_isr.get(tp.topic, 0)
+
+
+def _hosts(parts: list[tuple[TopicPartition, PartitionView]], facts: ClusterFacts) -> str:
+    """Which brokers with replicas of offline partitions do not answer, or that all of them do."""
+    hosts = {number for _tp, part in parts if is_offline(part) for number in part.replicas}
+    states = broker_states(facts.state.description, facts.state.topics)
+    away = sorted(one.number for one in states if one.number in hosts and one.state != ONLINE)
+    return f"broker {_listed(away)} is not online" if away else "the brokers of their replicas are online"
 
 
 def _is_mixed(facts: ClusterFacts) -> bool:

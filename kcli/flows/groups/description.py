@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # loaded where groups are described and listed
 
 SHARE, STREAMS = "share", "streams"
 """Types of groups: the first have start offsets instead of commits (KIP-932), the others tasks (KIP-1071)."""
+WITHOUT_MEMBERS = frozenset(("Empty", "Dead"))
+"""States of groups, in Kafka's words."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -55,7 +57,8 @@ def describe_groups(
         rows = {row.group_id: row for row in admin.list_groups().groups}
     owners = {name: assigned(one) for name, one in described.items() if not isinstance(one, KcliError)}
     shares = [name for name, one in described.items() if not isinstance(one, KcliError) and one.type == SHARE]
-    by_group = positions(admin, owners, shares) if offsets else {}
+    read = {name: subscribed(one) for name, one in described.items() if not isinstance(one, KcliError)}
+    by_group = positions(admin, owners, shares, read) if offsets else {}
     found: dict[str, Described | KcliError] = {}
     for name, one in described.items():
         if not isinstance(one, KcliError):
@@ -74,6 +77,13 @@ def assigned(group: "GroupDescription") -> dict[TopicPartition, "MemberDescripti
         for tp in member.assignment or ():
             owners.setdefault(tp, member)
     return owners
+
+
+def subscribed(group: "GroupDescription") -> frozenset[str] | None:
+    """The topics that members subscribe to by name; None of a group without members."""
+    if not group.members:
+        return None
+    return frozenset(topic for member in group.members for topic in member.subscription)
 
 
 def owner_fields(member: "MemberDescription | None") -> dict[str, Any]:

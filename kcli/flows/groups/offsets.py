@@ -8,6 +8,7 @@ is alive, an election may be in progress and is awaited briefly; where none is, 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.account.survey import Missing
@@ -56,6 +57,7 @@ class LogEnds(NamedTuple):
         return self.stable if below else None
 
 
+_NO_SUBSCRIPTIONS: Mapping[str, Collection[str] | None] = MappingProxyType({})
 NOTHING = LogEnds()
 """Not requested yet."""
 
@@ -85,14 +87,20 @@ class Position(NamedTuple):
 
 
 Positions = dict[TopicPartition, Position]
+Topics = Mapping[str, "TopicInfo | KcliError"]
+"""By name; or why one cannot be described."""
 
 
 def positions(
-    admin: Admin, groups: Mapping[str, Collection[TopicPartition]], shares: Collection[str] = ()
+    admin: Admin,
+    groups: Mapping[str, Collection[TopicPartition]],
+    shares: Collection[str] = (),
+    subscribed: Mapping[str, Collection[str] | None] = _NO_SUBSCRIPTIONS,
 ) -> dict[str, Positions | KcliError]:
     """For each group all partitions with commits and those in ``groups``, sorted; or why its commits cannot be read.
 
-    ``shares``: those of them that are share groups, which have start offsets in the place of commits.
+    ``shares``: those of them that are share groups, which have start offsets in the place of commits. ``subscribed``:
+    groups of which the other partitions of their topics are wanted, too; see ``uncommitted``.
     """
     others = dict.fromkeys(group for group in groups if group not in shares)
     starts = admin.share_offsets(shares) if shares else {}
@@ -101,12 +109,25 @@ def positions(
         **{group: start_offsets(found) for group, found in starts.items()},
     }
     lags = {group: reported_lags(found) for group, found in starts.items()}
-    partitions = {
-        group: sorted({*committed, *groups[group]})
+    read = {
+        group: {*committed, *groups[group]}
         for group, committed in commits.items()
         if not isinstance(committed, KcliError)
     }
-    logs = log_ends(admin, {tp for of_group in partitions.values() for tp in of_group})
+    names = {tp.topic for of_group in read.values() for tp in of_group}
+    names.update(*(topics for topics in subscribed.values() if topics is not None))
+    topics = admin.describe_topics(sorted(names)) if names else {}
+    partitions = {
+        group: sorted(
+            of_group.union(
+                uncommitted(topics, of_group, subscribed[group])
+                if group in subscribed and group not in lags
+                else ()
+            )
+        )
+        for group, of_group in read.items()
+    }
+    logs = log_ends(admin, {tp for of_group in partitions.values() for tp in of_group}, topics=topics)
     return {
         group: committed
         if isinstance(committed, KcliError)
@@ -118,6 +139,25 @@ def positions(
         }
         for group, committed in commits.items()
     }
+
+
+def uncommitted(
+    topics: Topics, committed: Collection[TopicPartition], subscribed: Collection[str] | None
+) -> list[TopicPartition]:
+    """The partitions of a group's topics that are not among those it has committed in, or reads. Its topics are those
+    that its members subscribe to; of a group without members (None) those it has committed in. Pure.
+    """
+    names = {tp.topic for tp in committed} if subscribed is None else subscribed
+    found: list[TopicPartition] = []
+    for name in names:
+        topic = topics.get(name)
+        if topic is not None and not isinstance(topic, KcliError):
+            found += [
+                tp
+                for part in topic.partitions
+                if (tp := TopicPartition(name, part.partition)) not in committed
+            ]
+    return found
 
 
 def start_offsets(found: ShareOffsets | KcliError) -> Committed | KcliError:
@@ -144,10 +184,17 @@ def reported_lags(found: ShareOffsets | KcliError) -> dict[TopicPartition, int]:
 
 
 def log_ends(
-    admin: Admin, partitions: Collection[TopicPartition], *, stable: bool = False
+    admin: Admin,
+    partitions: Collection[TopicPartition],
+    *,
+    stable: bool = False,
+    topics: Topics | None = None,
 ) -> dict[TopicPartition, LogEnds]:
-    """The start and end of each log. A partition without a leader delays the others by at most ELECTION_PATIENCE."""
-    found = _readable(admin, partitions)
+    """The start and end of each log. A partition without a leader delays the others by at most ELECTION_PATIENCE.
+
+    ``topics``: those of the partitions at least, where they were described before.
+    """
+    found = _readable(partitions, _topics_of(admin, partitions) if topics is None else topics)
     starts = list_offsets(admin, [tp for tp, reason in found.items() if reason is NOTHING], EARLIEST)
     ends = list_offsets(admin, [tp for tp, start in starts.items() if isinstance(start, OffsetInfo)], LATEST)
     last = admin.list_offsets(dict.fromkeys(ends, LATEST), committed_only=True) if stable and ends else {}
@@ -168,14 +215,17 @@ def offsets_at(
     admin: Admin, partitions: Collection[TopicPartition], time: int
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
     """The offset by time (ms, or a special value) in each partition; waits for a leader as ``log_ends`` does."""
-    found = _readable(admin, partitions)
+    found = _readable(partitions, _topics_of(admin, partitions))
     offsets = list_offsets(admin, [tp for tp, reason in found.items() if reason is NOTHING], time)
     return {tp: offsets.get(tp) or reason.error or no_leader(tp) for tp, reason in found.items()}
 
 
-def _readable(admin: Admin, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogEnds]:
+def _topics_of(admin: Admin, partitions: Collection[TopicPartition]) -> Topics:
+    return admin.describe_topics(sorted({tp.topic for tp in partitions})) if partitions else {}
+
+
+def _readable(partitions: Collection[TopicPartition], topics: Topics) -> dict[TopicPartition, LogEnds]:
     """NOTHING for each partition that can be queried, else the reason why not; in order."""
-    topics = admin.describe_topics(sorted({tp.topic for tp in partitions})) if partitions else {}
     known = {
         TopicPartition(topic.name, part.partition): part
         for topic in topics.values()

@@ -16,13 +16,12 @@ from kcli.core.errors import KcliError
 from kcli.core.names import group_argument
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.bounded_reads import Budget
-from kcli.flows.groups.description import SHARE
+from kcli.flows.groups.description import SHARE, WITHOUT_MEMBERS
 from kcli.flows.groups.group_history import GroupHistory
 from kcli.flows.groups.next_record import NextRecord, next_record
 from kcli.flows.groups.offsets import offsets_at
 from kcli.flows.groups.records_around import MOST_BYTES, MOST_SECONDS, records_around
 from kcli.flows.lag.measure import EXACT, measure_lag
-from kcli.flows.lag.pace import WITHOUT_MEMBERS
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.sample import GroupSample, LagSample, Wanted
 from kcli.flows.lag.verdicts import LOSS_RISK, REBALANCING, SLOW, STALLED, STOPPED, History, Verdict

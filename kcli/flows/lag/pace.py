@@ -9,14 +9,13 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kcli.core.types import TopicPartition
-from kcli.flows.groups.description import SHARE
+from kcli.flows.groups.description import SHARE, WITHOUT_MEMBERS
 from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.partition_lag import PartitionLag
 
 WINDOW_MS = 60_000
 _NOTHING: tuple[tuple[Any, ...], ...] = ((), (), (), (), ())
 _NO_STARTS: Mapping[TopicPartition, tuple[int, int]] = MappingProxyType({})
-WITHOUT_MEMBERS = frozenset(("Empty", "Dead"))
 _PAUSE_MS = 8_000  # unread for longer: what comes is not compared with what was
 _HABIT = 3
 """Steps ahead without members, within the window, that are reading: nobody moves offsets by hand that often."""
@@ -248,12 +247,10 @@ class Pace:
 
 
 def unstarted(row: PartitionLag) -> bool:
-    """Whether a member reads it and has committed nothing: this is known even where other commits could not be read. Or
-    it is a share group's that has no start offset yet.
+    """Whether the group has committed nothing there, or it is a share group's that has no start offset yet. Where a
+    member reads it, this is known even where other commits could not be read.
     """
-    if row.type == SHARE:
-        return row.committed is None and not row.judged
-    return row.committed is None and row.member is not None
+    return row.committed is None and (not row.judged or (row.member is not None and row.type != SHARE))
 
 
 def _advance(steps: Collection[int | None]) -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # loaded where groups are described
     from kcli.core.admin.group_description import MemberDescription
 
 _RISKY = 0.1  # of the retention: records read that late may be deleted during the next outage
+NO_COMMIT = "no committed offset"
 READ, INTERPOLATED, UNKNOWN = "read", "interpolated", "unknown"
 """How a lag in time is known."""
 
@@ -73,6 +74,11 @@ class PartitionLag(NamedTuple):
         if self.type != SHARE:
             return self.committed
         return None if self.end is None or self.lag is None else self.end - self.lag
+
+    @property
+    def without_commit(self) -> bool:
+        """Whether its group has committed nothing there, which is known."""
+        return self.committed is None and not self.judged and self.type != SHARE
 
     @property
     def topic(self) -> str:
@@ -296,7 +302,7 @@ def partition_lags(
         offset = commit.offset if isinstance(commit, OffsetAndMetadata) else None
         start, end = log.start, log.end
         if start is None or end is None or offset is None:
-            note = str(commit) if isinstance(commit, KcliError) else "no committed offset"
+            note = str(commit) if isinstance(commit, KcliError) else NO_COMMIT
             if start is None or end is None:
                 note = log.note or ""
             yield PartitionLag(
@@ -314,6 +320,7 @@ def partition_lags(
                 note,
                 stable=log.stable,
                 type=one.type,
+                judged=commit is not None or log.error is not None,
             )
             continue
         remarks = []

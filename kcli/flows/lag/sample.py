@@ -7,6 +7,7 @@ group that reads meanwhile is never shown ahead of the log.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from shlex import quote
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,8 +21,16 @@ from kcli.core.cluster.everywhere import ALL_LISTED, Unlisted
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.names import CHECKPOINTS, is_own_group, own_group_note
 from kcli.core.types import GroupPartition, TopicPartition
-from kcli.flows.groups.description import SHARE, STREAMS, assigned
-from kcli.flows.groups.offsets import LogEnds, log_ends, missing_offsets, reported_lags, start_offsets
+from kcli.flows.groups.description import SHARE, STREAMS, WITHOUT_MEMBERS, subscribed
+from kcli.flows.groups.offsets import (
+    LogEnds,
+    Topics,
+    log_ends,
+    missing_offsets,
+    reported_lags,
+    start_offsets,
+    uncommitted,
+)
 
 if TYPE_CHECKING:  # loaded where groups are described and listed
     from kcli.core.admin.group_description import GroupDescription
@@ -34,7 +43,7 @@ _OTHERS = (SHARE, STREAMS)  # described whatever their state is
 
 
 class GroupSample(NamedTuple):
-    """A group at that moment. ``committed`` has None for a partition that it reads without a commit.
+    """A group at that moment. ``committed`` has None for a partition of its topics without a commit.
 
     ``state`` and ``type`` are Kafka's words, empty where brokers do not report them; ``description`` is set when members
     were requested. Of a share group ``committed`` are the start offsets, and ``lags`` what its coordinator reports.
@@ -198,21 +207,34 @@ def sample_of(
     others = dict.fromkeys(states) if not shared else dict.fromkeys(states.keys() - set(shared))
     committed = admin.fetch_offsets(others) if others else {}
     starts = admin.share_offsets(shared) if shared else {}
-    groups, covers = [], _Covers()
+    groups = []
     for name, state in states.items():
         offsets = committed[name] if name in committed else start_offsets(starts[name])
-        description = described.get(name)
         if isinstance(offsets, KcliError):
             failed[name] = offsets
             continue
-        if accepts_topic is None and isinstance(offsets, CommitColumns) and covers(offsets, description):
-            chosen: Committed = offsets
-        else:
-            chosen = _of_topics(offsets, description, accepts_topic)
+        lags = reported_lags(starts[name]) if name in starts else _NO_LAGS
+        groups.append(GroupSample(name, state, offsets, described.get(name), types.get(name, ""), lags))
+    topics = _topics_of(admin, groups)
+    wanted, gaps = [], _Gaps(topics)
+    for one in groups:
+        without, chosen = gaps(one), one.committed
+        if without or accepts_topic is not None or not isinstance(chosen, CommitColumns):
+            chosen = _of_topics(chosen, without, accepts_topic)
         if chosen or accepts_topic is None:
-            lags = reported_lags(starts[name]) if name in starts else _NO_LAGS
-            groups.append(GroupSample(name, state, chosen, description, types.get(name, ""), lags))
-    return LagSample(at_ms, groups, log_ends(admin, _partitions_of(groups), stable=True), failed, partial)
+            wanted.append(one._replace(committed=chosen))
+    bounds = log_ends(admin, _partitions_of(wanted), stable=True, topics=topics)
+    return LagSample(at_ms, wanted, bounds, failed, partial)
+
+
+def _topics_of(admin: Admin, groups: Iterable[GroupSample]) -> Topics:
+    """The topics that groups have commits in, or read."""
+    names = {tp.topic for tp in _partitions_of(groups)}
+    for one in groups:
+        if one.description is not None:
+            names.update(tp.topic for tp in _assigned(one.description))
+            names.update(subscribed(one.description) or ())
+    return admin.describe_topics(sorted(names)) if names else {}
 
 
 def _partitions_of(groups: Iterable[GroupSample]) -> set[TopicPartition]:
@@ -281,29 +303,52 @@ def _groups(admin: Admin, wanted: Wanted) -> _Groups:
     return _Groups(states, types, described, failed, undescribed, listing)
 
 
-class _Covers:
-    """Whether members read only partitions that their group has committed in. Groups with the same partitions share a
-    tuple of them, which becomes a set once.
+def _assigned(description: GroupDescription) -> Iterable[TopicPartition]:
+    return chain.from_iterable(member.assignment or () for member in description.members)
+
+
+class _Gaps:
+    """Partitions without a commit: of the topics of a group (see ``uncommitted``), and those that its members read.
+    Groups with the same partitions share a tuple of them, which is searched once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, topics: Topics) -> None:
+        self._topics = topics
         self._sets: dict[int, frozenset[TopicPartition]] = {}
+        self._known: dict[tuple[int, frozenset[str] | None], list[TopicPartition]] = {}
 
-    def __call__(self, offsets: CommitColumns, description: GroupDescription | None) -> bool:
-        partitions = offsets.partitions
-        known = self._sets.get(id(partitions))
+    def __call__(self, one: GroupSample) -> list[TopicPartition]:
+        if one.description is None:
+            # Whose members are not known, may read other topics than it has committed in.
+            read: frozenset[str] | None = None if one.state in WITHOUT_MEMBERS else frozenset()
+            assignments: Iterable[TopicPartition] = ()
+        else:
+            read, assignments = subscribed(one.description), _assigned(one.description)
+        if one.type == SHARE:
+            read = frozenset()
+        committed = self._set(one.committed)
+        found = [tp for tp in assignments if tp not in committed]
+        if not isinstance(one.committed, CommitColumns):
+            return found + uncommitted(self._topics, committed, read)
+        key = id(one.committed.partitions), read
+        if key not in self._known:
+            self._known[key] = uncommitted(self._topics, committed, read)
+        return found + self._known[key]
+
+    def _set(self, committed: Committed) -> frozenset[TopicPartition]:
+        if not isinstance(committed, CommitColumns):
+            return frozenset(committed)
+        known = self._sets.get(id(committed.partitions))
         if known is None:
-            known = self._sets[id(partitions)] = frozenset(partitions)
-        members = () if description is None else description.members
-        return all(known.issuperset(member.assignment or ()) for member in members)
+            known = self._sets[id(committed.partitions)] = frozenset(committed.partitions)
+        return known
 
 
 def _of_topics(
-    offsets: Committed, description: GroupDescription | None, accepts_topic: Accepts | None
+    offsets: Committed, without: Iterable[TopicPartition], accepts_topic: Accepts | None
 ) -> Committed:
-    """Commits, and partitions that members read without a commit; in order."""
-    read = assigned(description).keys() if description is not None else frozenset[TopicPartition]()
-    found = dict.fromkeys(read, None) | dict(offsets)
+    """Commits, and partitions without one; in order."""
+    found = dict.fromkeys(without, None) | dict(offsets)
     return dict(
         sorted((tp, at) for tp, at in found.items() if accepts_topic is None or accepts_topic(tp.topic))
     )

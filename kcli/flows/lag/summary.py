@@ -68,4 +68,6 @@ def _note(rows: Collection[PartitionLag], unknown: int) -> str:
         unreported = any(row.lag is None and not row.judged and row.committed is not None for row in rows)
         why = f": {NO_LAG}" if unreported else ""
         notes.append(f"{unknown:,} of {len(rows):,} partitions unknown{why}")
+    if without := sum(row.without_commit for row in rows):
+        notes.insert(0, f"{without:,} of {len(rows):,} partitions without a commit")
     return "; ".join(notes[:3]) + (f"; and {len(notes) - 3} more" if len(notes) > 3 else "")

@@ -13,9 +13,9 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from kcli.core.types import TopicPartition
-from kcli.flows.groups.description import SHARE
+from kcli.flows.groups.description import SHARE, WITHOUT_MEMBERS
 from kcli.flows.lag.lag_columns import LagColumns
-from kcli.flows.lag.pace import WINDOW_MS, WITHOUT_MEMBERS, Offsets, Pace, Trend, unstarted
+from kcli.flows.lag.pace import WINDOW_MS, Offsets, Pace, Trend, unstarted
 from kcli.flows.lag.partition_lag import PartitionLag
 from kcli.flows.lag.partition_life import PartitionLife
 from kcli.output.progress import counted, duration_text
@@ -62,6 +62,15 @@ def worst(words: Iterable[str | None]) -> str | None:
     """The worst of them; what is not known is worse than ``ok``. None without any."""
     found = set(words)
     return next((one for one in _ALL_WORST_FIRST if one in found), None)
+
+
+def worst_of(rows: Iterable[PartitionLag], words: Iterable[str | None]) -> str | None:
+    """The worst word of rows; those that nobody reads, and that have no commit, say nothing of the group."""
+    return worst(
+        word
+        for row, word in zip(rows, words, strict=True)
+        if not (row.without_commit and row.member is None and word is None)
+    )
 
 
 class _Group:
@@ -146,7 +155,7 @@ class History:
         """The verdict on a group whose rows were added last; ``explain``: say why."""
         known = self._groups[group]
         words, why = _words(known, state, rows), ""
-        word = worst(words) if isinstance(words, list) else words
+        word = worst_of(rows, words) if isinstance(words, list) else words
         if explain and word in _REASONS:
             why = _reason(word, words, rows, known.lives, known.at_ms)
         if word != known.word:
@@ -242,7 +251,7 @@ def _reason(
     lives: Mapping[TopicPartition, PartitionLife],
     at_ms: int,
 ) -> str:
-    """``2 of 40: orders-7 no commit for 4m while 12,000 arrived``."""
+    """``3 of 40: orders-7 no commit for 4m while 12,000 arrived; orders-1 …; and 1 more``."""
     of = _REASONS[word]
     places: Sequence[int] = range(len(rows))
     if isinstance(words, list):
@@ -251,6 +260,8 @@ def _reason(
     some = rows.row if isinstance(rows, LagColumns) else list(rows).__getitem__
     worst = map(some, nlargest(_NAMED, places, key=lags.__getitem__))
     texts = "; ".join([f"{row.tp} {of(row, lives.get(row.tp), at_ms)}" for row in worst])
+    if len(places) > _NAMED:
+        texts += f"; and {len(places) - _NAMED:,} more"
     return f"{len(places)} of {len(rows)}: {texts}" if len(rows) > 1 else texts
 
 

@@ -165,6 +165,13 @@ def test_a_range_that_ends_before_it_starts_is_refused(text: str) -> None:
         parse_range(text, NOW, UTC)
 
 
+def test_a_range_with_a_dash_names_the_one_with_a_colon() -> None:
+    with pytest.raises(ValueError, match="write 50:55 for offsets 50 to 54, the end is excluded"):
+        parse_range("50-54", NOW, UTC)
+    with pytest.raises(ValueError, match="or a range A:B, A: or :B, which excludes B"):
+        parse_range("54-50", NOW, UTC)
+
+
 @pytest.mark.parametrize("text", [":", "..", "", "a:b", "1:2:3", "1..2..3"])
 def test_an_invalid_range_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not|neither|no colon"):
@@ -187,6 +194,8 @@ def test_an_invalid_range_is_refused(text: str) -> None:
         ("1732180000123456789", 1_732_180_000_123),
         ("10:30", at("2026-11-21T10:30:00Z")),
         ("9:05:07.5", at("2026-11-21T09:05:07.500Z")),
+        ("2026-11-21Z", at("2026-11-21T00:00:00Z")),
+        ("@2026-11-21z", at("2026-11-21T00:00:00Z")),
         ("2026-11-21 10:00", NOW),
         ("2026-11-21T10", NOW),
         ("2026-11-21T10:00:00.250Z", NOW + 250),
@@ -409,6 +418,7 @@ def test_the_days_around_a_change_of_clocks_have_23_and_25_hours() -> None:
         ("@1732180000", True),
         ("@-1h", True),
         ("now", True),
+        ("2026-11-21Z", True),
         ("2026-11-21T10:00", False),
         ("2026-11-21", False),
         ("@10:30", False),

@@ -12,7 +12,7 @@ from kcli.commands.groups.rewind.options import RewindOptions
 from kcli.commands.groups.rewind.watch import new_watcher
 from kcli.commands.shared.changing import change_with, report_change
 from kcli.commands.shared.cluster import connect, listed_groups, open_admin
-from kcli.commands.shared.confirm import check_answerable
+from kcli.commands.shared.confirm import check_answerable, may_be_agreed
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import orderly_end
 from kcli.commands.shared.offset_spec import has_terminal
@@ -102,7 +102,7 @@ class _Run:
                 lambda admin: self._plan(admin, cluster, live.barriers),
                 self.inv.cluster_name,
                 again=self.inv.yes,
-                dry=self.inv.dry_run,
+                dry=self.inv.dry_run or not may_be_agreed(self.inv),
                 live=live,
                 takes_stdout=self.asked.export,
             )

@@ -151,13 +151,14 @@ def test_a_pipe_without_headers_gets_a_line_per_partition(admin: StandIn) -> Non
     rows = cells("idle", "old", "--no-headers")
     assert [row[:9] for row in rows] == [
         ["idle", "orders", "0", "60", "110", "50", "10", "3", "m"],
+        ["idle", "orders", "1", "-", "110", "-", "10", "-", "-"],
         ["idle", "pay", "0", "120", "110", "-10", "10", "-", "-"],
         ["old", "gone", "2", "1", "-", "-", "-", "-", "-"],
         ["old", "orders", "0", "100", "110", "10", "10", "-", "-"],
         ["old", "orders", "1", "-", "110", "-", "10", "-", "-"],
     ]
-    assert rows[2][-4:] == ["topic", "does", "not", "exist"]
-    assert rows[3][9:12] == ["a", "c-a", "10.0.0.1"]
+    assert rows[3][-4:] == ["topic", "does", "not", "exist"]
+    assert rows[4][9:12] == ["a", "c-a", "10.0.0.1"]
 
 
 def test_people_get_a_heading_for_each_group(admin: StandIn) -> None:
@@ -187,7 +188,7 @@ def test_a_table_of_one_group_leaves_out_what_nothing_is_known_of(admin: StandIn
 
 def test_json_has_an_item_for_each_group_with_members_and_partitions(admin: StandIn) -> None:
     idle, new = items("idle", "new")
-    assert [place["committed"] for place in idle["partitions"]] == [60, 120]
+    assert [place["committed"] for place in idle["partitions"]] == [60, None, 120]
     assert idle["partitions"][0]["commit_time"] is None
     assert (new["state"], new["epoch"], new["assignment_epoch"], new["member_count"]) == (
         "Reconciling",
@@ -290,7 +291,7 @@ def test_a_group_whose_offsets_may_not_be_read_is_shown_without_and_is_a_failure
     assert (document["complete"], [part["what"] for part in document["missing"]]) == (False, ["group old"])
     old, idle = document["items"]
     assert (old["partitions"], old["note"]) == (None, "its offsets could not be read")
-    assert len(idle["partitions"]) == 2
+    assert [place["topic"] for place in idle["partitions"]] == ["orders", "orders", "pay"]
 
 
 @pytest.mark.parametrize(
@@ -368,7 +369,8 @@ def test_peek_shows_the_last_read_and_the_next(admin: StandIn, reader: LogReader
     assert "60  next  1970-01-01T00:01:00.000Z  -     v60\\x1b" in shown
     assert "w" * 199 + "…\n" in shown
     (item,) = items("idle", "--peek", "2")
-    first, second = item["partitions"]
+    first, uncommitted, second = item["partitions"]
+    assert (uncommitted["read"], uncommitted["next"]) == (None, None)
     assert [record["value"] for record in first["next"]] == ["v60\x1b"]
     assert (second["read"][0]["key"], second["read"][0]["key_encoding"]) == ("/w==", "base64")
     assert second["next"] == []
@@ -383,7 +385,7 @@ def test_records_that_cannot_be_read_are_a_warning(
     monkeypatch.setattr(reader, "poll", refuse)
     done = describe("idle", "--peek", "2")
     assert "records around the commits of group idle are not shown" in done.stderr
-    assert len(done.stdout.splitlines()) == 5
+    assert len(done.stdout.splitlines()) == 6
 
 
 @pytest.mark.parametrize(

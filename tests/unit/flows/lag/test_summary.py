@@ -26,6 +26,14 @@ def test_what_is_unknown_is_not_zero() -> None:
     assert (found.partitions, found.lag, found.seconds, found.note) == (0, None, None, "no committed offsets")
 
 
+def test_partitions_without_a_commit_are_counted_and_do_not_change_the_sum() -> None:
+    found = summary(
+        [row(5), row(None, committed=None, judged=False), row(None, committed=None, judged=False)]
+    )
+    assert (found.partitions, found.lag) == (3, 5)
+    assert found.note == "2 of 3 partitions without a commit"
+
+
 def test_drained_is_known_to_be_no_time_behind() -> None:
     found = summary([row(0), row(0)])
     assert (found.lag, found.seconds, found.method) == (0, 0.0, "read")

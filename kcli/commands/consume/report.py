@@ -11,6 +11,7 @@ from kcli.flows.stop import Stop
 from kcli.output.progress import counted, json_line, size_text
 
 if TYPE_CHECKING:
+    from kcli.flows.filters.absent import AbsentFields
     from kcli.flows.filters.where import Where
 
 
@@ -54,6 +55,14 @@ def offsets_text(offsets: Mapping[TopicPartition, int]) -> str:
     """``orders-0@12, orders-1@7``; at most ten."""
     shown = [f"{tp}@{offset}" for tp, offset in sorted(offsets.items())]
     return ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
+
+
+def report_absent(inv: Invocation, absent: "AbsentFields") -> None:
+    """Warnings of fields that no record had."""
+    for option, field, near in absent.found():
+        inv.talk.warn(
+            f"{option}: no record that was read has {field}" + (f"; did you mean {near}?" if near else "")
+        )
 
 
 def _report_skipped(inv: Invocation, where: "Where") -> None:

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.errors import ConfigError
+from kcli.pipeline.sql_headings import heading_pieces, of_several_tables
 from kcli.pipeline.sql_tables import topic_tables
 from kcli.pipeline.sql_tokens import Piece, Token, text_at, tokens_of
 from kcli.pipeline.sql_windows import Tumble, tumbling_pieces
@@ -53,8 +54,13 @@ class Rewritten(NamedTuple):
 
     def heading(self, name: str) -> str:
         """The name of a column of the result as the user wrote it."""
+        several = of_several_tables(self.original, self.pieces)
         for piece in self.pieces:
-            name = name.replace(piece.heading, self.original[piece.start : piece.end])
+            written = self.original[piece.start : piece.end]
+            if piece in several:  # which of the tables it is, is not known here
+                column, colon, path = written.partition(":")
+                written = column.rpartition(".")[2].lstrip() + colon + path
+            name = name.replace(piece.heading, written)
         return name
 
     def original_position(self, position: int) -> int:
@@ -104,6 +110,7 @@ def rewrite(
             used.update(columns)
             stars.append(token.end)
         at += 1
+    pieces += heading_pieces(sql, tokens, pieces)
     pieces += _without(stars, sorted(used & _TEXTS - set(columns)), tokens)
     windows, of_windows = tumbling_pieces(sql, tokens)
     tables, of_tables = topic_tables(tokens, topics)

@@ -20,6 +20,8 @@ from kcli.pipeline.sql_tables import topic_tables
 from kcli.pipeline.sql_tokens import Piece, Token, text_at, tokens_of
 from kcli.pipeline.sql_windows import Tumble, tumbling_pieces
 
+PATH_FUNCTION = "get_json_object"
+"""What a path becomes."""
 _JSON_OF = {"value": "value_text", "key": "key_text"}
 _TEXTS = frozenset(_JSON_OF.values())
 _WITH_PATHS = frozenset({"value", "key", "value_text", "key_text", "value_json", "key_json"})
@@ -220,8 +222,8 @@ def _path(sql: str, tokens: Sequence[Token], at: int, decoded: Collection[str]) 
     source = qualifier + _json_column(column.word, decoded)
     path = "$" + "".join(steps)
     literal = path.replace("\\", "\\\\").replace("'", "\\'")
-    heading = f"get_json_object({_json_column(column.word, decoded)}, {path})"
-    return Piece(tokens[start].start, place, f"get_json_object({source}, '{literal}')", heading)
+    heading = f"{PATH_FUNCTION}({_json_column(column.word, decoded)}, {path})"
+    return Piece(tokens[start].start, place, f"{PATH_FUNCTION}({source}, '{literal}')", heading)
 
 
 def _step(sql: str, place: int, *, first: bool) -> tuple[str, int]:

@@ -137,7 +137,7 @@ SAME = (
     "select a.offset from orders a join orders b on a.value:id = b.value:id and a.value:id in ('1', '2')",
     "select max(n) from (select value:n::string n from orders)",
     "select upper(value:tags) u, count(*) from orders group by 1 order by 1",
-    "select row_number() over (partition by value:state order by value:id::int) r, offset from orders",
+    "select row_number() over (partition by value:state order by try_cast(value:id as int)) r, offset from orders",
     # paths of several tables
     "select a.value:id, b.value:id, a.value:id::int + b.offset from orders a join orders b on a.offset = b.offset",
     "select a.value:id, coalesce(b.value:id, '-') from orders a, orders b where a.offset < 1 and b.offset < 2",
@@ -172,6 +172,11 @@ REFUSED = (
     ("select first(key) a from orders", "the function first"),
     ("select key from orders group by cube(key)", "CUBE"),
     ("select o.offset from orders o join customers c using (partition)", "USING"),
+    (
+        "select rank() over (order by value:id::int) a from orders where offset < 3",
+        "a window over a cast of a text",
+    ),
+    ("select count(*) over (partition by offset div 2) a from orders", "a window over a cast of a text"),
     (
         "select offset from orders where rand() < 2",
         "the function rand",

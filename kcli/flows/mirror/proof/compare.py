@@ -349,15 +349,13 @@ def list_differences(
 ) -> Listed:
     """Aligns what follows the ``first`` difference of a pair without a map, ``CHUNK_RECORDS`` of each side at most."""
     left, right = Reader(source), Reader(target)
-    sides = []
-    for reader, extent, begin, change in (
-        (left, pair.source, first.source_offset, view.source),
-        (right, pair.target, first.target_offset, view.target),
-    ):
-        rest = extent._replace(start=extent.stop if begin is None else begin)
-        found = reader.digests(rest, view.digester(change, timestamps=timestamps), stop)
-        sides.append(list(islice(found, CHUNK_RECORDS)))
-    ours, theirs = sides
+    ours, theirs = (
+        list(islice(reader.digests(rest, view.digester(change, timestamps=timestamps), stop), CHUNK_RECORDS))
+        for reader, rest, change in (
+            (left, _from(pair.source, first.source_offset), view.source),
+            (right, _from(pair.target, first.target_offset), view.target),
+        )
+    )
     whole = max(len(ours), len(theirs)) < CHUNK_RECORDS
     found = list(gaps([digest for _, digest in ours], [digest for _, digest in theirs]))
     if not whole and len(found) > 1:
@@ -366,11 +364,15 @@ def list_differences(
     for gap in found:
         if len(listed) >= MOST_LISTED or stop:
             break
-        some = [[side[at][0] for at in part[:MOST_LISTED]] for side, part in zip(sides, gap, strict=True)]
-        here = _records_at(left, pair.source.tp, some[0])
-        there = _records_at(right, pair.target.tp, some[1])
+        here = _records_at(left, pair.source.tp, [ours[at][0] for at in gap.source[:MOST_LISTED]])
+        there = _records_at(right, pair.target.tp, [theirs[at][0] for at in gap.target[:MOST_LISTED]])
         listed += _paired(here, there, timestamps=timestamps)
     return Listed(listed[:MOST_LISTED], sum(gap.records for gap in found), whole)
+
+
+def _from(extent: Extent, offset: int | None) -> Extent:
+    """The rest of an extent; nothing where it has no record left."""
+    return extent._replace(start=extent.stop if offset is None else offset)
 
 
 def _records_at(reader: Reader, tp: TopicPartition, offsets: Sequence[int]) -> list[Record]:

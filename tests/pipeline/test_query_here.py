@@ -468,3 +468,28 @@ def test_a_folder_is_not_left_half_written(cluster: FakeCluster, tmp_path: Path)
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, folder.exists()) == (128 + signal.SIGTERM, "", False), err
+
+
+def test_a_fraction_beside_a_whole_number_is_said_how_to_compare(cluster: FakeCluster) -> None:
+    done = query(cluster, "select offset from source where value:d > 0")
+    assert done.code == 1
+    assert "is no whole number" in done.err
+    assert "do: a path beside a whole number is one: value:a::double > 5" in done.err
+    assert rows(
+        query(cluster, "select count(*) from source where value:d::double > 100000", "-o", "json")
+    ) == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("select max(value:d) from source", "the SQL has max of value:d, which has no type"),
+        ("select value:d from source order by 1", "the SQL has ORDER BY of value:d, which has no type"),
+        ("select a.offset from source a, source b where a.value:d < b.value:d", "the SQL has < of a.value:d"),
+    ],
+)
+def test_the_order_of_a_path_needs_a_type(cluster: FakeCluster, sql: str, said: str) -> None:
+    done = query(cluster, sql)
+    assert done.code == 2
+    assert said in done.err
+    assert "::double for numbers" in done.err

@@ -100,8 +100,12 @@ class Database:
 
     def failure(self, error: BaseException) -> BaseException:
         """The error of a query that was accepted, as one of kcli's."""
-        return (
-            KcliError("the query failed", why=_message(error)) if isinstance(error, self._errors) else error
+        if not isinstance(error, self._errors):
+            return error
+        why = _message(error)
+        fraction = "a path beside a whole number is one: value:a::double > 5 compares with fractions"
+        return KcliError(
+            "the query failed", why=why, do=fraction if why.endswith("is no whole number") else ""
         )
 
 

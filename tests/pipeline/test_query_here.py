@@ -62,7 +62,9 @@ def fill(cluster: FakeCluster, topic: str, partition: int, count: int = COUNT) -
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[FakeCluster]:
-    with FakeCluster(1, topics={"orders": 2, "other": 1, "spoilt": 1}) as made:
+    with FakeCluster(1, topics={"orders": 2, "other": 1, "spoilt": 1, "fractions": 1}) as made:
+        fraction = Record("fractions", 0, 0, START, 0, None, b'{"d":50.0}', ())
+        made.append("fractions", 0, bytes(batch_of([fraction]).raw))
         for topic, partition in (("orders", 0), ("orders", 1), ("other", 0)):
             fill(made, topic, partition)
         rows = [
@@ -471,13 +473,15 @@ def test_a_folder_is_not_left_half_written(cluster: FakeCluster, tmp_path: Path)
 
 
 def test_a_fraction_beside_a_whole_number_is_said_how_to_compare(cluster: FakeCluster) -> None:
-    done = query(cluster, "select offset from source where value:d > 0")
+    done = query(cluster, "select offset from source where value:d > 0", topics=("fractions",))
     assert done.code == 1
     assert "is no whole number" in done.err
-    assert "do: a path beside a whole number is one: value:a::double > 5" in done.err
-    assert rows(
-        query(cluster, "select count(*) from source where value:d::double > 100000", "-o", "json")
-    ) == [(0,)]
+    assert "do: beside a whole number a path is one; value:a::double > 5" in done.err
+    sql = "select offset from source where value:d::double > 0"
+    assert rows(query(cluster, sql, "-o", "json", topics=("fractions",))) == [(0,)]
+    done = query(cluster, "select offset from source where value:s > 0")
+    assert "the text 'x0' is no whole number" in done.err
+    assert "do:" not in done.err
 
 
 @pytest.mark.parametrize(

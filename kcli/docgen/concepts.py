@@ -178,8 +178,8 @@ _FILTERS = (
     Section(
         "Fields",
         (
-            "--select, --distinct and --count --by name fields of what the filters leave; a path that a record lacks is "
-            "null, a field that no record has is refused.",
+            "--select, --distinct and --count --by name fields of what the filters leave. Other fields than these are "
+            "refused; a path that a record lacks is null, and one that no record has is named by a warning.",
             ("key, value, headers", "also topic, partition, offset and timestamp"),
             ("value.customer.id", "a member of the JSON value; headers.trace is one header"),
             ("value.total as total", "another name, of --select"),

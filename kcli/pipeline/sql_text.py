@@ -15,10 +15,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.core.errors import ConfigError
+from kcli.pipeline.sql_headings import heading_pieces, of_several_tables
 from kcli.pipeline.sql_tables import topic_tables
 from kcli.pipeline.sql_tokens import Piece, Token, text_at, tokens_of
 from kcli.pipeline.sql_windows import Tumble, tumbling_pieces
 
+PATH_FUNCTION = "get_json_object"
+"""What a path becomes."""
 _JSON_OF = {"value": "value_text", "key": "key_text"}
 _TEXTS = frozenset(_JSON_OF.values())
 _WITH_PATHS = frozenset({"value", "key", "value_text", "key_text", "value_json", "key_json"})
@@ -53,8 +56,13 @@ class Rewritten(NamedTuple):
 
     def heading(self, name: str) -> str:
         """The name of a column of the result as the user wrote it."""
+        several = of_several_tables(self.original, self.pieces)
         for piece in self.pieces:
-            name = name.replace(piece.heading, self.original[piece.start : piece.end])
+            written = self.original[piece.start : piece.end]
+            if piece in several:  # which of the tables it is, is not known here
+                column, colon, path = written.partition(":")
+                written = column.rpartition(".")[2].lstrip() + colon + path
+            name = name.replace(piece.heading, written)
         return name
 
     def original_position(self, position: int) -> int:
@@ -104,6 +112,7 @@ def rewrite(
             used.update(columns)
             stars.append(token.end)
         at += 1
+    pieces += heading_pieces(sql, tokens, pieces)
     pieces += _without(stars, sorted(used & _TEXTS - set(columns)), tokens)
     windows, of_windows = tumbling_pieces(sql, tokens)
     tables, of_tables = topic_tables(tokens, topics)
@@ -213,8 +222,8 @@ def _path(sql: str, tokens: Sequence[Token], at: int, decoded: Collection[str]) 
     source = qualifier + _json_column(column.word, decoded)
     path = "$" + "".join(steps)
     literal = path.replace("\\", "\\\\").replace("'", "\\'")
-    heading = f"get_json_object({_json_column(column.word, decoded)}, {path})"
-    return Piece(tokens[start].start, place, f"get_json_object({source}, '{literal}')", heading)
+    heading = f"{PATH_FUNCTION}({_json_column(column.word, decoded)}, {path})"
+    return Piece(tokens[start].start, place, f"{PATH_FUNCTION}({source}, '{literal}')", heading)
 
 
 def _step(sql: str, place: int, *, first: bool) -> tuple[str, int]:

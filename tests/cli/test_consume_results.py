@@ -330,3 +330,53 @@ def test_a_count_is_that_of_the_records_that_are_read(isolation: str, codec: str
                 assert int(counted) == len(read.split())
                 if line == "t":
                     assert (int(counted) == wanted) == (not compacted)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "--where 'value.who.nme == `1`'",
+            "--where: no record that was read has value.who.nme; did you mean value.who.name?",
+        ),
+        ("--where 'headers.m'", "--where: no record that was read has headers.m"),
+        ("--count --by value.okk", "--by: no record that was read has value.okk; did you mean value.ok?"),
+        (
+            "--select key,value.nme",
+            "--select: no record that was read has value.nme; did you mean value.who.name?",
+        ),
+        ("--distinct value.idd", "--distinct: no record that was read has value.idd; did you mean value.id?"),
+        ("--grep h:nn=1", "--grep: no record that was read has headers.nn"),
+        ("-f '%v{.okk}'", "-f: no record that was read has value.okk; did you mean value.ok?"),
+        (
+            "-s value=json --select value.okk",
+            "--select: no record that was read has value.okk; did you mean value.ok?",
+        ),
+        (
+            "--tail 3 --select value.okk",
+            "--select: no record that was read has value.okk; did you mean value.ok?",
+        ),
+        ("--latest-per-key --select value.okk", "--select: no record that was read has value.okk"),
+    ],
+)
+def test_a_field_that_no_record_has_is_named(cluster: FakeCluster, line: str, said: str) -> None:
+    done = consume(cluster, f"t -e -p 0 {line}")
+    assert done.err.count("no record that was read") == 1
+    assert f"warning: {said}" in done.err
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["--where value.ok", "--count --by value.who.name", "--select key,value.items[0].sku,headers.n", "--grep h:n=1",
+     "--where 'value.items[?sku]'", "--distinct value.ok", "-f '%v{.ok}'", "--where 'not value'", "--select value"],
+)  # fmt: skip
+def test_fields_that_some_record_has_are_not(cluster: FakeCluster, line: str) -> None:
+    assert "no record that was read" not in consume(cluster, f"t -e {line}").err
+    assert "no record that was read" not in consume(cluster, f"empty -e {line}").err
+
+
+def test_a_document_has_the_warning_of_a_field(cluster: FakeCluster) -> None:
+    found = json.loads(consume(cluster, "t -e -p 0 -o json --count --by value.okk").out)
+    assert any("value.okk" in warning for warning in found["warnings"]), found
+    found = json.loads(consume(cluster, "t -e -p 0 -o json --select value.okk").out)
+    assert any("value.okk" in warning for warning in found["warnings"]), found

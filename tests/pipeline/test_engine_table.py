@@ -66,9 +66,9 @@ CUSTOMERS = (
 
 SAME = (
     # nulls, and their order
-    "select value:n n, offset from orders order by n, offset",
-    "select value:n n, offset from orders order by n desc, offset desc",
-    "select value:state s, offset from orders order by s nulls last, offset",
+    "select value:n::string n, offset from orders order by n, offset",
+    "select value:n::string n, offset from orders order by n desc, offset desc",
+    "select value:state::string s, offset from orders order by s nulls last, offset",
     "select offset, value:n is null a, value:state <=> null b, coalesce(value:n, value:state, 'none') c from orders",
     "select count(*), count(value:n), count(value:state), count(distinct value:state) from orders",
     "select offset from orders where value:n <> '5'",
@@ -128,6 +128,19 @@ SAME = (
     # windows over rows
     "select offset, row_number() over (partition by key order by offset desc) r from orders",
     "select offset, rank() over (order by key) r, dense_rank() over (order by key) d, count(*) over () c from orders",
+    # the order of values at paths: with a type, beside texts that are no numbers, and their equality
+    "select min(value:price::double) a, max(value:state::string) b, min(try_cast(value:n as int)) c from orders",
+    "select value:state, count(*) n from orders group by all order by value:state::string, n",
+    "select offset from orders where value:at >= '2026-02' and value:state between 'a' and 'z'",
+    "select offset from orders where value:id > 2 and value:id between 1 and 4",
+    "select offset from orders where value:price::double > 12 order by value:price::double desc",
+    "select a.offset from orders a join orders b on a.value:id = b.value:id and a.value:id in ('1', '2')",
+    "select max(n) from (select value:n::string n from orders)",
+    "select upper(value:tags) u, count(*) from orders group by 1 order by 1",
+    "select row_number() over (partition by value:state order by try_cast(value:id as int)) r, offset from orders",
+    # paths of several tables
+    "select a.value:id, b.value:id, a.value:id::int + b.offset from orders a join orders b on a.offset = b.offset",
+    "select a.value:id, coalesce(b.value:id, '-') from orders a, orders b where a.offset < 1 and b.offset < 2",
     # choices
     "select offset, case when offset < 2 then 'low' when value:n is null then 'none' end a, if(offset > 2, 1, 2L) b, "
     "nullif(value:state, 'open') c, nvl(value:n, '-') d from orders",
@@ -160,10 +173,42 @@ REFUSED = (
     ("select key from orders group by cube(key)", "CUBE"),
     ("select o.offset from orders o join customers c using (partition)", "USING"),
     (
+        "select rank() over (order by value:id::int) a from orders where offset < 3",
+        "a window over a cast of a text",
+    ),
+    ("select count(*) over (partition by offset div 2) a from orders", "a window over a cast of a text"),
+    (
         "select offset from orders where rand() < 2",
         "the function rand",
     ),
 )
+
+NO_ORDER = (
+    ("select min(value:price) from orders", "min of value:price"),
+    ("select key_text, max(value:x.y) from orders group by 1", "max of value:x.y"),
+    ("select max(n) from (select value:n n from orders)", "max of value:n"),
+    ("with t as (select value:n as n from orders) select max(t.n) from t", "max of value:n"),
+    ("with t as (select value:n as n from orders) select max(b.n) from t a join t b on a.n = b.n", "max of value:n"),
+    ("select (select max(value:n) from customers) a, offset from orders", "max of value:n"),
+    ("select max(coalesce(value:n, '0')) from orders", "max of value:n"),
+    ("select max(case when offset > 1 then value:n end), max(if(offset > 1, value:id, null)) from orders",
+     "max of value:n"),
+    ("select max(nullif(value:n, '0')) from orders", "max of value:n"),
+    ("select offset from orders order by value:price desc limit 2", "ORDER BY of value:price"),
+    ("select value:price p from orders order by p", "ORDER BY of value:price"),
+    ("select value:['price'] from orders order by 1", "ORDER BY of value:price"),
+    ("select value:state, count(*) from orders group by all order by all", "ORDER BY of value:state"),
+    ("select offset, rank() over (order by value:price) r from orders", "ORDER BY of value:price"),
+    ("select value:n n from orders union all select key_text from orders order by n", "ORDER BY of value:n"),
+    ("select offset from orders where value:price > '5'", "> of value:price"),
+    ("select offset from orders where value:price between '5' and '20'", "of value:price"),
+    ("select a.offset from orders a join orders b on a.value:n < b.value:n", "< of "),
+    ("select offset from orders where key_text <= value:n", "<= of value:n"),
+    ("select greatest(value:n, value:id) from orders", "greatest of value:n"),
+    ("select offset from orders where offset in (select offset from orders where value:n > key_text)",
+     "> of value:n"),
+    ("select get_json_object(value_text, '$.n') n from orders order by n", "ORDER BY of value:n"),
+)  # fmt: skip
 
 FAIL = (
     "select value:state::int a from orders",
@@ -320,6 +365,15 @@ def test_the_same_query_has_the_same_result(
             differ.append(f"{sql}\n  DuckDB: {ours}\n  Spark:  {theirs}")
     assert not differ, "\n".join(differ)
     assert len(SAME) >= 40
+
+
+def test_both_engines_refuse_the_order_of_a_path_without_a_type(on_spark: OnSpark) -> None:
+    for sql, named in NO_ORDER:
+        for translated in (lambda sql: translate(parsed(sql, (), TOPICS)[0], ()), on_spark.query):
+            with pytest.raises(ConfigError) as refused:
+                translated(sql)
+            assert named in str(refused.value), sql
+            assert "::double for numbers" in refused.value.do
 
 
 def test_what_duckdb_lacks_is_refused_by_name_and_accepted_by_spark(on_spark: OnSpark) -> None:

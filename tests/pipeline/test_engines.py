@@ -110,8 +110,8 @@ QUERIES = (
     "select offset, row_number() over (partition by key order by offset desc) r, count(*) over (partition by key) c, "
     "rank() over (order by timestamp_type) k from source",
     "select key_text from source order by key_text, offset desc",
-    "select value:s, offset from source order by value:s desc, offset",
-    "select key, value:s from source order by all limit 4 offset 1",
+    "select value:s, offset from source order by value:s::string desc, offset",
+    "select key, value:s::string s from source order by all limit 4 offset 1",
     "select 1",
     "select key, key, offset from source where false",
 )  # fmt: skip

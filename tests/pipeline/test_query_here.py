@@ -62,7 +62,9 @@ def fill(cluster: FakeCluster, topic: str, partition: int, count: int = COUNT) -
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[FakeCluster]:
-    with FakeCluster(1, topics={"orders": 2, "other": 1, "spoilt": 1}) as made:
+    with FakeCluster(1, topics={"orders": 2, "other": 1, "spoilt": 1, "fractions": 1}) as made:
+        fraction = Record("fractions", 0, 0, START, 0, None, b'{"d":50.0}', ())
+        made.append("fractions", 0, bytes(batch_of([fraction]).raw))
         for topic, partition in (("orders", 0), ("orders", 1), ("other", 0)):
             fill(made, topic, partition)
         rows = [
@@ -83,7 +85,7 @@ def rows(done: Done) -> list[tuple[Any, ...]]:
 
 
 def test_fields_are_grouped(cluster: FakeCluster) -> None:
-    sql = "select value:s, count(*), sum(value:n::int) from source group by all order by 1"
+    sql = "select value:s, count(*), sum(value:n::int) from source group by all order by value:s::string"
     found = rows(query(cluster, sql, "-o", "json"))
     assert found == [(f"x{n}", 2 * len(range(n, COUNT, 3)), 2 * sum(range(n, COUNT, 3))) for n in range(3)]
 
@@ -468,3 +470,30 @@ def test_a_folder_is_not_left_half_written(cluster: FakeCluster, tmp_path: Path)
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, folder.exists()) == (128 + signal.SIGTERM, "", False), err
+
+
+def test_a_fraction_beside_a_whole_number_is_said_how_to_compare(cluster: FakeCluster) -> None:
+    done = query(cluster, "select offset from source where value:d > 0", topics=("fractions",))
+    assert done.code == 1
+    assert "is no whole number" in done.err
+    assert "do: beside a whole number a path is one; value:a::double > 5" in done.err
+    sql = "select offset from source where value:d::double > 0"
+    assert rows(query(cluster, sql, "-o", "json", topics=("fractions",))) == [(0,)]
+    done = query(cluster, "select offset from source where value:s > 0")
+    assert "the text 'x0' is no whole number" in done.err
+    assert "do:" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("select max(value:d) from source", "the SQL has max of value:d, which has no type"),
+        ("select value:d from source order by 1", "the SQL has ORDER BY of value:d, which has no type"),
+        ("select a.offset from source a, source b where a.value:d < b.value:d", "the SQL has < of a.value:d"),
+    ],
+)
+def test_the_order_of_a_path_needs_a_type(cluster: FakeCluster, sql: str, said: str) -> None:
+    done = query(cluster, sql)
+    assert done.code == 2
+    assert said in done.err
+    assert "::double for numbers" in done.err

@@ -148,6 +148,36 @@ def test_headings_and_positions_are_those_of_the_user() -> None:
 
 
 @pytest.mark.parametrize(
+    ("items", "named"),
+    [
+        ("a.value:x, b.value:x", "a.value:x as `a.value:x`, b.value:x as `b.value:x`"),
+        ("a.offset, b . value : x", "a.offset, b . value : x as `b . value : x`"),
+        ("value:x, b.value:x", "value:x as `value:x`, b.value:x as `b.value:x`"),
+        ("sum(b.value:x), coalesce(a.value:x, 1)", "sum(b.value:x) as `sum(b.value:x)`, coalesce(a.value:x, 1) as "
+         "`coalesce(a.value:x, 1)`"),
+        ("a.value:x::double, b.value:x y", "a.value:x::double as `a.value:x::double`, b.value:x y"),
+        ("distinct b.value:x is null, a.value:`x` as d", "distinct b.value:x is null as `b.value:x is null`, "
+         "a.value:`x` as d"),
+        ("(select max(b.value:x) from v2 b), a.offset", "(select max(b.value:x) as `max(b.value:x)` from v2 b) as "
+         "`(select max(b.value:x) from v2 b)`, a.offset"),
+        ("a.value:x + a.offset", "a.value:x + a.offset as `a.value:x + a.offset`"),
+        ("a.value:y, b.value:z", "a.value:y, b.value:z"),
+        ("extract(day from a.value:x::timestamp)", "extract(day from a.value:x::timestamp) as "
+         "`extract(day from a.value:x::timestamp)`"),
+    ],
+)  # fmt: skip
+def test_items_with_a_path_of_several_tables_are_named_by_their_text(items: str, named: str) -> None:
+    rest = "from orders a, v2 b where a.value:x = b.value:x order by a.value:x::int, b.value:x::int"
+    assert rewritten(f"select {items} {rest}").sql == rewritten(f"select {named} {rest}").sql
+
+
+def test_without_an_alias_the_tables_are_left_out_of_a_heading() -> None:
+    found = rewritten("select a.value:x = b.value:x and a.offset from orders a, v2 b")
+    path = "get_json_object(value_text, $.x)"
+    assert found.heading(f"({path} = {path})") == "(value:x = value:x)"
+
+
+@pytest.mark.parametrize(
     ("sql", "once"),
     [
         ("select source.key from source where source.offset = 1", True),

@@ -101,7 +101,7 @@ DIFFERENCES: dict[str, tuple[Rows, int | None, str]] = {
     "another value": ([*rows(9), (b"k2", b"other"), *rows(20, 10)], 9, "different value"),
     "another key": ([*rows(9), (b"other", b"v9"), *rows(20, 10)], 9, "different key"),
     "null and empty": ([*rows(9), (None, b"v9"), *rows(20, 10)], 9, "different key"),
-    "one is missing": ([*rows(9), *rows(20, 10)], 9, "different key"),
+    "one is missing": ([*rows(9), *rows(20, 10)], 9, "the target has no record for it"),
     "the end is missing": (rows(15), 15, "the target has no record for it"),
     "all is missing": ([], 0, "the target has no record for it"),
     "one too many": (rows(21), None, "the target has a record too many"),
@@ -119,6 +119,50 @@ def test_the_first_difference_is_named(source: FakeCluster, target: FakeCluster,
     assert (first["offset"], first["why"]) == (offset, why)
     assert [item["equal"] for item in report["items"]] == [False, True]
     assert why in done.err
+
+
+def test_the_records_that_differ_are_named_with_their_keys_and_not_what_they_shift(
+    source: FakeCluster, target: FakeCluster
+) -> None:
+    ours: Rows = [(b"o%d" % n, b"v%d" % n) for n in range(200)]
+    theirs = [
+        *ours[:5],
+        *ours[6:40],
+        (b"o40", b"other"),
+        *ours[41:80],
+        (b"\xff", b"new"),
+        *ours[80:150],
+        *ours[151:199],
+    ]
+    fill(source, ours)
+    fill(target, theirs)
+    done, report = verify(source, target, "--level", "records")
+    assert done.code == 8
+    item = report["items"][0]
+    missing = "the target has no record for it"
+    assert item["differences"] == [
+        {"offset": 5, "why": missing, "key": "o5"},
+        {"offset": 40, "why": "different value", "key": "o40"},
+        {"offset": None, "why": "the target has a record too many", "target_offset": 79, "key": "/w==",
+         "key_encoding": "base64"},
+        {"offset": 150, "why": missing, "key": "o150"},
+        {"offset": 199, "why": missing, "key": "o199"},
+    ]  # fmt: skip
+    assert (item["first_difference"], item["different_records"]) == (item["differences"][0], 5)
+    assert (
+        "offset 5, key o5: the target has no record for it; offset 40, key o40: different value; offset 79 of the "
+        "target, key /w==: the target has a record too many; offset 150, key o150"
+    ) in done.err
+
+
+def test_ten_differences_are_named_and_the_others_counted(source: FakeCluster, target: FakeCluster) -> None:
+    fill(source, rows(40))
+    fill(target, [(b"k%d" % (n % 7), b"w%d" % n) for n in range(40)])
+    done, report = verify(source, target, "--level", "records")
+    item = report["items"][0]
+    assert [one["offset"] for one in item["differences"]] == list(range(10))
+    assert item["different_records"] == 40
+    assert "; and 30 more" in done.err
 
 
 @pytest.mark.parametrize(

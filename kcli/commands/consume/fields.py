@@ -1,6 +1,6 @@
 """``kcli consume --select``, ``--by``, ``--distinct``, and paths of ``-f``: their fields, formats, and what has none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from kcli.commands.consume.options import ConsumeOptions
@@ -63,6 +63,18 @@ class ChosenFields:
                 do=f"give it another one: as the_{taken[0]}",
             )
         return FieldReader(fields, key, value)
+
+    @property
+    def paths(self) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+        """Options, and the fields that they name: ``("value", "customer", "id")``."""
+        readers = (
+            ("--select", self._asked.select and self.select),
+            ("--by", self.by),
+            ("--distinct", self._distinct),
+        )
+        for option, reader in (*readers, *(("-f", reader) for reader in self._members)):
+            for field in reader.fields if reader else ():
+                yield option, (field.root, *field.path)
 
     def formatter(self, inv: Invocation, cluster_id: Callable[[], str | None]) -> formats.FieldsFormatter:
         """The formatter of ``select`` for ``-o``."""

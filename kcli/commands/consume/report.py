@@ -11,6 +11,7 @@ from kcli.flows.stop import Stop
 from kcli.output.progress import counted, json_line, size_text
 
 if TYPE_CHECKING:
+    from kcli.flows.filters.absent import AbsentFields
     from kcli.flows.filters.where import Where
 
 
@@ -57,6 +58,14 @@ def offsets_text(offsets: Mapping[TopicPartition, int]) -> str:
 
 
 _NOT_JSON = "{:,} values are not JSON: --where skipped them"
+
+
+def report_absent(inv: Invocation, absent: "AbsentFields") -> None:
+    """Warnings of fields that no record had."""
+    for option, field, near in absent.found():
+        inv.talk.warn(
+            f"{option}: no record that was read has {field}" + (f"; did you mean {near}?" if near else "")
+        )
 
 
 def _report_skipped(inv: Invocation, where: "Where") -> None:

@@ -16,7 +16,7 @@ from kcli.commands.consume.options import (
     reset_policy,
     terminal_format,
 )
-from kcli.commands.consume.report import offsets_text, report
+from kcli.commands.consume.report import offsets_text, report, report_absent
 from kcli.commands.consume.scope import (
     chosen_partitions,
     chosen_reading,
@@ -70,11 +70,6 @@ def run(inv: Invocation, **given: Any) -> int:
     spec = wanted_range(asked, policy)
     decoding = _decoding(inv, asked, topics)
     fields = _fields(inv, asked, decoding)
-    chosen, where = selection(
-        asked, spec, decoding, fields.distinct if fields is not None else None, warn=inv.talk.warn
-    )
-    for note in where.notes if where is not None else ():
-        inv.talk.note(note)
     consumers: list[Consumer] = []
 
     def broker(tp: TopicPartition) -> int:
@@ -97,6 +92,9 @@ def run(inv: Invocation, **given: Any) -> int:
             decoders=decoding.decoders if decoding is not None else None,
             member=fields.member if fields is not None else None,
         )
+    chosen, where, absent = selection(asked, spec, decoding, fields, warn=inv.talk.warn)
+    for note in where.notes if where is not None else ():
+        inv.talk.note(note)
     client, commit = consumer_options(inv, asked, spec, policy)
     if decoding is None:
         inv.configuration.check_no_registry()
@@ -122,6 +120,8 @@ def run(inv: Invocation, **given: Any) -> int:
             code = reading.run(sink, stop)
             undecoded = decoding.report(inv, where) if decoding is not None else 0
             undecoded += fields.report(inv) if fields is not None else 0
+            if absent is not None and not stop:
+                report_absent(inv, absent)
         damaged = reading.result.unreadable + consumer.metrics().batches_skipped
         if stop:
             consumer.close(_STOP_PATIENCE)

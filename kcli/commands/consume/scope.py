@@ -33,6 +33,8 @@ from kcli.output.template import rfc3339
 
 if TYPE_CHECKING:
     from kcli.commands.consume.decoding import Decoding
+    from kcli.commands.consume.fields import ChosenFields
+    from kcli.flows.filters.absent import AbsentFields
     from kcli.flows.filters.where import Where
 
 
@@ -92,35 +94,47 @@ def selection(
     asked: ConsumeOptions,
     spec: RangeSpec,
     decoding: "Decoding | None" = None,
-    distinct: Filter | None = None,
+    fields: "ChosenFields | None" = None,
     *,
     warn: Callable[[str], object] = str,
-) -> "tuple[Selection, Where | None]":
-    """The filters, cheapest first; a usage error for an invalid one. They see the decoded fields of ``decoding``."""
+) -> "tuple[Selection, Where | None, AbsentFields | None]":
+    """The filters, cheapest first; a usage error for an invalid one. They see the decoded fields of ``decoding``. Also
+    what looks for the fields that the options name, if they do.
+    """
     filters: list[Filter] = [] if asked.sample is None else [SampleFilter(asked.sample)]
     if asked.exact_times:
         filters.append(TimeFilter(*spec.times))
     key, value = (decoding.key, decoding.value) if decoding is not None else (None, None)
     if asked.key is not None:
         filters.append(KeyFilter(_wanted_key(asked, decoding)))
+    named = list(fields.paths) if fields is not None else []
     for text in asked.grep:
         try:
-            filters.append(parse_grep(text, key, value))
+            grep = parse_grep(text, key, value)
         except ValueError as error:
             raise usage(
                 f"kcli consume: --grep {text!r} is not a filter",
                 why=str(error),
                 do="as in --grep v:error, --grep '!k:^test'",
             ) from None
+        filters.append(grep)
+        if grep.header:
+            named.append(("--grep", ("headers", grep.header.decode("utf-8", "surrogateescape"))))
     where = None
     if asked.where is not None:
         from kcli.flows.filters.where import Where  # jmespath is loaded only where it is used
 
         where = Where(asked.where, key, value, warn=warn)
         filters.append(where)
-    if distinct is not None:
-        filters.append(distinct)
-    return Selection(filters), where
+        named += [("--where", path) for path in where.paths]
+    if fields is not None and fields.distinct is not None:
+        filters.append(fields.distinct)
+    if not named:
+        return Selection(filters), where, None
+    from kcli.flows.filters.absent import AbsentFields  # only where fields are named
+
+    absent = AbsentFields(named, key, value)
+    return Selection(filters, absent), where, absent
 
 
 def _wanted_key(asked: ConsumeOptions, decoding: "Decoding | None") -> bytes | None:

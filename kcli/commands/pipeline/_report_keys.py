@@ -30,6 +30,18 @@ _OUTCOME = (
     ),
     Column("why", values="string?", meaning="import: why; null where nothing is to be said.", sometimes=True),
 )
+_DIFFERENCE = (
+    Column("offset", values="integer?", meaning="Offset in the source; null where it has no record."),
+    Column("why", values="string", meaning="What differs."),
+    Column(
+        "target_offset",
+        values="integer?",
+        meaning="Offset in the target, where the source has no record.",
+        sometimes=True,
+    ),
+    Column("key", values="string?", meaning="The record's key; null where it has none.", sometimes=True),
+    Column("key_encoding", values=("base64",), meaning="The key is no UTF-8.", sometimes=True),
+)
 KEYS = (
     Column("item", values=("partition", "task"), meaning="What the item is about.", sometimes=True),
     Column("topic", meaning="Name of the topic.", sometimes=True),
@@ -64,17 +76,21 @@ KEYS = (
     Column(
         "first_difference",
         values="object?",
-        inner=(
-            Column("offset", values="integer?", meaning="Offset in the source; null where it has no record."),
-            Column("why", values="string", meaning="What differs."),
-            Column(
-                "target_offset",
-                values="integer?",
-                meaning="Offset in the target, where the source has no record.",
-                sometimes=True,
-            ),
-        ),
+        inner=_DIFFERENCE,
         meaning="verify: the first difference; null where there is none.",
+        sometimes=True,
+    ),
+    Column(
+        "differences",
+        values="objects",
+        inner=_DIFFERENCE,
+        meaning="verify --level records: the first ten differences.",
+        sometimes=True,
+    ),
+    Column(
+        "different_records",
+        values="count",
+        meaning="verify --level records: how many records differ, of the first 65,536 from the first that does on.",
         sometimes=True,
     ),
     Column("null_keys", values="count", meaning="profile: records without a key.", sometimes=True),

@@ -90,7 +90,7 @@ class VerifyOptions:
         ("kcli pipeline verify --from a:9092 --to b:9092 -t orders", "are all records equal, and in order?"),
         (
             "kcli pipeline verify --from a:9092 --to b:9092 -t '^orders-.*' --level records",
-            "which record differs first, and in what",
+            "which records differ, and in what",
         ),
         (
             "kcli pipeline verify --from a:9092 --to b:9092 -t users --compacted",
@@ -119,8 +119,8 @@ class VerifyOptions:
         "--level",
         type=click.Choice(LEVELS),
         default="digest",
-        help="offsets: numbers of offsets only, nothing is read; digest: all records, by digests; records: also find the "
-        "record that differs (default: digest)",
+        help="offsets: numbers of offsets only, nothing is read; digest: all records, by digests; records: also name the "
+        "first ten that differ, are missing or too many, with their keys (default: digest)",
     ),
     click.option(
         "--compacted",

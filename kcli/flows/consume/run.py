@@ -75,7 +75,7 @@ def consume(
     """Reads to the end of ``reading``, at most ``within`` seconds long. ``skip_corrupt`` is called with each skipped
     batch; None: a corrupt batch ends it.
     """
-    run = _ReadLoop(sink, selection or Selection(), limit, merger, skip_corrupt)
+    run = _ReadLoop(sink, Selection() if selection is None else selection, limit, merger, skip_corrupt)
     started = heard = now = time.monotonic()
     deadline = math.inf if within is None else started + within
     stop.wake(consumer.wakeup)

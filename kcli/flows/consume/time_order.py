@@ -139,7 +139,7 @@ def tail(
 ) -> list[FetchedBatch]:
     """At most ``count`` records, each as a batch of its own, oldest first."""
     step = count
-    chosen = selection or Selection()
+    chosen = Selection() if selection is None else selection
     while True:
         starts = {tp: max(now.starts[tp], end - step) for tp, end in now.ends.items()}
         found = _newest(consumer, starts, now.ends, count, stop, chosen)

@@ -142,11 +142,21 @@ class Filter(Protocol):
         """Sets records that it does not select to 0; returns False when none is left."""
 
 
-class Selection:
-    """``select`` for each batch; ``scanned`` counts the records that were checked, selected or not."""
+class Observer(Protocol):
+    """Looks at all batches, for as long as it is true."""
 
-    def __init__(self, filters: Sequence[Filter] = ()) -> None:
+    def look(self, fields: BatchFields) -> None:
+        """Looks at the records of a batch, selected or not."""
+
+
+class Selection:
+    """``select`` for each batch; ``scanned`` counts the records that were checked, selected or not. ``observer`` is given
+    each batch before the filters.
+    """
+
+    def __init__(self, filters: Sequence[Filter] = (), observer: Observer | None = None) -> None:
         self._filters = list(filters)
+        self._observer = observer
         self.scanned = 0
 
     def __bool__(self) -> bool:
@@ -163,9 +173,13 @@ class Selection:
         """
         batch = fetched.batch
         self.scanned += min(batch.count, fetched.stop - fetched.first)
-        if not self._filters or batch.is_control:
+        if batch.is_control or not (self._filters or self._observer):
             return b""
         fields = BatchFields(fetched)
+        if self._observer:
+            self._observer.look(fields)
+        if not self._filters:
+            return b""
         mask = _wanted(fields, fetched)
         if not all(one.keep(fields, mask) for one in self._filters):
             return None

@@ -58,7 +58,7 @@ class Where:
 
     ``undecoded`` counts the values that the serde of ``value`` could not read; ``first`` is the error of the first one.
     ``repeated`` counts values with a member twice that the expression reads; ``first_repeated`` names the first one.
-    ``notes`` are about the expression itself.
+    ``notes`` are about the expression itself, ``paths`` the members of a record that it uses.
     """
 
     def __init__(
@@ -84,6 +84,7 @@ class Where:
         parsed = _parsed(text, types, instant)
         self.notes = (*parsed.notes, *notes)
         expression = Expression(parsed.tree)
+        self.paths = expression.paths
         self._errors = (TypeError, JMESPathError)
         self._key, self._value, self._warn = key, value, warn
         self._unlike: list[UnlikeError] = []

@@ -181,9 +181,7 @@ class ReassignmentRun(Change[TopicPartition, Move]):
             for move in moves:
                 one = ongoing.get(move.tp)
                 if one is not None and set(one.target) == set(move.new):
-                    found[move.tp] = Found(
-                        move, note="the move has begun, and goes on"
-                    )
+                    found[move.tp] = Found(move, note="the move has begun, and goes on")
                 else:
                     found[move.tp] = _ended(move, topics[move.tp.topic], moving=one is not None)
             self._moving = {tp for tp, one in found.items() if isinstance(one, Found) and one.note}

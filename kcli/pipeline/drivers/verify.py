@@ -286,7 +286,7 @@ def _finished(report: Report, missing: Sequence[Item], do: str) -> Report:
         failures.append(
             DifferentError(
                 f"{item['topic']}-{item['partition']} of source and target differ{place}",
-                why=first["why"],
+                why=_listed(item),
                 do="" if any(item is one for one in missing) else do,
             )
         )
@@ -304,5 +304,23 @@ def _cell(item: Item, *, exact: bool) -> Item:
     first = item.get("first_difference")
     if first is None:
         return {}
-    place = f"offset {first['offset']:,}: " if first["offset"] is not None and exact else ""
-    return {"first_difference": f"{place}{first['why']}"}
+    return {"first_difference": _difference_text(first) if exact else first["why"]}
+
+
+def _difference_text(one: Item) -> str:
+    """``offset 32, key c05: different value``; the offset of the target where the source has no record."""
+    key = f"key {one['key']}" if one.get("key") is not None else ""
+    place = f"offset {one['offset']:,}" if one["offset"] is not None else ""
+    if not place and one.get("target_offset") is not None and "key" in one:
+        place = f"offset {one['target_offset']:,} of the target"
+    begin = ", ".join(filter(None, (place, key)))
+    return f"{begin}: {one['why']}" if begin else str(one["why"])
+
+
+def _listed(item: Item) -> str:
+    """The differences that were found."""
+    if "differences" not in item:
+        return str(item["first_difference"]["why"])
+    texts = [_difference_text(one) for one in item["differences"]]
+    more = item["different_records"] - len(texts)
+    return "; ".join(texts) + (f"; and {more:,} more" if more > 0 else "")

@@ -6,6 +6,7 @@ Used by one thread at a time.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -17,6 +18,7 @@ from kcli.core.extras import library
 from kcli.pipeline.duckdb.macros import MACROS
 from kcli.pipeline.duckdb.statement import Column
 from kcli.pipeline.result_values import HEADERS, ResultColumn, unique_names
+from kcli.pipeline.sql_orders import is_number
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -100,9 +102,13 @@ class Database:
 
     def failure(self, error: BaseException) -> BaseException:
         """The error of a query that was accepted, as one of kcli's."""
-        return (
-            KcliError("the query failed", why=_message(error)) if isinstance(error, self._errors) else error
-        )
+        if not isinstance(error, self._errors):
+            return error
+        why = _message(error)
+        found = re.fullmatch(r"the text '(.*)' is no whole number", why, re.DOTALL)
+        fraction = "beside a whole number a path is one; value:a::double > 5 compares with fractions"
+        is_fraction = found is not None and is_number(found[1])
+        return KcliError("the query failed", why=why, do=fraction if is_fraction else "")
 
 
 def _shown(number: int, column: ResultColumn) -> str:

@@ -7,6 +7,7 @@ to such a column of a result.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from sqlglot import exp
@@ -31,9 +32,11 @@ from kcli.pipeline.duckdb.typed import (
     cast,
     common,
     comparable,
+    ordered,
     sql_cast,
     text,
 )
+from kcli.pipeline.sql_orders import is_number, no_order
 
 _TYPES = {
     "TEXT": TEXT, "VARCHAR": TEXT, "BINARY": BINARY, "BOOLEAN": BOOLEAN, "DATE": DATE, "TIMESTAMP": TIME,
@@ -46,6 +49,8 @@ _LITERAL_TIME = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:\d{2})?)?"
 )
 _UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"})
+_MAY_FAIL = re.compile(r"\bkcli_(?!\w*_or_null\()\w+\(")
+"""Macros that return an error for some values."""
 _STEADY_UNITS = frozenset({"SECOND", "MINUTE", "HOUR"})
 
 
@@ -61,8 +66,8 @@ class Places(Protocol):
     def written(self, node: exp.Expression) -> str:
         """The text of a literal as it stands in the SQL."""
 
-    def subquery(self, node: exp.Expression) -> tuple[str, Sequence[str]]:
-        """The SQL of a query within this one, and the types of its columns."""
+    def subquery(self, node: exp.Expression) -> tuple[str, Sequence[Typed]]:
+        """The SQL of a query within this one, and its columns, whose ``sql`` are their names."""
 
 
 class Expressions:
@@ -100,7 +105,7 @@ class Expressions:
 
     def _paren(self, node: Any) -> Typed:
         inner = self.of(node.this)
-        return Typed(f"({inner.sql})", inner.kind, inner.name, inner.literal, inner.aggregates)
+        return replace(inner, sql=f"({inner.sql})")
 
     def _literal(self, node: Any) -> Typed:
         value = str(node.this)
@@ -161,7 +166,16 @@ class Expressions:
 
     def _binary_comparison(self, node: Any) -> Typed:
         sign, shown = _COMPARISONS[type(node)]
-        return self._compared(self.of(node.this), self.of(node.expression), sign, shown)
+        left, right = self.of(node.this), self.of(node.expression)
+        if sign[0] in "<>":
+            self._check_order(left, right, sign)
+        return self._compared(left, right, sign, shown)
+
+    def _check_order(self, left: Typed, right: Typed, what: str) -> None:
+        """ConfigError where texts of JSON are compared with others, or with a number in quotes."""
+        for one, other in ((left, right), (right, left)):
+            if one.path and other.kind == TEXT and (other.literal is None or is_number(other.literal)):
+                raise no_order(one.path, what)
 
     def _not_equal(self, node: Any) -> Typed:
         return _negated(self._compared(self.of(node.this), self.of(node.expression), "="))
@@ -173,6 +187,8 @@ class Expressions:
 
     def _between(self, node: Any) -> Typed:
         value, low, high = self.several([node.this, node.args["low"], node.args["high"]])
+        for bound in (low, high):
+            self._check_order(value, bound, "BETWEEN")
         above, below = self._compared(value, low, ">="), self._compared(value, high, "<=")
         name = _call("between", value, low, high)
         return Typed(f"({above.sql} AND {below.sql})", BOOLEAN, name, None, _any(value, low, high))
@@ -181,8 +197,8 @@ class Expressions:
         value = self.of(node.this)
         query = node.args.get("query")
         if query is not None:
-            sql, kinds = self._places.subquery(query)
-            if len(kinds) != 1 or kinds[0] != value.kind:
+            sql, columns = self._places.subquery(query)
+            if len(columns) != 1 or columns[0].kind != value.kind:
                 raise LacksError("IN with a query of another type")
             return Typed(f"({value.sql} IN {sql})", BOOLEAN, None, None, value.aggregates)
         items = self.several(node.expressions)
@@ -330,7 +346,12 @@ class Expressions:
         parts = [f"WHEN {when.sql} THEN {value}" for when, value in zip(whens, values, strict=False)]
         end = f" ELSE {values[-1]}" if otherwise is not None else ""
         return Typed(
-            f"CASE {' '.join(parts)}{end} END", kind, _case_name(whens, thens), None, _any(*whens, *thens)
+            f"CASE {' '.join(parts)}{end} END",
+            kind,
+            _case_name(whens, thens),
+            None,
+            _any(*whens, *thens),
+            _path_of(kind, *thens),
         )
 
     def _if(self, node: Any) -> Typed:
@@ -344,28 +365,32 @@ class Expressions:
             name,
             None,
             _any(when, *thens),
+            _path_of(kind, *thens),
         )
 
     def _coalesce(self, node: Any) -> Typed:
         values = self.several([node.this, *node.expressions])
         kind, sides = as_common(values, "COALESCE")
         name = self._called(node, *values)
-        return Typed(f"coalesce({', '.join(sides)})", kind, name, None, _any(*values))
+        sql = f"coalesce({', '.join(sides)})"
+        return Typed(sql, kind, name, None, _any(*values), _path_of(kind, *values))
 
     def _extreme(self, node: Any) -> Typed:
         values = self.several([node.this, *node.expressions])
         kind, sides = as_common(values, "GREATEST and LEAST")
         comparable(kind, "GREATEST and LEAST")
+        word = "greatest" if isinstance(node, exp.Greatest) else "least"
+        if path := _path_of(kind, *values):
+            raise no_order(path, word)
         if kind == TEXT and {value.kind for value in values} != {TEXT}:
             raise LacksError("GREATEST and LEAST of several types")
-        word = "greatest" if isinstance(node, exp.Greatest) else "least"
         return Typed(f"{word}({', '.join(sides)})", kind, _call(word, *values), None, _any(*values))
 
     def _null_if(self, node: Any) -> Typed:
         left, right = self.several([node.this, node.expression])
         same = self._compared(left, right, "=")
         sql = f"CASE WHEN {same.sql} THEN NULL ELSE {left.sql} END"
-        return Typed(sql, left.kind, _call("nullif", left, right), None, _any(left, right))
+        return Typed(sql, left.kind, _call("nullif", left, right), None, _any(left, right), left.path)
 
     def _concat(self, node: Any) -> Typed:
         if isinstance(node, exp.Concat) and not node.meta:  # 'a''b', of which Spark 4 makes a'b
@@ -527,7 +552,7 @@ class Expressions:
     def _least(self, node: Any) -> Typed:
         value = self.of(node.this)
         word = "min" if isinstance(node, exp.Min) else "max"
-        comparable(value.kind, word)
+        ordered(value, word)
         return Typed(f"{word}({value.sql})", value.kind, _call(word, value), None, aggregates=True)
 
     def _count_if(self, node: Any) -> Typed:
@@ -552,10 +577,14 @@ class Expressions:
         parts = self.several(node.args.get("partition_by") or [])
         over = [f"PARTITION BY {', '.join(part.sql for part in parts)}"] if parts else []
         order = node.args.get("order")
+        keys = self.several([one.this for one in order.expressions]) if order is not None else []
+        if any(_MAY_FAIL.search(one.sql) for one in (*parts, *keys)):  # which DuckDB takes for volatile
+            raise LacksError("a window over a cast of a text")
         if order is not None:
-            over.append(
-                f"ORDER BY {', '.join(self.ordered(one, self.of(one.this).sql) for one in order.expressions)}"
-            )
+            for key in keys:
+                ordered(key, "ORDER BY")
+            entries = map(self.ordered, order.expressions, (key.sql for key in keys))
+            over.append(f"ORDER BY {', '.join(entries)}")
         elif type(node.this) in _RANKS:
             raise LacksError("a window without an order")
         return Typed(sql_cast(f"({sql} OVER ({' '.join(over)}))", kind), kind)
@@ -574,10 +603,10 @@ class Expressions:
         return f"{sql} {'DESC' if node.args.get('desc') else 'ASC'} NULLS {nulls}"
 
     def _subquery(self, node: Any) -> Typed:
-        sql, kinds = self._places.subquery(node.this)
-        if len(kinds) != 1:
+        sql, columns = self._places.subquery(node.this)
+        if len(columns) != 1:
             raise LacksError("a query as a value with several columns")
-        return Typed(sql, kinds[0])
+        return replace(columns[0], sql=sql)
 
     def _exists(self, node: Any) -> Typed:
         return Typed(f"EXISTS {self._places.subquery(node.this)[0]}", BOOLEAN)
@@ -595,6 +624,11 @@ def name_of(node: exp.Expression) -> str:
 
 def _refuse(what: str) -> object:
     raise LacksError(what)
+
+
+def _path_of(kind: str, *values: Typed) -> str:
+    """The path into JSON that a text may be from; empty for none."""
+    return next((value.path for value in values if value.path), "") if kind == TEXT else ""
 
 
 def _any(*values: Typed) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import sqlglot
@@ -23,7 +23,7 @@ from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.pipeline.duckdb.conditions import Condition, EqualTo, conditions_of
 from kcli.pipeline.duckdb.expressions import Expressions, name_of
-from kcli.pipeline.duckdb.typed import INT, LONG, TEXT, TIME, LacksError, Typed, comparable, quoted
+from kcli.pipeline.duckdb.typed import INT, LONG, TEXT, TIME, LacksError, Typed, comparable, ordered, quoted
 from kcli.pipeline.result_values import HEADERS
 from kcli.pipeline.sql_tables import no_table
 from kcli.pipeline.sql_text import Rewritten
@@ -70,10 +70,11 @@ class Scan:
 
 
 class Column(NamedTuple):
-    """A column of a result."""
+    """A column of a result. ``path``: see ``Typed``."""
 
     name: str
     kind: str
+    path: str = ""
 
 
 class Statement(NamedTuple):
@@ -170,6 +171,7 @@ class _Translation:
         if len(columns) != len(others) or any(a.kind != b.kind for a, b in zip(columns, others, strict=True)):
             raise LacksError(f"{_SET_OPERATIONS[type(node)]} of other types")
         word = _SET_OPERATIONS[type(node)] + ("" if node.args.get("distinct") else " ALL")
+        columns = tuple(a._replace(path=a.path or b.path) for a, b in zip(columns, others, strict=True))
         end = self.end(node, columns, lambda one: _resolved_output(self, one, columns))
         return f"(({left}) {word} ({right})){end}", columns
 
@@ -181,6 +183,8 @@ class _Translation:
             entries = []
             for one in order.expressions:
                 if str(one.this).upper() == "ALL" and isinstance(one.this, exp.Var):
+                    for column in columns:
+                        ordered(_typed(column, ""), "ORDER BY")
                     sqls = [str(number + 1) for number in range(len(columns))]
                 else:
                     sqls = [order_sql(one.this)]
@@ -242,7 +246,7 @@ class _Select:
         items: list[tuple[str | None, Typed]] = []
         for one in node.expressions:
             items += self._item(one)
-        columns = tuple(Column(self._named(name, value), value.kind) for name, value in items)
+        columns = tuple(Column(self._named(name, value), value.kind, value.path) for name, value in items)
         group = self._grouped(node.args.get("group"), items)
         self._aliases_first = True
         having = node.args.get("having")
@@ -407,14 +411,14 @@ class _Select:
         place = _place(node, len(items))
         if place is None:
             value = self._expressions.of(node)
-            comparable(value.kind, "ORDER BY")
+            ordered(value, "ORDER BY")
             places = [number for number, (_, item) in enumerate(items) if item.sql == value.sql]
             if not places:
                 if only_results:
                     raise LacksError("ORDER BY of something else than a column of the result")
                 return f"({value.sql})"
-            place = places[0]
-        comparable(items[place][1].kind, "ORDER BY")
+            return str(places[0] + 1)
+        ordered(items[place][1], "ORDER BY")
         return str(place + 1)
 
     # --- names, for expressions -------------------------------------------------------------------------
@@ -448,20 +452,25 @@ class _Select:
             column.name, tuple(step if isinstance(step, int) else step.encode() for step in steps)
         )
         columns = table.scan.columns
+        table_name = f"{table.alias}." if len(self._tables) > 1 else ""
+        path_text = f"{table_name}{column.name.partition('_')[0]}:{shown.removeprefix('$').removeprefix('.')}"
         name = next((known for known, each in columns.items() if each == wanted), f"path_{len(columns)}")
         columns[name] = wanted
         return Typed(
-            f"{quoted(table.alias)}.{quoted(name)}", TEXT, f"get_json_object({column.name}, {shown})"
+            f"{quoted(table.alias)}.{quoted(name)}",
+            TEXT,
+            f"get_json_object({column.name}, {shown})",
+            path=path_text,
         )
 
     def written(self, node: Any) -> str:
         """See ``expressions.Places``."""
         return self._whole.text.sql[node.meta["start"] : node.meta["end"] + 1]
 
-    def subquery(self, node: Any) -> tuple[str, Sequence[str]]:
+    def subquery(self, node: Any) -> tuple[str, Sequence[Typed]]:
         """See ``expressions.Places``."""
         sql, columns = self._whole.query(node, self, self._views)
-        return f"({sql})", [column.kind for column in columns]
+        return f"({sql})", [_typed(column, quoted(column.name)) for column in columns]
 
     def _found(self, node: Any) -> tuple[_Table, Column] | None:
         qualifier, name = str(node.table).lower(), node.name.lower()
@@ -478,7 +487,7 @@ class _Select:
     def _read(self, table: _Table, column: Column) -> Typed:
         if table.scan is not None:
             table.scan.columns[column.name] = column.name
-        return Typed(f"{quoted(table.alias)}.{quoted(column.name)}", column.kind, column.name)
+        return replace(_typed(column, f"{quoted(table.alias)}.{quoted(column.name)}"), name=column.name)
 
 
 def _check_parts(node: Any, parts: frozenset[str]) -> None:
@@ -492,7 +501,11 @@ def _has(table: _Table, name: str) -> bool:
 
 
 def _with_name(value: Typed, name: str) -> Typed:
-    return Typed(value.sql, value.kind, name, value.literal, value.aggregates)
+    return replace(value, name=name)
+
+
+def _typed(column: Column, sql: str) -> Typed:
+    return Typed(sql, column.kind, path=column.path)
 
 
 def _place(node: Any, count: int) -> int | None:
@@ -513,11 +526,13 @@ def _resolved_output(whole: _Translation, node: Any, columns: Sequence[Column]) 
     """An entry of ORDER BY behind a set operation: a number, or the name of a column of the result."""
     place = _place(node, len(columns))
     if place is not None:
+        ordered(_typed(columns[place], ""), "ORDER BY")
         return str(place + 1)
     if not isinstance(node, exp.Column) or node.table:
         raise LacksError("ORDER BY of something else than a column of the result")
     for number, column in enumerate(columns):
         if column.name.lower() == node.name.lower():
+            ordered(_typed(column, ""), "ORDER BY")
             return str(number + 1)
     raise whole.no_column(node, [column.name for column in columns])
 

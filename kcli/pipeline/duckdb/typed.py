@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kcli.pipeline.result_values import HEADERS
+from kcli.pipeline.sql_orders import no_order
 
 TEXT, BINARY, BOOLEAN, DATE, TIME, NULL = "string", "binary", "boolean", "date", "timestamp", "void"
 INT, LONG, DOUBLE, DECIMAL = "int", "bigint", "double", "decimal"
@@ -33,7 +34,8 @@ class LacksError(Exception):
 @dataclass(frozen=True, slots=True)
 class Typed:
     """``sql`` is for DuckDB, ``kind`` Spark's type, ``name`` that of such a column in Spark (None: not known here).
-    ``literal``: the value of a literal. ``aggregates``: an aggregate function is in it.
+    ``literal``: the value of a literal. ``aggregates``: an aggregate function is in it. ``path``: it is the text at this
+    path into JSON, whose type is not known; empty for all else.
     """
 
     sql: str
@@ -41,6 +43,7 @@ class Typed:
     name: str | None = None
     literal: str | None = None
     aggregates: bool = False
+    path: str = ""
 
 
 def quoted(name: str) -> str:
@@ -126,6 +129,13 @@ def as_common(values: Sequence[Typed], what: str) -> tuple[str, list[str]]:
 
 
 def comparable(kind: str, what: str) -> None:
-    """LacksError for types without an order."""
+    """LacksError for types that cannot be compared."""
     if kind == HEADERS:
         raise LacksError(f"{what} of {kind.upper()}")
+
+
+def ordered(value: Typed, what: str) -> None:
+    """LacksError for types without an order, ConfigError for a path into JSON without a type."""
+    comparable(value.kind, what)
+    if value.path:
+        raise no_order(value.path, what)

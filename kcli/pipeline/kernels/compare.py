@@ -11,7 +11,16 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 from kcli.core.records.run import RUN_BYTES
-from kcli.flows.mirror.proof.compare import Change, Difference, Extent, Pair, View, compare
+from kcli.flows.mirror.proof.compare import (
+    Change,
+    Difference,
+    Extent,
+    Listed,
+    Pair,
+    View,
+    compare,
+    list_differences,
+)
 from kcli.flows.mirror.proof.last_values import (
     KEYS_AT_ONCE,
     KeyDifference,
@@ -23,6 +32,7 @@ from kcli.flows.stop import Stop
 from kcli.pipeline.cluster_ref import ClusterRef
 from kcli.pipeline.job import StoppedTaskError, TaskContext
 from kcli.pipeline.plan import Slice
+from kcli.pipeline.result_values import BASE64, bytes_text
 
 _POLL = 0.2  # seconds
 _FETCH_BYTES = 8 << 20  # a task reads one partition; with the default of 4 MiB it takes a sixth more CPU time
@@ -83,13 +93,24 @@ def run(settings: CompareSettings, task: CompareTask, context: TaskContext) -> d
             for cluster in (settings.source, settings.target)
         )
         found: Difference | KeyDifference | None
+        listed: Listed | None = None
         if settings.compacted:
             compared, found = _last_records(source, target, settings, task, context)
         else:
-            compared, found = compare_records(
+            compared, found, ignored = compare_records(
                 source, target, task, context, locate=settings.locate, within=settings.within
             )
-    return {
+            if found is not None and settings.locate:
+                listed = list_differences(
+                    source,
+                    target,
+                    _pair(task),
+                    found,
+                    timestamps=not ignored,
+                    stop=_Stop(context),
+                    view=View(settings.within, settings.within),
+                )
+    item = {
         "topic": task.source.topic,
         "partition": task.source.partition,
         "target_topic": task.target.topic,
@@ -98,12 +119,30 @@ def run(settings: CompareSettings, task: CompareTask, context: TaskContext) -> d
         "compared_records": compared,
         "first_difference": None if found is None else difference_row(found),
     }
+    if listed is not None and listed.differences:
+        rows = [difference_row(one) for one in listed.differences]
+        item |= {"first_difference": rows[0], "differences": rows, "different_records": listed.records}
+    return item
 
 
 def difference_row(found: Difference | KeyDifference) -> dict[str, Any]:
     """The offset is the source's, where it has a record."""
-    side = {} if found.source_offset is not None else {"target_offset": found.target_offset}
-    return {"offset": found.source_offset, "why": found.what, **side}
+    row: dict[str, Any] = {"offset": found.source_offset, "why": found.what}
+    if found.source_offset is None:
+        row["target_offset"] = found.target_offset
+    if isinstance(found, Difference) and found.record is not None:
+        key = found.record.key
+        row["key"], encoded = (None, False) if key is None else bytes_text(key)
+        if encoded:
+            row["key_encoding"] = BASE64
+    return row
+
+
+def _pair(task: CompareTask) -> Pair:
+    return Pair(
+        Extent(task.source.tp, task.source.start, task.source.end),
+        Extent(task.target.tp, task.target.start, task.target.end),
+    )
 
 
 def reading() -> dict[str, Any]:
@@ -123,8 +162,8 @@ def compare_records(
     *,
     locate: bool,
     within: Change | None = None,
-) -> tuple[int, Difference | None]:
-    """How many records were compared, and the first difference."""
+) -> tuple[int, Difference | None, str]:
+    """How many records were compared, the first difference, and why timestamps were not compared, if so."""
     done = 0
 
     def progress(read: Any) -> None:
@@ -132,15 +171,11 @@ def compare_records(
         context.progress(min(read.source, read.target) - done, 0)
         done = min(read.source, read.target)
 
-    pair = Pair(
-        Extent(task.source.tp, task.source.start, task.source.end),
-        Extent(task.target.tp, task.target.start, task.target.end),
-    )
     stop = _Stop(context)
     (found,) = compare(
         source,
         target,
-        [pair],
+        [_pair(task)],
         timestamps=True,
         stop=stop,
         progress=progress,
@@ -158,7 +193,7 @@ def compare_records(
         difference = Difference(
             task.source.start, task.target.start, "the records changed while they were compared"
         )
-    return min(found.source_records, found.target_records), difference
+    return min(found.source_records, found.target_records), difference, found.ignored
 
 
 def _last_records(

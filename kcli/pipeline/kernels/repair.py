@@ -76,7 +76,7 @@ class _Repair:
 
     def missing_end(self) -> None:
         """Appends the records after the last one that the target has, if all before are equal."""
-        _, found = compare_records(self._source, self._target, self._task, self._context, locate=True)
+        _, found, _ = compare_records(self._source, self._target, self._task, self._context, locate=True)
         if found is None:
             return
         if found.target_offset is not None or found.source_offset is None:

@@ -16,13 +16,14 @@ from kcli.flows.stop import Stop
 from kcli.pipeline.decoding import ByRange
 from kcli.pipeline.job import StoppedTaskError
 from kcli.pipeline.result_values import ResultColumn, unique_names
+from kcli.pipeline.spark.path_orders import check_orders
 from kcli.pipeline.spark.session import Session
 from kcli.pipeline.spark.source import register
 from kcli.pipeline.spark.source_settings import SETTINGS, SOURCE_COLUMNS, SourceSettings, settings_to_json
 from kcli.pipeline.spark.sql_errors import sql_error
 from kcli.pipeline.spark.undecoded import UndecodedParam
 from kcli.pipeline.spark.watching import StageCounts, Watched, run_watched
-from kcli.pipeline.sql_text import Rewritten
+from kcli.pipeline.sql_text import PATH_FUNCTION, Rewritten
 
 _ROWS = 1000
 _AT_ONCE = 50_000  # rows of a task: the driver holds those of two
@@ -57,6 +58,8 @@ class Query:
                 own = replace(settings.only(topic), pushdown=table in query.read_once)
                 source_of(session, own).createOrReplaceTempView(table)
             found = spark.sql(query.sql)
+            if PATH_FUNCTION in query.sql:
+                check_orders(found._jdf.queryExecution().analyzed())
             self._found = found.toDF(*unique_names(map(query.heading, found.columns)))
             if limit is not None:
                 self._found = self._found.limit(limit)

@@ -21,6 +21,7 @@ from kcli.core.kernels.shapes import NO_RECORDS, Row
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.mirror.copy.finer_times import in_ms
 from kcli.flows.mirror.copy.offset_map import OffsetMap, Piece
+from kcli.flows.mirror.proof.alignment import gaps
 from kcli.flows.mirror.proof.digest import (
     CHUNK_RECORDS,
     AlignedDigest,
@@ -74,13 +75,25 @@ class Pair(NamedTuple):
 class Difference(NamedTuple):
     """Records that differ; an offset is None where it is not known, or that side has no record left to compare.
 
-    ``lacking``: the side that has no such record, ``source`` or ``target``; ``none``: both have one.
+    ``lacking``: the side that has no such record, ``source`` or ``target``; ``none``: both have one. ``record``: that of
+    the source, where it has one, else of the target; None where it was not read.
     """
 
     source_offset: int | None
     target_offset: int | None
     what: str
     lacking: str = "none"
+    record: Record | None = None
+
+
+class Listed(NamedTuple):
+    """The first differences, at most ``MOST_LISTED``, of ``records`` that differ; ``whole``: both sides were read to
+    their ends.
+    """
+
+    differences: list[Difference]
+    records: int
+    whole: bool
 
 
 @dataclass(slots=True)
@@ -322,6 +335,83 @@ def compare(
         for (number, why), one in zip(again.items(), repeated, strict=True):
             found[number] = replace(one, ignored=why)
     return found
+
+
+def list_differences(
+    source: Consumer,
+    target: Consumer,
+    pair: Pair,
+    first: Difference,
+    *,
+    timestamps: bool,
+    stop: Stop,
+    view: View = AS_STORED,
+) -> Listed:
+    """Aligns what follows the ``first`` difference of a pair without a map, ``CHUNK_RECORDS`` of each side at most."""
+    left, right = Reader(source), Reader(target)
+    ours, theirs = (
+        list(islice(reader.digests(rest, view.digester(change, timestamps=timestamps), stop), CHUNK_RECORDS))
+        for reader, rest, change in (
+            (left, _from(pair.source, first.source_offset), view.source),
+            (right, _from(pair.target, first.target_offset), view.target),
+        )
+    )
+    whole = max(len(ours), len(theirs)) < CHUNK_RECORDS
+    found = list(gaps([digest for _, digest in ours], [digest for _, digest in theirs]))
+    if not whole and len(found) > 1:
+        found.pop()  # what is behind the last common record may only be cut
+    listed: list[Difference] = []
+    for gap in found:
+        if len(listed) >= MOST_LISTED or stop:
+            break
+        here = _records_at(left, pair.source.tp, [ours[at][0] for at in gap.source[:MOST_LISTED]])
+        there = _records_at(right, pair.target.tp, [theirs[at][0] for at in gap.target[:MOST_LISTED]])
+        listed += _paired(here, there, timestamps=timestamps)
+    return Listed(listed[:MOST_LISTED], sum(gap.records for gap in found), whole)
+
+
+def _from(extent: Extent, offset: int | None) -> Extent:
+    """The rest of an extent; nothing where it has no record left."""
+    return extent._replace(start=extent.stop if offset is None else offset)
+
+
+def _records_at(reader: Reader, tp: TopicPartition, offsets: Sequence[int]) -> list[Record]:
+    if not offsets:
+        return []
+    wanted = set(offsets)
+    return [one for one in reader.records(Extent(tp, offsets[0], offsets[-1] + 1)) if one.offset in wanted]
+
+
+def _paired(source: Sequence[Record], target: Sequence[Record], *, timestamps: bool) -> list[Difference]:
+    """The differences of a gap: records with the same key are one that was changed, and as many on both sides too."""
+    left = list(target)
+    found: list[tuple[Record, Record | None]] = []
+    for one in source:
+        other = next((each for each in left if each.key == one.key and one.key is not None), None)
+        if other is not None:
+            left.remove(other)
+        found.append((one, other))
+    if sum(other is None for _, other in found) == len(left):
+        rest = iter(left)
+        found = [(one, next(rest) if other is None else other) for one, other in found]
+        left = []
+    return [
+        *(
+            Difference(one.offset, None, "the target has no record for it", "target", one)
+            if other is None
+            else Difference(
+                one.offset, other.offset, _different(one, other, timestamps=timestamps), "none", one
+            )
+            for one, other in found
+        ),
+        *(Difference(None, one.offset, "the target has a record too many", "source", one) for one in left),
+    ]
+
+
+def _different(one: Record, other: Record, *, timestamps: bool) -> str:
+    names = _FIELDS if timestamps else _FIELDS[1:]
+    differ = [name for name in names if getattr(one, name) != getattr(other, name)]
+    return f"different {' and '.join(differ)}" if differ else "the records changed while they were compared"
 
 
 class _Work:

@@ -24,7 +24,7 @@ ROWS = [
 
 def chosen(serdes: tuple[str, ...], *, first: int = 0, **flags: Any) -> tuple[list[int], Any]:
     asked = ConsumeOptions(("t",), **flags)
-    found, where = selection(asked, RangeSpec(None), Decoding(open_serdes(parse_serdes(serdes))))
+    found, where, _ = selection(asked, RangeSpec(None), Decoding(open_serdes(parse_serdes(serdes))))
     return wanted_by(found, fetched_of(ROWS)._replace(first=first)), where
 
 

@@ -25,8 +25,8 @@ _kcli_command() {
             children="list describe offsets who create copy alter trim delete"
             aliases="" ;;
         "kcli topics list")
-            names="--match --internal --with-size -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--match -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--match --internal --with-size --sort -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--match --sort -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli topics describe")
@@ -736,7 +736,7 @@ _kcli_value() {
         "kcli --color") reply="auto always never" ;;
         "kcli --progress") reply="auto none bar json" ;;
         "kcli produce -t" | "kcli produce --topic") asked=topics ;;
-        "kcli produce -i" | "kcli produce --input") reply="lines ndjson kcat raw csv file failed" ;;
+        "kcli produce -i" | "kcli produce --input") reply="lines ndjson kcat raw csv csv-objects file failed" ;;
         "kcli produce --key-from") asked=value-fields ;;
         "kcli produce --headers-from") asked=value-fields ;;
         "kcli produce --partition-from") asked=value-fields ;;
@@ -777,6 +777,7 @@ _kcli_value() {
         "kcli topics -o" | "kcli topics --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli topics --color") reply="auto always never" ;;
         "kcli topics --progress") reply="auto none bar json" ;;
+        "kcli topics list --sort") reply="name partitions under-replicated size disk" ;;
         "kcli topics list -F" | "kcli topics list --command-config") files=1 ;;
         "kcli topics list -X" | "kcli topics list --command-property") keys="$_kcli_keys" ;;
         "kcli topics list --profile") asked=profiles ;;

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer as JudgeConsumer
+from confluent_kafka import KafkaError
 from confluent_kafka import Producer as JudgeProducer
 from confluent_kafka.admin import (
     AclBinding,
@@ -110,7 +111,7 @@ class SecureKafka:
             future.result(30)
 
     def values(self, topic: str) -> list[bytes]:
-        """The values of a topic with one partition, as the judge reads them."""
+        """The values of a topic, as the judge reads them to the end of each partition."""
         config = self.judge("admin-certificate")
         reader = JudgeConsumer(
             {
@@ -121,10 +122,16 @@ class SecureKafka:
             }
         )
         reader.subscribe([topic])
-        found = []
+        found, ended = [], set()
         try:
-            while (message := reader.poll(30)) is not None and not message.error():
-                found.append(message.value())
+            while (message := reader.poll(30)) is not None:
+                if not message.error():
+                    found.append(message.value())
+                    continue
+                assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
+                ended.add(message.partition())
+                if len(ended) == len(reader.assignment()):
+                    break
         finally:
             reader.close()
         return found

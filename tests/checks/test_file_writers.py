@@ -14,6 +14,7 @@ NOT_REPLACED = {
     # Private, and appended to.
     "flows/produce/failed_file.py:FailedFile._open": "records are appended, mode 0600",
     "flows/produce/failed_file.py:check_writable": "an empty file of mode 0600, removed at once",
+    "commands/tokens/_hmac.py:HmacFile.open": "an HMAC, in a new file of mode 0600",
     "core/net/tls/context.py:readable": "a key in anonymous memory, or in a file of mode 0600 for a moment",
     "core/net/command.py:feed_command": "a document, in a file of mode 0600 without a name",
     "pipeline/duckdb/database.py:Database.__init__": "what DuckDB spills, in a folder that ends with the query",

@@ -21,6 +21,7 @@ SANITISED = (
     "commands/cluster/_rows.py:print_state",
     "commands/shared/findings.py:Screen._line", "commands/groups/_describing.py:Describing._print",
     "commands/sandbox/_log_lines.py:_log_line", "commands/txn/_describing.py:_describe_id",
+    "commands/topics/_who_page.py:_print_parts", "commands/groups/_why_page.py:_print_page",
 )  # fmt: skip
 """They pass their text, or have passed each name in it, through `kcli/output/sanitise.py`."""
 ESCAPED = (
@@ -41,6 +42,7 @@ OWN = (
     "commands/shared/options.py:VersionOption.handle_parse_result", "output/terminal.py:page", "flows/stop.py:Stop._now",
     "commands/pipeline/pack.py:pack", "commands/exporter/run.py:run",
     "commands/consume/count.py:PrintedCounts._print",
+    "commands/tokens/_hmac.py:HmacOnStdout.put",
     "commands/perf/result.py:print_result", "commands/perf/result.py:_print_latencies",
     "commands/perf/live_figures.py:Reporting._write", "commands/perf/live_figures.py:Reporting.add",
     "docgen/__main__.py:main", "docgen/__main__.py:write_site",

@@ -141,6 +141,10 @@ def test_the_source_of_a_mirror_may_be_read_only_and_its_target_not(folder: Path
     assert run(folder, "mirror status --to locked", profile="").code == 0
 
 
-def test_the_side_of_a_mirror_by_address_takes_no_profile(cluster: FakeCluster, folder: Path) -> None:
+def test_the_target_of_a_mirror_by_address_has_the_marks_of_the_profile_in_use(
+    cluster: FakeCluster, folder: Path
+) -> None:
     line = f"mirror --from {cluster.bootstrap} --to {cluster.bootstrap} -t t --map-topic t=copy --dry-run"
-    assert run(folder, line, profile="locked").code == 0
+    locked = run(folder, line, profile="locked")
+    assert (locked.code, "`kcli mirror run` is refused: profile locked" in locked.err) == (7, True)
+    assert run(folder, line, profile="open").code == 0

@@ -48,7 +48,7 @@ def test_a_topic_is_changed_and_changed_back(kafka: Kafka) -> None:
     found = judged(kafka, JudgeResource.Type.TOPIC, topic)
     assert (found["retention.ms"][0], found["cleanup.policy"][0]) == ("3600000", "delete,compact")
     done = kcli(kafka, f"alter topics {topic} --unset retention.ms --remove cleanup.policy=compact --yes")
-    assert "retention.ms: 3600000 (topic) → the default" in done.err
+    assert "retention.ms: 3600000 (1 h) (topic) → the default" in done.err
     found = judged(kafka, JudgeResource.Type.TOPIC, topic)
     assert (found["retention.ms"][0], found["cleanup.policy"][0]) == ("604800000", "delete")
 

@@ -440,6 +440,10 @@ _OPTIONS = {
     "consume": _CONSUME,
     "produce": _PRODUCE,
     "configs": _CONFIGS,
+    "configs list": dict.fromkeys(
+        ("--entity-type", "--entity-name", "--topic", "-t", "--type"),
+        "a kind is given without a flag: `kcli configs list client-metrics`, `kcli configs describe topics TOPIC`",
+    ),
     "configs alter": {
         **_ADD_CONFIG,
         "--delete": _UNSET,
@@ -601,7 +605,7 @@ _OTHER_TOOLS = {
         ),
     },
     "kcli configs": {
-        **dict.fromkeys(("list", "ls", "get", "show", "view"), "`{path} describe topics TOPIC`"),
+        **dict.fromkeys(("ls", "get", "show", "view"), "`{path} describe topics TOPIC`"),
         **dict.fromkeys(("set", "edit", "update", "add"), "`{path} alter topics TOPIC --set KEY=VALUE`"),
         **dict.fromkeys(("delete", "unset", "remove"), "`{path} alter topics TOPIC --unset KEY`"),
     },

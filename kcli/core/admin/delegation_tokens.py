@@ -224,7 +224,7 @@ def _bytes(hmac: Secret) -> bytes:
 
 def _raise(code: int, what: str) -> None:
     if code != NONE:
-        raise BrokerError(code, what, message=_TEXTS.get(code, ""), do=_REMEDIES.get(code, ""))
+        raise BrokerError(code, what, message=_TEXTS.get(code, ""), do=_REMEDIES.get(code, ""), needs=())
 
 
 def _too_old(error: UnsupportedError) -> KcliError:

@@ -11,8 +11,9 @@ _WORDS = re.compile(r"(?:`[^`]*`|[^ ])+")
 
 
 def folded_text(text: str, width: int) -> str:
-    """Lines for a terminal of this width, continued with an indentation. No word is broken, and no command that is to be
-    typed, which a terminal wraps so that it can be copied; lines of a table, with several blanks between words, stay.
+    """Lines for a terminal of this width, continued with an indentation. No word is broken (one that fits on no line, as
+    a long path, begins none), and no command that is to be typed, which a terminal wraps so that it can be copied; lines
+    of a table, with several blanks between words, stay.
     """
     return "\n".join(folded for line in text.split("\n") for folded in _folded(line, width))
 
@@ -32,7 +33,8 @@ def _filled(line: str, width: int) -> list[str]:
     lines, at = [], indent
     for word in _WORDS.findall(line):
         joined = f"{at} {word}" if at.strip(" ") else at + word
-        if _wide(joined) > width and at.strip(" "):
+        fits_below = _wide(f"{indent}    {word}") <= width
+        if _wide(joined) > width and at.strip(" ") and (fits_below or _wide(at) >= width):
             lines.append(at)
             joined = f"{indent}    {word}"
         at = joined

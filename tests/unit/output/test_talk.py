@@ -226,7 +226,10 @@ LONG = "2,000 records were not counted: use `kcli consume orders --offset latest
     [
         (UNDO, 200, [UNDO]),
         ("x" * 100, 20, ["x" * 100]),
-        ("see " + "x" * 40, 20, ["see", "    " + "x" * 40]),
+        ("see " + "x" * 40, 20, ["see " + "x" * 40]),
+        ("kcli: " + "x" * 40 + " has 3 bytes", 20, ["kcli: " + "x" * 40, "    has 3 bytes"]),
+        ("see a " + "x" * 14, 20, ["see a " + "x" * 14]),
+        ("see ab " + "x" * 14, 20, ["see ab", "    " + "x" * 14]),
         (
             LONG,
             50,

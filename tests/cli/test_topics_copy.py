@@ -64,7 +64,7 @@ def test_the_plan_says_what_the_copy_has_and_changes_nothing(topics: Noun, clust
     assert head.endswith(", exactly once")
     assert "  orders → copy: 2 partitions, the target is created" in lines
     settings = "min.insync.replicas=1, retention.ms=-1 (never), segment.bytes=1073741824 (1 GiB)"
-    assert f"  copy: 2 replicas, {settings}" in lines
+    assert f"  copy: 2 replicas, {settings}, cleanup.policy=delete, max.message.bytes=1048588" in lines
     assert any("records of aborted transactions" in line for line in lines if "not carried over" in line)
     assert "copy" not in [row["name"] for row in topics.items("list")]
     assert not cluster.seen((ProduceRequest,))

@@ -543,6 +543,11 @@ _OTHER_TOOLS = {
         **dict.fromkeys(("produce", "send"), "`kcli produce TOPIC`"),
         **dict.fromkeys(("watermarks", "get-offsets", "offset"), "`{path} offsets TOPIC`"),
         **dict.fromkeys(
+            ("compare", "diff", "verify"),
+            "`kcli pipeline verify --from HOST:PORT --to HOST:PORT -t TOPIC` compares clusters; --map-topic A=B compares "
+            "topic A with topic B, --level records says in what",
+        ),
+        **dict.fromkeys(
             ("alter-config", "set-config", "configs", "config", "add-partitions", "add-config"),
             "`{path} alter TOPIC --set KEY=VALUE` changes settings, `{path} alter TOPIC --partitions N` adds partitions",
         ),

@@ -119,12 +119,11 @@ def misfits(pair: Pair, plan: CopyPlan) -> list[Finding]:
 
 def remarks(pair: Pair, plan: CopyPlan) -> Iterator[str]:
     """What the plan says beside its topics: the settings of the copy, and which records it gets."""
-    values = pair.settings if pair.copy is None else pair.given
-    replicas = [
-        counted(spec.replication_factor, "replica")
-        for spec in plan.found.findings.create
-        if spec.replication_factor > 0
-    ]
+    values, replicas = dict(pair.written), []
+    for spec in plan.found.findings.create:
+        values |= spec.configs or {}
+        if spec.replication_factor > 0:
+            replicas.append(counted(spec.replication_factor, "replica"))
     if parts := [*replicas, *(f"{key}={with_unit(key, value)}" for key, value in values.items())]:
         yield f"  {pair.target}: {', '.join(parts)}"
     left = [key for key in pair.like.own if key.startswith(_OF_TIMES) and key not in pair.given]

@@ -252,7 +252,7 @@ def reader_rows(group: Described, topic: str) -> Iterator[Row]:
     Members of a share group have partitions together: each row has their whole lag. Pure.
     """
     head = {"group": group.group_id, "type": group.type, "state": group.state}
-    left = set(group.positions)
+    left = {tp for tp, at in group.positions.items() if at.committed is not None or at.unread is not None}
     for member in group.members:
         own = None if member.assignment is None else [tp for tp in member.assignment if tp.topic == topic]
         if not own and topic not in member.subscription and not member.subscription_regex:

@@ -121,7 +121,7 @@ def test_json_is_closed_when_a_signal_ends_it(kafka: Kafka, numbers: str) -> Non
 
 def test_a_table_has_headings_and_a_row_per_record(kafka: Kafka, numbers: str) -> None:
     lines = consume(kafka, numbers, "-p", "0", "--offset", "0:2", "-o", "table")
-    assert lines[0].split() == ["TIME", "PARTITION", "OFFSET", "KEY", "VALUE", "HEADERS"]
+    assert lines[0].split() == ["TIME", "PARTITION", "OFFSET", "KEY", "VALUE,", "HEADERS"]
     assert lines[1].split() == ["2023-11-14T22:13:20.000Z", "0", "0", "∅", "0"]
     assert len(lines) == 3
 

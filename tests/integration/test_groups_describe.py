@@ -153,7 +153,8 @@ def test_when_a_commit_was_made(kafka: Kafka, admin: Admin) -> None:
         commit(admin, group, {TopicPartition(topic, partition): OffsetAndMetadata(offset)})
     ended = wall_ms()
     done = kcli_process("groups", "describe", group, "-v", "-o", "json", bootstrap=kafka.bootstrap)
-    first, second = json.loads(ok(done))["items"][0]["partitions"]
+    first, second, *others = json.loads(ok(done))["items"][0]["partitions"]
+    assert {(one["committed"], one["commit_time"]) for one in others} <= {(None, None)}
     assert _text(began) <= second["commit_time"] <= first["commit_time"] <= _text(ended)
     assert described(kafka, group)[0]["partitions"][0]["commit_time"] is None
     wide = kcli_process("groups", "describe", group, "-o", "wide", bootstrap=kafka.bootstrap)

@@ -59,7 +59,8 @@ def logs(kafka: Kafka, topic: str) -> list[Log]:
 def lags(kafka: Kafka, group: str, topics: tuple[str, ...]) -> list[int]:
     """As ``kcli groups lag`` reports them."""
     out = ok(kcli_process("groups", "lag", group, "-o", "json", bootstrap=kafka.bootstrap))
-    return [row["lag_records"] for row in json.loads(out)["items"] if row["topic"] in topics]
+    rows = [row for row in json.loads(out)["items"] if row["topic"] in topics]
+    return [row["lag_records"] for row in rows if row["committed"] is not None]
 
 
 def synced_by(

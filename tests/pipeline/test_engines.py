@@ -66,7 +66,7 @@ EXPRESSIONS = (
     # choices
     "coalesce(value:s, key_text, '-')", "nvl(value:s, '-')", "ifnull(value:s, '-')", "nullif(value:s, 'paid')",
     "if(offset > 2, 'a', null)", "case when offset > 2 then 1 when offset > 1 then 2L end as some",
-    "case offset when 1 then 'one' else value:s end", "greatest(offset, 3)", "least(value:s, 'oz')",
+    "case offset when 1 then 'one' else value:s end", "greatest(offset, 3)", "least(value:s::string, 'oz')",
     # times
     "date_trunc('hour', timestamp) as hour", "hour(timestamp)", "year(timestamp)", "month(timestamp)", "day(timestamp)",
     "minute(timestamp)", "second(timestamp)", "to_date(timestamp)", "cast(timestamp as date)",

@@ -9,7 +9,7 @@ from kcli.commands.shared.options import POSITIVE_DURATION
 from kcli.commands.shared.usage import usage
 from kcli.commands.tokens._hmac import HmacFile, HmacOnStdout
 from kcli.commands.tokens._types import PRINCIPAL
-from kcli.core.admin.delegation_tokens import SERVER_DEFAULT, Principal
+from kcli.core.admin.delegation_tokens import Principal, period_ms
 
 
 @command(
@@ -88,7 +88,7 @@ def create_token(
             why="--show-hmac prints the HMAC, and nothing else, on stdout",
             do="leave -o out, or give --hmac-file FILE in place of --show-hmac",
         )
-    lifetime = SERVER_DEFAULT if max_lifetime is None else max(1, round(max_lifetime * 1000))
     place = HmacOnStdout(inv.out) if hmac_file is None else HmacFile(hmac_file)
     takes_stdout = show_hmac and not inv.dry_run
+    lifetime = period_ms(max_lifetime)
     return run_change(inv, TokenCreation(owner, renewers, lifetime, place, takes_stdout=takes_stdout))

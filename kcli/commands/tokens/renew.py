@@ -7,7 +7,7 @@ from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import POSITIVE_DURATION
 from kcli.commands.tokens._types import TOKEN_ID
-from kcli.core.admin.delegation_tokens import SERVER_DEFAULT
+from kcli.core.admin.delegation_tokens import period_ms
 
 
 @command(
@@ -34,5 +34,4 @@ def renew_tokens(inv: Invocation, ids: tuple[str, ...], period: float | None) ->
     """
     from kcli.flows.tokens.expiry import TokenRenewal  # clients are loaded when the command runs
 
-    milliseconds = SERVER_DEFAULT if period is None else max(1, round(period * 1000))
-    return run_change(inv, TokenRenewal(ids, milliseconds))
+    return run_change(inv, TokenRenewal(ids, period_ms(period)))

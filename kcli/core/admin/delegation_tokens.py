@@ -8,9 +8,10 @@ import base64
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from kcli.core.admin.plaintext import refuse_plaintext
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.error_codes import NONE
-from kcli.core.errors import BrokerError, ConfigError, KcliError, OutcomeUnknownError, UnsupportedError
+from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError, UnsupportedError
 from kcli.core.future import Future
 from kcli.core.options import ClientOptions
 from kcli.core.protocol.api import Request
@@ -37,6 +38,13 @@ from kcli.core.secret import Secret
 
 SERVER_DEFAULT = -1
 """For a duration: that of the brokers; for an expiry: at once."""
+
+
+def period_ms(seconds: float | None) -> int:
+    """A duration as requests have it, at least a millisecond; None is SERVER_DEFAULT."""
+    return SERVER_DEFAULT if seconds is None else max(1, round(seconds * 1000))
+
+
 SEE = "`kcli tokens list` shows the tokens"
 """The remedy where it is not known which there are."""
 AUTH_DISABLED, NOT_FOUND, OWNER_MISMATCH, NOT_ALLOWED, DENIED, EXPIRED = range(61, 67)
@@ -90,12 +98,10 @@ class DelegationToken:
 
 def check_encrypted(options: ClientOptions) -> None:
     """ConfigError unless what a client with ``options`` receives is encrypted, or need not be."""
-    if options.security_protocol.endswith("SSL") or options.allow_plaintext_secrets:
-        return
-    raise ConfigError(
-        f"delegation tokens over {options.security_protocol} are refused",
+    refuse_plaintext(
+        options,
+        "delegation tokens over {protocol} are refused",
         why="their HMACs would be sent without encryption, and are sufficient to authenticate as their owners",
-        do="use security.protocol=SASL_SSL or SSL, or allow it with --allow-plaintext-secrets",
     )
 
 

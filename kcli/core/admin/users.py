@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from kcli.core.admin.plaintext import refuse_plaintext
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToController
@@ -23,7 +24,6 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import (
     BrokerError,
-    ConfigError,
     KcliError,
     NotFoundError,
     ProtocolError,
@@ -95,12 +95,10 @@ def upsertion(password: Secret, mechanism: ScramMechanism, iterations: int) -> S
 
 def check_encrypted(options: ClientOptions) -> None:
     """ConfigError unless what a client with ``options`` sends is encrypted, or need not be."""
-    if options.security_protocol.endswith("SSL") or options.allow_plaintext_secrets:
-        return
-    raise ConfigError(
-        f"setting SCRAM credentials over {options.security_protocol} is refused",
+    refuse_plaintext(
+        options,
+        "setting SCRAM credentials over {protocol} is refused",
         why="they would be sent without encryption, and are sufficient to authenticate as the user",
-        do="use security.protocol=SASL_SSL or SSL, or allow it with --allow-plaintext-secrets",
     )
 
 

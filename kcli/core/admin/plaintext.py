@@ -5,7 +5,7 @@ from kcli.core.options import ClientOptions
 
 
 def refuse_plaintext(options: ClientOptions, what: str, why: str) -> None:
-    """ConfigError unless connections with ``options`` are encrypted, or need not be. ``what`` has their ``{protocol}``."""
+    """ConfigError unless connections with ``options`` are encrypted, or need not be. ``what`` says ``{protocol}``."""
     if options.security_protocol.endswith("SSL") or options.allow_plaintext_secrets:
         return
     raise ConfigError(

@@ -343,7 +343,7 @@ SERDES_BOTH_WAYS = (
 )  # fmt: skip
 """The serdes that read and write; the others only read Kafka's internal topics."""
 
-SERDES = (*SERDES_BOTH_WAYS, "consumer_offsets", "transaction_state", "share_group_state")
+SERDES = (*SERDES_BOTH_WAYS, "consumer_offsets", "transaction_state", "share_group_state", "cluster_metadata")
 """Offered by completion for ``-s``: ``kcli.serde.NAMES``, which is not loaded for a help text."""
 
 OFFSET_WORDS = ("earliest", "latest", "stored")

@@ -8,7 +8,6 @@ from benchmarks import _kafka_tools as tools
 from tests.kafka import Kafka
 from tests.secure_kafka import SecureKafka
 
-CONFIGS = "kafka.admin.ConfigCommand"
 ACLS = "org.apache.kafka.tools.AclCommand"
 
 
@@ -29,7 +28,7 @@ def streams_groups(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess
 
 def configs(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-configs.sh``."""
-    return _run(kafka, CONFIGS, *arguments)
+    return _run(kafka, tools.CONFIGS, *arguments)
 
 
 def delegation_tokens(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -44,7 +43,7 @@ def client_metrics(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedP
 
 def secure_configs(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-configs.sh`` as a super user."""
-    return _secure(kafka, CONFIGS, *arguments)
+    return _secure(kafka, tools.CONFIGS, *arguments)
 
 
 def secure_acls(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -909,7 +909,7 @@ complete -c kcli -n '__kcli_at kcli sandbox' -a logs -d 'print the end of the br
 
 complete -c kcli -n '__kcli_at_argument 0 kcli sandbox up' -a '(__kcli_names sandboxes)'
 complete -c kcli -n '__kcli_at kcli sandbox up' -l brokers -x -d 'number of brokers (default: 1)'
-complete -c kcli -n '__kcli_at kcli sandbox up' -l kafka-version -x -d 'any published version (default: 4.3.1)'
+complete -c kcli -n '__kcli_at kcli sandbox up' -l kafka-version -x -d 'any published version (default: 4.4.0)'
 complete -c kcli -n '__kcli_at kcli sandbox up' -l port -x -d 'port of the first node, the others use the next ones; 0: any free port (default: 9092 if free)'
 complete -c kcli -n '__kcli_at kcli sandbox up' -l data -r -F -d 'data folder (default: one of kcli\'s own)'
 complete -c kcli -n '__kcli_at kcli sandbox up' -l ephemeral -d 'delete the data at `down`'

@@ -3,14 +3,15 @@
 from collections.abc import Collection, Mapping
 
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.group_description import GroupDescription
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.names import THERE_ARE, group_argument, unknown_group
 from kcli.core.near_names import near_names
 
 _OTHER_KINDS = {
     "share": (
-        "it is a share group, which has no committed offsets",
-        "Kafka's own kafka-share-groups.sh changes share groups",
+        "it is a share group, which has start offsets instead of committed offsets",
+        "",
     ),
     "streams": (
         "it is a streams group (KIP-1071)",
@@ -40,6 +41,24 @@ def name_nearest(admin: Admin, found: Mapping[str, object]) -> None:
             error.do = nearest_text(name, known)
         elif not error.do and known.get(name) in _OTHER_KINDS:
             error.why, error.do = _OTHER_KINDS[known[name]]
+
+
+def streams_group(what: str) -> KcliError:
+    """The error that ``what`` is impossible because it concerns a streams group."""
+    why, do = _OTHER_KINDS["streams"]
+    return UnsupportedError(what, why=why, do=do)
+
+
+def without_streams(
+    found: Mapping[str, GroupDescription | KcliError], what: str
+) -> dict[str, GroupDescription | KcliError]:
+    """What was found, with an error for each streams group; ``what`` has ``{}`` in the place of its name."""
+    return {
+        name: streams_group(what.format(name))
+        if not isinstance(one, KcliError) and one.type == "streams"
+        else one
+        for name, one in found.items()
+    }
 
 
 def without_commits(admin: Admin, group: str) -> KcliError:

@@ -52,7 +52,7 @@ def survey_import(
 ) -> RewindPlan:
     """The plan of the groups that can be read, with the errors of the others. ``to`` describes the import in words."""
     names = list(dict.fromkeys(target.group for target in targets))
-    groups, commits, failures = committed_groups(admin, names, may_be_absent=names)
+    groups, commits, failures = committed_groups(admin, names, may_be_absent=dict.fromkeys(names, "classic"))
     targets = [target for target in targets if target.group in commits]
     topics, missing = described_topics(admin, {target.tp.topic for target in targets})
     logs = _logs(admin, {target.tp for target in targets}, topics, missing)

@@ -10,8 +10,8 @@ from kcli.core.near_names import near_names
 
 _OTHER_KINDS = {
     "share": (
-        "it is a share group, which has start offsets instead of committed offsets",
-        "",
+        "it is a share group, which has start offsets in the place of committed ones",
+        "`kcli groups describe GROUP` shows them, `kcli groups rewind GROUP` moves them",
     ),
     "streams": (
         "it is a streams group (KIP-1071)",
@@ -65,8 +65,6 @@ def without_commits(admin: Admin, group: str) -> KcliError:
     """Why a group has no commits: it does not exist, is of another type, or has not committed yet."""
     listing = admin.list_groups()
     known = {row.group_id: row.type for row in listing.groups}
-    if known.get(group) == "share":
-        return share_group(f"group {group} has no committed offsets")
     if group in known or listing.is_partial:
         return NotFoundError(
             f"group {group} has no committed offsets",
@@ -74,12 +72,6 @@ def without_commits(admin: Admin, group: str) -> KcliError:
             do=f"`kcli groups describe {group_argument(group)}` shows its members",
         )
     return unknown_group(group, nearest_text(group, known))
-
-
-def share_group(what: str) -> KcliError:
-    """The error that ``what`` is impossible because it concerns a share group."""
-    why, do = _OTHER_KINDS["share"]
-    return UnsupportedError(what, why=why, do=do)
 
 
 def nearest_text(name: str, known: Collection[str]) -> str:

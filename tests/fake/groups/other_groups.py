@@ -166,7 +166,7 @@ def no_places(group_id: str, code: int) -> offsets.DescribeShareGroupOffsetsResp
 def alter_places(
     groups: OtherGroups, request: altering.AlterShareGroupOffsetsRequest, topics: Topics, *, known: bool
 ) -> altering.AlterShareGroupOffsetsResponse:
-    """Makes a share group that is not there. What was acknowledged is forgotten. ``known``: it is a group of consumers."""
+    """Makes a share group that is not there. What was acknowledged is forgotten. ``known``: it is one of consumers."""
     group = groups.by_id.get(request.group_id)
     if known or isinstance(group, StreamsGroup):
         refused = groups.not_found(request.group_id, SHARE, known=known)

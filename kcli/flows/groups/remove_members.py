@@ -1,4 +1,4 @@
-"""``kcli groups remove-members``: removes members from a group (KIP-345). LeaveGroup does that to consumer groups only."""
+"""``kcli groups remove-members``: removes members from a group (KIP-345): of consumers only, as LeaveGroup does."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ class MemberRemoval(Change[Member, MemberDescription | None]):
             raise UnsupportedError(
                 f"members of group {self.group} cannot be removed",
                 why=f"it is a {group.type} group, and LeaveGroup, by which others remove members, is for consumer groups",
-                do=f"stop them; one that has died is gone after {group.type}.session.timeout.ms, which `kcli groups describe "
-                f"{quote(self.group)} --config` shows",
+                do=f"stop them; one that has died is gone after {group.type}.session.timeout.ms: "
+                f"`kcli groups describe {quote(self.group)} --config` shows it",
             )
         if isinstance(group, KcliError):
             if include_operations:

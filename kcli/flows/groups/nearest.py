@@ -8,6 +8,7 @@ from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.names import THERE_ARE, group_argument, unknown_group
 from kcli.core.near_names import near_names
 
+
 def name_nearest(admin: Admin, found: Mapping[str, object]) -> None:
     """Adds the nearest names as a remedy to the errors of groups that do not exist, with a single ListGroups."""
     missing = {name: error for name, error in found.items() if isinstance(error, NotFoundError)}

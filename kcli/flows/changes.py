@@ -9,6 +9,8 @@ CHANGES = {
     "AclCreate": "kcli.flows.acls.create:AclCreation",
     "AclDelete": "kcli.flows.acls.delete:AclDeletion",
     "ConfigAlter": "kcli.flows.configs.alter:ConfigAlter",
+    "ControllerAdd": "kcli.flows.quorum.voters:ControllerAddition",
+    "ControllerRemove": "kcli.flows.quorum.voters:ControllerRemoval",
     "GroupDelete": "kcli.flows.groups.delete:GroupDeletion",
     "LeaderElection": "kcli.flows.leader_elections:LeaderElection",
     "MemberRemove": "kcli.flows.groups.remove_members:MemberRemoval",

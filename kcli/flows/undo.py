@@ -1,5 +1,6 @@
 """``kcli undo``: the change that makes again what a journal has."""
 
+from collections.abc import Callable
 from typing import Any
 
 from kcli.account.change import Change
@@ -12,6 +13,7 @@ from kcli.flows.groups.restore import OffsetRestore
 from kcli.flows.journal import (
     AclEntry,
     ConfigKeyEntry,
+    ControllerEntry,
     CreatedAclEntry,
     Entry,
     Journal,
@@ -21,6 +23,7 @@ from kcli.flows.journal import (
     TopicEntry,
     UserEntry,
 )
+from kcli.flows.quorum.voters import undoing
 from kcli.flows.quotas.alter import QuotaRestore
 from kcli.flows.topics.restore import TopicRestore
 from kcli.flows.topics.retention import RetentionRestore
@@ -32,7 +35,7 @@ class NotRestorableError(KcliError):
     exit_code = ExitCode.REFUSED
 
 
-RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {
+RESTORES: dict[type[Entry], Callable[[Any], Change[Any, Any]]] = {
     OffsetEntry: OffsetRestore,
     TopicEntry: TopicRestore,
     AclEntry: AclRestore,
@@ -40,6 +43,7 @@ RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {
     QuotaEntry: QuotaRestore,
     RetentionEntry: RetentionRestore,
     ConfigKeyEntry: ConfigRestore,
+    ControllerEntry: undoing,
 }
 """By what the entries of a journal are; all entries of one are of one kind."""
 
@@ -53,6 +57,4 @@ def restore_of(journal: Journal) -> Change[Any, Any]:
             why="brokers return no passwords, so the journal has none",
             do="set a new password for the user",
         )
-    made: Any = RESTORES[kind]
-    change: Change[Any, Any] = made(journal)
-    return change
+    return RESTORES[kind](journal)

@@ -27,7 +27,7 @@ from kcli.commands.shared.options import SANDBOX, CountType
     metavar="N",
     help="a dynamic quorum of which the first N nodes are voters (default: all, and it cannot be changed)",
 )
-@click.option("--kafka-version", metavar="VERSION", help="any published version (default: 4.3.1)")
+@click.option("--kafka-version", metavar="VERSION", help="any published version (default: 4.4.0)")
 @click.option(
     "--port",
     type=CountType(0, 65535),

@@ -9,6 +9,7 @@ from kcli.core.exit_codes import ExitCode
 from kcli.flows.acls.create import AclRestore
 from kcli.flows.acls.delete import AclRetraction
 from kcli.flows.configs.alter import ConfigRestore
+from kcli.flows.features import change as features
 from kcli.flows.groups.restore import OffsetRestore
 from kcli.flows.journal import (
     AclEntry,
@@ -16,6 +17,7 @@ from kcli.flows.journal import (
     ControllerEntry,
     CreatedAclEntry,
     Entry,
+    FeatureEntry,
     Journal,
     OffsetEntry,
     QuotaEntry,
@@ -23,7 +25,7 @@ from kcli.flows.journal import (
     TopicEntry,
     UserEntry,
 )
-from kcli.flows.quorum.voters import undoing
+from kcli.flows.quorum import voters
 from kcli.flows.quotas.alter import QuotaRestore
 from kcli.flows.topics.restore import TopicRestore
 from kcli.flows.topics.retention import RetentionRestore
@@ -43,7 +45,8 @@ RESTORES: dict[type[Entry], Callable[[Any], Change[Any, Any]]] = {
     QuotaEntry: QuotaRestore,
     RetentionEntry: RetentionRestore,
     ConfigKeyEntry: ConfigRestore,
-    ControllerEntry: undoing,
+    ControllerEntry: voters.undoing,
+    FeatureEntry: features.undoing,
 }
 """By what the entries of a journal are; all entries of one are of one kind."""
 

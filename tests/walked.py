@@ -25,6 +25,11 @@ def fill(cluster: FakeCluster) -> None:
     commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})
     cluster.scram.changed["a", 1] = Credential(b"salt", 4_096, b"", b"")
     cluster.tokens.add(wall_ms(), "ANONYMOUS", token_id="token-of-a")
+    fill_controllers(cluster)
+
+
+def fill_controllers(cluster: FakeCluster) -> None:
+    """A quorum that can be changed, levels that can be upgraded, and a broker that is gone."""
     cluster.quorum.make_dynamic([*cluster.node_ids, 7], [8])
     cluster.stopped_brokers.add(9)
     cluster.settings.newest_metadata_version = 31

@@ -1,6 +1,6 @@
 """The quorum of the controllers, and the requests that describe and change it. The state's controller is its leader.
 
-All nodes are voters of a static quorum, unless ``Quorum.make_dynamic`` was called. Voters and observers need not be nodes.
+All nodes are voters of a static quorum, until ``Quorum.make_dynamic`` is called. Voters and observers need not be nodes.
 """
 
 from collections.abc import Iterable

@@ -8,7 +8,12 @@ from kcli.account.change import Change
 CHANGES = {
     "AclCreate": "kcli.flows.acls.create:AclCreation",
     "AclDelete": "kcli.flows.acls.delete:AclDeletion",
+    "BrokerUnregister": "kcli.flows.brokers.unregister:BrokerUnregistration",
     "ConfigAlter": "kcli.flows.configs.alter:ConfigAlter",
+    "ControllerAdd": "kcli.flows.quorum.voters:ControllerAddition",
+    "ControllerRemove": "kcli.flows.quorum.voters:ControllerRemoval",
+    "FeatureDowngrade": "kcli.flows.features.change:FeatureDowngrade",
+    "FeatureUpgrade": "kcli.flows.features.change:FeatureUpgrade",
     "GroupDelete": "kcli.flows.groups.delete:GroupDeletion",
     "LeaderElection": "kcli.flows.leader_elections:LeaderElection",
     "MemberRemove": "kcli.flows.groups.remove_members:MemberRemoval",

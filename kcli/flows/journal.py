@@ -245,6 +245,51 @@ class ConfigKeyEntry(msgspec.Struct, frozen=True, tag_field="what", tag="config"
         }
 
 
+class ControllerEntry(msgspec.Struct, frozen=True, tag_field="what", tag="controller"):
+    """A controller that was added to the voters of the quorum, or removed. ``endpoints``: listener, host and port."""
+
+    node: int
+    directory_id: str
+    added: bool
+    endpoints: tuple[tuple[str, str, int], ...]
+
+    @staticmethod
+    def words(entries: "Sequence[ControllerEntry]") -> str:
+        """``controller 3 as a voter, added``."""
+        return ", ".join(
+            f"controller {entry.node} as a voter, {'added' if entry.added else 'removed'}"
+            for entry in entries
+        )
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {
+            "what": "controller",
+            "node": self.node,
+            "directory_id": self.directory_id,
+            "added": self.added,
+        }
+
+
+class FeatureEntry(msgspec.Struct, frozen=True, tag_field="what", tag="feature"):
+    """The finalized level of a feature before a change and after it; 0: it was off."""
+
+    feature: str
+    before: int
+    after: int
+
+    @staticmethod
+    def words(entries: "Sequence[FeatureEntry]") -> str:
+        """``levels of group.version, metadata.version``."""
+        return f"levels of {', '.join(entry.feature for entry in entries)}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {"what": "feature", "feature": self.feature, "old": self.before, "new": self.after}
+
+
 Entry = (
     OffsetEntry
     | ShareOffsetEntry
@@ -255,6 +300,8 @@ Entry = (
     | UserEntry
     | RetentionEntry
     | ConfigKeyEntry
+    | ControllerEntry
+    | FeatureEntry
 )
 
 

@@ -1,5 +1,6 @@
 """``kcli undo``: the change that makes again what a journal has."""
 
+from collections.abc import Callable
 from typing import Any
 
 from kcli.account.change import Change
@@ -8,12 +9,15 @@ from kcli.core.exit_codes import ExitCode
 from kcli.flows.acls.create import AclRestore
 from kcli.flows.acls.delete import AclRetraction
 from kcli.flows.configs.alter import ConfigRestore
+from kcli.flows.features import change as features
 from kcli.flows.groups.restore import OffsetRestore
 from kcli.flows.journal import (
     AclEntry,
     ConfigKeyEntry,
+    ControllerEntry,
     CreatedAclEntry,
     Entry,
+    FeatureEntry,
     Journal,
     OffsetEntry,
     QuotaEntry,
@@ -22,6 +26,7 @@ from kcli.flows.journal import (
     TopicEntry,
     UserEntry,
 )
+from kcli.flows.quorum import voters
 from kcli.flows.quotas.alter import QuotaRestore
 from kcli.flows.topics.restore import TopicRestore
 from kcli.flows.topics.retention import RetentionRestore
@@ -33,7 +38,7 @@ class NotRestorableError(KcliError):
     exit_code = ExitCode.REFUSED
 
 
-RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {
+RESTORES: dict[type[Entry], Callable[[Any], Change[Any, Any]]] = {
     OffsetEntry: OffsetRestore,
     ShareOffsetEntry: OffsetRestore,
     TopicEntry: TopicRestore,
@@ -42,6 +47,8 @@ RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {
     QuotaEntry: QuotaRestore,
     RetentionEntry: RetentionRestore,
     ConfigKeyEntry: ConfigRestore,
+    ControllerEntry: voters.undoing,
+    FeatureEntry: features.undoing,
 }
 """By what the entries of a journal are; all entries of one are of one kind, but for offsets, which are of two."""
 
@@ -55,6 +62,4 @@ def restore_of(journal: Journal) -> Change[Any, Any]:
             why="brokers return no passwords, so the journal has none",
             do="set a new password for the user",
         )
-    made: Any = RESTORES[kind]
-    change: Change[Any, Any] = made(journal)
-    return change
+    return RESTORES[kind](journal)

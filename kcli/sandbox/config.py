@@ -15,6 +15,7 @@ from kcli.sandbox.state import HOST, NodeState, SandboxState, node_data
 
 DEFAULT_VERSION = "4.4.0"
 _FIRST_KRAFT = (3, 3)
+_FIRST_DYNAMIC_QUORUM = (3, 9)
 _FIRST_SHARE_GROUPS = (4, 0)
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)\Z")
 
@@ -39,6 +40,11 @@ def uses_zookeeper(version: str) -> bool:
 def can_be_secure(version: str) -> bool:
     """Whether ``--secure`` works with ``version``."""
     return parse_version(version)[:2] >= FIRST_VERSION
+
+
+def has_dynamic_quorum(version: str) -> bool:
+    """Whether the voters of the quorum can be changed with ``version`` (KIP-853)."""
+    return parse_version(version)[:2] >= _FIRST_DYNAMIC_QUORUM
 
 
 def server_properties(state: SandboxState, node: NodeState, security: Mapping[str, str]) -> str:
@@ -77,12 +83,12 @@ def _identity(state: SandboxState, node: NodeState) -> dict[str, str]:
             # A broker that was killed stays registered until its session ends; a restart waits for that.
             "zookeeper.session.timeout.ms": "6000",
         }
+    roles = {"process.roles": "broker,controller", "node.id": str(node.node_id)}
+    if state.controllers:  # the voters are in the log, and format has put the first ones there
+        addresses = ",".join(f"{HOST}:{n.controller_port}" for n in state.nodes)
+        return roles | {"controller.quorum.bootstrap.servers": addresses}
     voters = ",".join(f"{n.node_id}@{HOST}:{n.controller_port}" for n in state.nodes)
-    return {
-        "process.roles": "broker,controller",
-        "node.id": str(node.node_id),
-        "controller.quorum.voters": voters,
-    }
+    return roles | {"controller.quorum.voters": voters}
 
 
 def _listeners(node: NodeState, internal_protocol: str) -> dict[str, str]:

@@ -18,8 +18,8 @@ from kcli.sandbox.identity import ProcessId
 
 HOST = "127.0.0.1"
 FILE_NAME = "sandbox.json"
-_FORMAT = 2
-"""1: without ``secure``, which is False then."""
+_FORMAT = 3
+"""1: without ``secure``, which is False then. 2: without ``controllers``, which is 0."""
 
 
 class Phase(Enum):
@@ -67,7 +67,9 @@ class ZooKeeperState:
 
 @dataclass(frozen=True, slots=True)
 class SandboxState:
-    """One sandbox. ``data`` is the folder that has one folder per node; ``started_at`` is RFC 3339, UTC."""
+    """One sandbox. ``data`` is the folder that has one folder per node; ``started_at`` is RFC 3339, UTC. ``controllers``:
+    how many nodes were the first voters of a dynamic quorum; 0 of a static one, of all nodes.
+    """
 
     name: str
     phase: Phase
@@ -84,6 +86,7 @@ class SandboxState:
     extra: Mapping[str, str] = field(default_factory=dict)
     jvm_options: tuple[str, ...] = ()
     secure: bool = False
+    controllers: int = 0
 
     @property
     def bootstrap(self) -> str:

@@ -10,6 +10,7 @@ from kcli.core.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from kcli.core.protocol.messages.add_raft_voter import AddRaftVoterRequest, Listener
 from kcli.core.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     EntityData,
@@ -110,6 +111,7 @@ from kcli.core.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from kcli.core.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
@@ -121,6 +123,8 @@ from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest
+from kcli.core.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from kcli.core.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -193,6 +197,14 @@ def requests(version, topic_id):
     yield DescribeUserScramCredentialsRequest(users=None)
     stored = ScramCredentialUpsertion(name="a", mechanism=1, iterations=4096, salt=b"s", salted_password=b"p")
     yield AlterUserScramCredentialsRequest(deletions=[], upsertions=[stored])
+    listener = Listener(name="CONTROLLER", host="h", port=9093)
+    yield AddRaftVoterRequest(
+        cluster_id=None, timeout_ms=1000, voter_id=4, voter_directory_id=bytes(16), listeners=[listener]
+    )
+    yield RemoveRaftVoterRequest(cluster_id=None, voter_id=4, voter_directory_id=bytes(16))
+    yield UnregisterBrokerRequest(broker_id=9)
+    level = FeatureUpdateKey(feature="transaction.version", max_version_level=2)
+    yield UpdateFeaturesRequest(feature_updates=[level])
     yield CreateDelegationTokenRequest(renewers=[], max_lifetime_ms=-1)
     yield RenewDelegationTokenRequest(hmac=b"h", renew_period_ms=-1)
     yield ExpireDelegationTokenRequest(hmac=b"h", expiry_time_period_ms=-1)

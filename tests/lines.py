@@ -17,6 +17,7 @@ LINES = {
     "acls create": "--principal User:a --operation read --topic {topic} --dry-run",
     "acls delete": "--topic {topic} --dry-run",
     "acls list": "",
+    "brokers list": "",
     "cluster describe": "--log-dirs",
     "completion": "bash",
     "config check": "",

@@ -48,6 +48,8 @@ ROWS: dict[str, Row] = {
         "cluster.describe:describe_cluster", READS,
         "show brokers, controller, versions, and partitions that are offline or under-replicated",
     ),
+    "brokers": ("brokers:brokers", NOUN, "list and describe brokers, and take them out of the cluster"),
+    "brokers list": ("brokers.list:list_brokers", READS, "list brokers: state, roles, address, rack, version, replicas"),
     "configs": ("configs:configs", NOUN, "show and change configurations"),
     "configs describe": (
         "configs.describe:describe_configs", READS,
@@ -184,6 +186,7 @@ ALIASES = {
     "topic": "topics",
     "group": "groups",
     "acl": "acls",
+    "broker": "brokers",
     "quota": "quotas",
     "user": "users",
     "transactions": "txn",
@@ -194,7 +197,7 @@ ALIASES = {
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Records": ("consume", "produce", "query"),
     "Topics and groups": ("topics", "groups", "configs", "txn"),
-    "Cluster and access": ("cluster", "reassign", "elect-leaders", "acls", "users", "tokens", "quotas"),
+    "Cluster and access": ("cluster", "brokers", "reassign", "elect-leaders", "acls", "users", "tokens", "quotas"),
     "Copy and pipeline": ("mirror", "pipeline"),
     "Watch and measure": ("top", "exporter", "perf", "doctor"),
     "This tool": (

@@ -47,6 +47,7 @@ LISTS = {
             Items("AclCheck", "An operation on a resource.", "flows.acls.check:COLUMNS"),
         ),
         _list("acls list", "ACLs: who may do what.", Items("Acl", "An ACL.", "flows.acls.rows:ACL")),
+        _list("brokers list", "Brokers.", Items("Broker", "A broker.", "flows.brokers.rows:COLUMNS")),
         _list(
             "cluster describe",
             "The cluster: the only item.",

@@ -50,6 +50,10 @@ ROWS: dict[str, Row] = {
     ),
     "brokers": ("brokers:brokers", NOUN, "list and describe brokers, and take them out of the cluster"),
     "brokers list": ("brokers.list:list_brokers", READS, "list brokers: state, roles, address, rack, version, replicas"),
+    "brokers drain": (
+        "brokers.drain:drain_brokers", CHANGES,
+        "move everything away from brokers: leaders first, then replicas",
+    ),
     "configs": ("configs:configs", NOUN, "show and change configurations"),
     "configs describe": (
         "configs.describe:describe_configs", READS,

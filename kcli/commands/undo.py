@@ -9,8 +9,10 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.move_watch import wait_for_moves
 from kcli.commands.shared.row_output import print_rows
 from kcli.flows.journal import find, listed
+from kcli.flows.reassign.change import Moving
 from kcli.flows.undo import restore_of
 from kcli.output.tables import Column
 
@@ -27,9 +29,20 @@ ENTRIES = (
         inner=(
             Column(
                 "what",
-                values=("offset", "topic", "acl", "created_acl", "quota", "user", "retention", "config"),
+                values=(
+                    "offset",
+                    "topic",
+                    "acl",
+                    "created_acl",
+                    "quota",
+                    "user",
+                    "retention",
+                    "config",
+                    "replicas",
+                ),
                 meaning="A committed offset, a topic without its records, an ACL that was deleted or created, a "
-                "quota, a SCRAM credential without its secrets, retention.ms of a topic, a configuration key.",
+                "quota, a SCRAM credential without its secrets, retention.ms of a topic, a configuration key, the "
+                "replicas of a partition.",
             ),
             Column("user", values="string", meaning="Of a credential: the user.", sometimes=True),
             Column("mechanism", values="string", meaning="Of a credential: its mechanism.", sometimes=True),
@@ -71,6 +84,12 @@ ENTRIES = (
             Column("committed", sometimes=True),
             Column("leader_epoch", sometimes=True),
             Column("metadata", values="string", meaning="Metadata of the commit.", sometimes=True),
+            Column(
+                "replicas",
+                meaning="Of a partition whose replicas were moved: those before.",
+                sometimes=True,
+            ),
+            Column("new_replicas", values="integers", meaning="Those that it was to have.", sometimes=True),
             Column(
                 "partitions",
                 values="integer",
@@ -117,11 +136,11 @@ def _changes(flags: Mapping[str, Any]) -> bool:
 @click.argument("journal_id", required=False, metavar="[ID]")
 @pass_invocation
 def undo(inv: Invocation, journal_id: str | None) -> int:
-    """Undo a change that deleted something, or created ACLs.
+    """Undo a change that deleted or moved something, or created ACLs.
 
-    What deletes groups, committed offsets, topics, ACLs and users, or replaces quotas, levels of loggers and client
-    metrics, keeps what was there in a journal on this machine, and what creates ACLs keeps which; ID is in its last line.
-    Without ID the changes of the cluster are listed.
+    What deletes groups, committed offsets, topics, ACLs and users, replaces quotas, levels of loggers and client metrics,
+    or drains brokers, keeps what was there in a journal on this machine, and what creates ACLs keeps which; ID is in its
+    last line. Without ID the changes of the cluster are listed.
 
     Only what is gone is made again: an offset that was committed since, or a quota or key that was changed since, stays
     as it is, exit code 7. A topic comes back with its partitions and configuration, but without its records. Of users
@@ -129,7 +148,8 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
     """
     if journal_id is None:
         return _list(inv)
-    return run_change(inv, restore_of(find(journal_id)))
+    moving = Moving(inv.talk, wait=lambda admin, partitions: wait_for_moves(inv, admin, partitions))
+    return run_change(inv, restore_of(find(journal_id), moving))
 
 
 def _list(inv: Invocation) -> int:

@@ -8,6 +8,7 @@ from kcli.account.change import Change
 CHANGES = {
     "AclCreate": "kcli.flows.acls.create:AclCreation",
     "AclDelete": "kcli.flows.acls.delete:AclDeletion",
+    "BrokerDrain": "kcli.flows.brokers.drain:BrokerDrain",
     "ConfigAlter": "kcli.flows.configs.alter:ConfigAlter",
     "GroupDelete": "kcli.flows.groups.delete:GroupDeletion",
     "LeaderElection": "kcli.flows.leader_elections:LeaderElection",
@@ -20,6 +21,7 @@ CHANGES = {
     "QuotaAlter": "kcli.flows.quotas.alter:QuotaAlteration",
     "Reassignment": "kcli.flows.reassign.run:ReassignmentRun",
     "ReassignmentCancel": "kcli.flows.reassign.cancel:ReassignmentCancel",
+    "ReplicaRestore": "kcli.flows.reassign.restore:ReplicaRestore",
     "Rewind": "kcli.flows.rewind.change:OffsetsChange",
     "TokenCreate": "kcli.flows.tokens.create:TokenCreation",
     "TokenExpire": "kcli.flows.tokens.expiry:TokenEnd",

@@ -234,6 +234,39 @@ class ConfigKeyEntry(msgspec.Struct, frozen=True, tag_field="what", tag="config"
         }
 
 
+class ReplicasEntry(msgspec.Struct, frozen=True, tag_field="what", tag="replicas"):
+    """The replicas of a partition before they were moved, and those that it was to have."""
+
+    topic: str
+    topic_id: str
+    partition: int
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @property
+    def tp(self) -> TopicPartition:
+        """The partition."""
+        return TopicPartition(self.topic, self.partition)
+
+    @staticmethod
+    def words(entries: "Sequence[ReplicasEntry]") -> str:
+        """``replicas of 3 partitions of orders, refunds``."""
+        topics = ", ".join(dict.fromkeys(entry.topic for entry in entries))
+        return f"replicas of {counted(len(entries), 'partition')} of {topics}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {
+            "what": "replicas",
+            "topic": self.topic,
+            "topic_id": self.topic_id or None,
+            "partition": self.partition,
+            "replicas": list(self.before),
+            "new_replicas": list(self.after),
+        }
+
+
 Entry = (
     OffsetEntry
     | TopicEntry
@@ -243,6 +276,7 @@ Entry = (
     | UserEntry
     | RetentionEntry
     | ConfigKeyEntry
+    | ReplicasEntry
 )
 
 

@@ -17,11 +17,14 @@ from kcli.flows.journal import (
     Journal,
     OffsetEntry,
     QuotaEntry,
+    ReplicasEntry,
     RetentionEntry,
     TopicEntry,
     UserEntry,
 )
 from kcli.flows.quotas.alter import QuotaRestore
+from kcli.flows.reassign.change import Moving
+from kcli.flows.reassign.restore import ReplicaRestore
 from kcli.flows.topics.restore import TopicRestore
 from kcli.flows.topics.retention import RetentionRestore
 
@@ -44,9 +47,11 @@ RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {
 """By what the entries of a journal are; all entries of one are of one kind."""
 
 
-def restore_of(journal: Journal) -> Change[Any, Any]:
-    """The change for a journal; NotRestorableError if it lacks what that takes."""
+def restore_of(journal: Journal, moving: Moving) -> Change[Any, Any]:
+    """The change for a journal; NotRestorableError if it lacks what that takes. ``moving``: how replicas move."""
     kind = type(journal.entries[0])
+    if kind is ReplicasEntry:
+        return ReplicaRestore(moving, [journal])
     if kind is UserEntry:
         raise NotRestorableError(
             f"what {journal.command} deleted cannot be made again: {journal.what}",

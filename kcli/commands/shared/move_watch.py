@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import environment
@@ -53,29 +53,37 @@ class MoveBar(Progress):
         return self.share if self.share is not None else super()._share()
 
 
-def wait_for_moves(inv: Invocation, admin: Admin, partitions: Collection[TopicPartition]) -> int:
-    """Waits until none of these is being moved. Returns 0, or the exit status of the signal that ended the watching."""
+_REMAIN = (
+    "stopped watching; the partitions are still being moved, and a throttle stays until they are done:\n"
+    "  kcli reassign status --watch   shows them, and removes the throttle at the end\n"
+    "  kcli reassign cancel --all     cancels them"
+)
+
+
+def wait_for_moves(
+    inv: Invocation,
+    admin: Admin,
+    partitions: Collection[TopicPartition],
+    remain: str = _REMAIN,
+    progress: Callable[[Admin, Collection[TopicPartition]], MoveProgress] = move_progress,
+) -> int:
+    """Waits until none of these is being moved. Returns 0, or the exit status of the signal that ended the watching.
+
+    ``remain`` is said where the watching ends early: what goes on, and how to see it. ``progress`` reads how far it is.
+    """
     bar = MoveBar(inv, len(partitions))
     with Stop() as stop, bar:
         while not stop:
             try:
-                found = move_progress(admin, partitions)
+                found = progress(admin, partitions)
             except KcliError:
                 bar.close()
-                _say_it_continues(inv)
+                inv.talk.plain(remain)
                 raise
             if not found.ongoing:
                 return 0
             bar.show_state(found)
             admin.cluster.sleep(_INTERVAL)
         bar.close()
-        _say_it_continues(inv)
+        inv.talk.plain(remain)
         return stop.exit_code
-
-
-def _say_it_continues(inv: Invocation) -> None:
-    inv.talk.plain(
-        "stopped watching; the partitions are still being moved, and a throttle stays until they are done:\n"
-        "  kcli reassign status --watch   shows them, and removes the throttle at the end\n"
-        "  kcli reassign cancel --all     cancels them"
-    )

@@ -113,7 +113,7 @@ class BrokerDrain(ReplicaMoves):
         refused |= too_few | self.denied(admin, found, moves)
         planned = {move.tp: move for move in moves} | {tp: _begun(tp, found) for tp in self._begun}
         self._shown = self._shown or planned
-        self._stay = [part.replicas for tp, part in found.partitions.items() if tp not in planned]
+        self._stay = [part.replicas for tp, part in found.partitions.items() if tp not in scope]
         self._ids = found.topic_ids
         items = [self._item(tp, planned.get(tp) or _stays(tp, scope[tp]), refused, too_few) for tp in scope]
         return [*items, *self._strays(admin, found, scope)]

@@ -116,7 +116,9 @@ class ReplicaMoves(Change[TopicPartition, Move]):
         if not moves:
             return ""
         rows = traffic(moves, (), others=self.stay())
-        head = f"{self.heading(plan)}: {view.copied_text(moves)}"
+        head = self.heading(plan)
+        if any(move.adding for move in moves):
+            head += f": {view.copied_text(moves)}"
         if self.rate is not None:
             seconds = max(1.0, seconds_at(self.rate, rows))
             head += f", at least {duration_text(seconds)} at {size_text(self.rate)}/s"

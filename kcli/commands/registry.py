@@ -54,6 +54,23 @@ ROWS: dict[str, Row] = {
         "brokers.drain:drain_brokers", CHANGES,
         "move everything away from brokers: leaders first, then replicas",
     ),
+    "brokers move-log-dir": (
+        "brokers.move_log_dir:move_log_dir", CHANGES,
+        "move replicas of a broker to another of its log directories",
+    ),
+    "quorum": ("quorum:quorum", NOUN, "describe the quorum of the controllers, add and remove voters"),
+    "quorum describe": (
+        "quorum.describe:describe_quorum", READS,
+        "show the quorum: leader, voters and observers, and how far each is behind",
+    ),
+    "quorum add-controller": (
+        "quorum.add_controller:add_controller", CHANGES,
+        "make a controller a voter: after a plan and a question, with the majority checked",
+    ),
+    "quorum remove-controller": (
+        "quorum.remove_controller:remove_controller", CHANGES,
+        "remove a controller from the voters: after a plan and a question, with the majority checked",
+    ),
     "configs": ("configs:configs", NOUN, "show and change configurations"),
     "configs describe": (
         "configs.describe:describe_configs", READS,
@@ -201,7 +218,7 @@ ALIASES = {
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Records": ("consume", "produce", "query"),
     "Topics and groups": ("topics", "groups", "configs", "txn"),
-    "Cluster and access": ("cluster", "brokers", "reassign", "elect-leaders", "acls", "users", "tokens", "quotas"),
+    "Cluster and access": ("cluster", "brokers", "quorum", "reassign", "elect-leaders", "acls", "users", "tokens", "quotas"),
     "Copy and pipeline": ("mirror", "pipeline"),
     "Watch and measure": ("top", "exporter", "perf", "doctor"),
     "This tool": (

@@ -163,7 +163,7 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
     (99, "POSITION_OUT_OF_RANGE", "", ""),
     (100, "UNKNOWN_TOPIC_ID", "RM", "the broker has no topic with this id"),
     (101, "DUPLICATE_BROKER_REGISTRATION", "", ""),
-    (102, "BROKER_ID_NOT_REGISTERED", "", ""),
+    (102, "BROKER_ID_NOT_REGISTERED", "", "no broker of this id is registered"),
     (103, "INCONSISTENT_TOPIC_ID", "RM", "the topic was deleted and created again"),
     (104, "INCONSISTENT_CLUSTER_ID", "", ""),
     (105, "TRANSACTIONAL_ID_NOT_FOUND", "", ""),
@@ -187,8 +187,8 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
     (123, "INVALID_SHARE_SESSION_EPOCH", "R", ""),
     (124, "FENCED_STATE_EPOCH", "", ""),
     (125, "INVALID_VOTER_KEY", "", ""),
-    (126, "DUPLICATE_VOTER", "", ""),
-    (127, "VOTER_NOT_FOUND", "", ""),
+    (126, "DUPLICATE_VOTER", "", "a controller of this id is a voter already"),
+    (127, "VOTER_NOT_FOUND", "", "no voter has this id and directory id"),
     (128, "INVALID_REGULAR_EXPRESSION", "", ""),
     (
         129,
@@ -284,6 +284,7 @@ PRODUCER_FENCED = 90
 RESOURCE_NOT_FOUND = 91
 UNACCEPTABLE_CREDENTIAL = 93
 UNKNOWN_TOPIC_ID = 100
+BROKER_ID_NOT_REGISTERED = 102
 INCONSISTENT_TOPIC_ID = 103
 TRANSACTIONAL_ID_NOT_FOUND = 105
 FETCH_SESSION_TOPIC_ID_ERROR = 106
@@ -292,6 +293,8 @@ UNRELEASED_INSTANCE_ID = 111
 UNSUPPORTED_ASSIGNOR = 112
 STALE_MEMBER_EPOCH = 113
 TRANSACTION_ABORTABLE = 120
+DUPLICATE_VOTER = 126
+VOTER_NOT_FOUND = 127
 
 
 RAISE_FILE_LIMIT = "raise the limit of open files: `ulimit -n` shows it, `ulimit -n 1024` sets it"

@@ -10,6 +10,8 @@ CHANGES = {
     "AclDelete": "kcli.flows.acls.delete:AclDeletion",
     "BrokerDrain": "kcli.flows.brokers.drain:BrokerDrain",
     "ConfigAlter": "kcli.flows.configs.alter:ConfigAlter",
+    "ControllerAdd": "kcli.flows.quorum.voters:ControllerAddition",
+    "ControllerRemove": "kcli.flows.quorum.voters:ControllerRemoval",
     "GroupDelete": "kcli.flows.groups.delete:GroupDeletion",
     "LeaderElection": "kcli.flows.leader_elections:LeaderElection",
     "MemberRemove": "kcli.flows.groups.remove_members:MemberRemoval",

@@ -1,5 +1,6 @@
 """``kcli undo``: the change that makes again what a journal has."""
 
+from collections.abc import Callable
 from typing import Any
 
 from kcli.account.change import Change
@@ -12,6 +13,7 @@ from kcli.flows.groups.restore import OffsetRestore
 from kcli.flows.journal import (
     AclEntry,
     ConfigKeyEntry,
+    ControllerEntry,
     CreatedAclEntry,
     Entry,
     Journal,
@@ -22,6 +24,7 @@ from kcli.flows.journal import (
     TopicEntry,
     UserEntry,
 )
+from kcli.flows.quorum.voters import undoing
 from kcli.flows.quotas.alter import QuotaRestore
 from kcli.flows.reassign.change import Moving
 from kcli.flows.reassign.restore import ReplicaRestore
@@ -35,7 +38,7 @@ class NotRestorableError(KcliError):
     exit_code = ExitCode.REFUSED
 
 
-RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {
+RESTORES: dict[type[Entry], Callable[[Any], Change[Any, Any]]] = {
     OffsetEntry: OffsetRestore,
     TopicEntry: TopicRestore,
     AclEntry: AclRestore,
@@ -43,6 +46,7 @@ RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {
     QuotaEntry: QuotaRestore,
     RetentionEntry: RetentionRestore,
     ConfigKeyEntry: ConfigRestore,
+    ControllerEntry: undoing,
 }
 """By what the entries of a journal are; all entries of one are of one kind."""
 
@@ -58,6 +62,4 @@ def restore_of(journal: Journal, moving: Moving) -> Change[Any, Any]:
             why="brokers return no passwords, so the journal has none",
             do="set a new password for the user",
         )
-    made: Any = RESTORES[kind]
-    change: Change[Any, Any] = made(journal)
-    return change
+    return RESTORES[kind](journal)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
-from kcli.core.admin.features import METADATA_VERSION, release_of
+from kcli.core.admin.feature_levels import METADATA_VERSION, release_of
 from kcli.core.cluster.metadata import PartitionView
 from kcli.flows.cluster_state import (
     ONLINE,

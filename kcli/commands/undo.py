@@ -1,6 +1,6 @@
 """``kcli undo``: list the changes that can be undone, and make again what one of them destroyed."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import click
@@ -9,9 +9,11 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.move_watch import wait_for_moves
+from kcli.commands.shared.move_watch import wait_for_directories, wait_for_moves
 from kcli.commands.shared.row_output import print_rows
-from kcli.flows.journal import find, listed
+from kcli.core.admin.admin import Admin
+from kcli.core.types import TopicPartition
+from kcli.flows.journal import LogDirEntry, find, listed
 from kcli.flows.reassign.change import Moving
 from kcli.flows.undo import restore_of
 from kcli.output.tables import Column
@@ -39,10 +41,11 @@ ENTRIES = (
                     "retention",
                     "config",
                     "replicas",
+                    "log_dir",
                 ),
                 meaning="A committed offset, a topic without its records, an ACL that was deleted or created, a "
                 "quota, a SCRAM credential without its secrets, retention.ms of a topic, a configuration key, the "
-                "replicas of a partition.",
+                "replicas of a partition, the log directory of a replica.",
             ),
             Column("user", values="string", meaning="Of a credential: the user.", sometimes=True),
             Column("mechanism", values="string", meaning="Of a credential: its mechanism.", sometimes=True),
@@ -90,6 +93,11 @@ ENTRIES = (
                 sometimes=True,
             ),
             Column("new_replicas", values="integers", meaning="Those that it was to have.", sometimes=True),
+            Column("broker", values="integer", meaning="Of a log directory: the broker.", sometimes=True),
+            Column("log_dir", values="string", meaning="The directory before.", sometimes=True),
+            Column(
+                "new_log_dir", values="string", meaning="The one that it was to have.", sometimes=True
+            ),
             Column(
                 "partitions",
                 values="integer",
@@ -148,8 +156,15 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
     """
     if journal_id is None:
         return _list(inv)
-    moving = Moving(inv.talk, wait=lambda admin, partitions: wait_for_moves(inv, admin, partitions))
-    return run_change(inv, restore_of(find(journal_id), moving))
+    journal = find(journal_id)
+    first = journal.entries[0]
+
+    def wait(admin: Admin, moving: Collection[TopicPartition]) -> int:
+        if isinstance(first, LogDirEntry):
+            return wait_for_directories(inv, admin, first.broker, moving)
+        return wait_for_moves(inv, admin, moving)
+
+    return run_change(inv, restore_of(journal, Moving(inv.talk, wait=wait)))
 
 
 def _list(inv: Invocation) -> int:

@@ -14,6 +14,8 @@ CHANGES = {
     "ControllerRemove": "kcli.flows.quorum.voters:ControllerRemoval",
     "GroupDelete": "kcli.flows.groups.delete:GroupDeletion",
     "LeaderElection": "kcli.flows.leader_elections:LeaderElection",
+    "LogDirMove": "kcli.flows.brokers.move_log_dir:LogDirMove",
+    "LogDirRestore": "kcli.flows.brokers.move_log_dir:LogDirRestore",
     "MemberRemove": "kcli.flows.groups.remove_members:MemberRemoval",
     "MirrorGapAcceptance": "kcli.flows.mirror.job.accept_gaps:GapAcceptance",
     "MirrorReset": "kcli.flows.mirror.job.reset:PositionReset",

@@ -246,13 +246,19 @@ class ControllerEntry(msgspec.Struct, frozen=True, tag_field="what", tag="contro
     def words(entries: "Sequence[ControllerEntry]") -> str:
         """``controller 3 as a voter, added``."""
         return ", ".join(
-            f"controller {entry.node} as a voter, {'added' if entry.added else 'removed'}" for entry in entries
+            f"controller {entry.node} as a voter, {'added' if entry.added else 'removed'}"
+            for entry in entries
         )
 
     @property
     def row(self) -> dict[str, Any]:
         """In the list of journals, for programs."""
-        return {"what": "controller", "node": self.node, "directory_id": self.directory_id, "added": self.added}
+        return {
+            "what": "controller",
+            "node": self.node,
+            "directory_id": self.directory_id,
+            "added": self.added,
+        }
 
 
 class FeatureEntry(msgspec.Struct, frozen=True, tag_field="what", tag="feature"):

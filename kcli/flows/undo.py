@@ -8,6 +8,7 @@ from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.acls.create import AclRestore
 from kcli.flows.acls.delete import AclRetraction
+from kcli.flows.brokers.move_log_dir import LogDirRestore
 from kcli.flows.configs.alter import ConfigRestore
 from kcli.flows.groups.restore import OffsetRestore
 from kcli.flows.journal import (
@@ -17,6 +18,7 @@ from kcli.flows.journal import (
     CreatedAclEntry,
     Entry,
     Journal,
+    LogDirEntry,
     OffsetEntry,
     QuotaEntry,
     ReplicasEntry,
@@ -56,6 +58,8 @@ def restore_of(journal: Journal, moving: Moving) -> Change[Any, Any]:
     kind = type(journal.entries[0])
     if kind is ReplicasEntry:
         return ReplicaRestore(moving, [journal])
+    if kind is LogDirEntry:
+        return LogDirRestore(moving, journal)
     if kind is UserEntry:
         raise NotRestorableError(
             f"what {journal.command} deleted cannot be made again: {journal.what}",

@@ -123,7 +123,9 @@ def node_data(state: SandboxState, node_id: int) -> Path:
 
 def log_dirs(state: SandboxState, node_id: int) -> list[Path]:
     """The log directories of a node; the first is where it keeps the rest, too."""
-    further = [Path(state.data) / f"disk-{number}" / f"node-{node_id}" for number in range(2, state.log_dirs + 1)]
+    further = [
+        Path(state.data) / f"disk-{number}" / f"node-{node_id}" for number in range(2, state.log_dirs + 1)
+    ]
     return [node_data(state, node_id), *further]
 
 

@@ -19,7 +19,10 @@ from kcli.core.admin.quorum import Endpoint
     examples=(
         ("kcli quorum add-controller 4 --endpoint controller-4:9093", "a controller that is no broker"),
         ("kcli quorum add-controller 3", "one that is a broker, too: that reports its listeners"),
-        ("kcli quorum add-controller 4 --endpoint controller-4:9093 --dry-run", "only check, and show the plan"),
+        (
+            "kcli quorum add-controller 4 --endpoint controller-4:9093 --dry-run",
+            "only check, and show the plan",
+        ),
     ),
 )
 @click.argument("node", type=CONTROLLER, metavar="ID")

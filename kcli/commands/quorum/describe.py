@@ -37,6 +37,9 @@ def describe_quorum(inv: Invocation, watch: float | None) -> int:
     A quorum is dynamic where voters can be added and removed (kraft.version 1, Kafka 3.9 and later); then they have
     directory ids. Times need Kafka 3.4, endpoints 3.9. With ZooKeeper, and before Kafka 3.3, exit code 7.
     """
-    from kcli.commands.quorum._describing import describe, watching  # clients are loaded when the command runs
+    from kcli.commands.quorum._describing import (  # clients are loaded when the command runs
+        describe,
+        watching,
+    )
 
     return describe(inv) if watch is None else watching(inv, watch)

@@ -27,7 +27,9 @@ from kcli.commands.shared.options import SANDBOX, CountType
     metavar="N",
     help="a dynamic quorum of which the first N nodes are voters (default: all, and it cannot be changed)",
 )
-@click.option("--log-dirs", type=CountType(1, 100), metavar="N", help="log directories of each node (default: 1)")
+@click.option(
+    "--log-dirs", type=CountType(1, 100), metavar="N", help="log directories of each node (default: 1)"
+)
 @click.option("--kafka-version", metavar="VERSION", help="any published version (default: 4.4.0)")
 @click.option(
     "--port",

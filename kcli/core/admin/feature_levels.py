@@ -57,7 +57,9 @@ def metadata_level(text: str) -> int:
     )
     if found is None:
         last = max(_NAMES)
-        raise ValueError(f"{text!r} is neither a level nor a name such as {_NAMES[last]} or {release_of(last)}")
+        raise ValueError(
+            f"{text!r} is neither a level nor a name such as {_NAMES[last]} or {release_of(last)}"
+        )
     return found
 
 

@@ -308,7 +308,7 @@ class BrokerDrain(ReplicaMoves):
         return after if self.stopped_by else self._confirmed(admin, after)
 
     def apply(self, admin: Admin, todo: Sequence[MoveItem]) -> Mapping[TopicPartition, KcliError | None]:
-        """Leaders first; then replicas, of the partitions whose leader could be moved. Before each step it looks again."""
+        """Leaders first; then replicas, of those whose leader could be moved. Before each step it looks again."""
         moves = [item.facts for item in todo if item.key not in self._begun]
         failed = self._move_leaders(admin, moves)
         if not self.leaders_only:

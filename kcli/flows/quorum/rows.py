@@ -51,7 +51,13 @@ COLUMNS = (
         meaning="leader: the active controller; behind: it has lacked something of the leader's log for 5 seconds or "
         "more; unknown while there is no leader.",
     ),
-    Column("log_end", "number", spare=4, values="count?", meaning="Offset after its last record; null if unknown."),
+    Column(
+        "log_end",
+        "number",
+        spare=4,
+        values="count?",
+        meaning="Offset after its last record; null if unknown.",
+    ),
     Column(
         "lag_records",
         "number",
@@ -148,5 +154,11 @@ def heading(cluster: str, quorum: QuorumDescription, kraft_version: int | None) 
 def words(found: Majority) -> str:
     """``a majority is 2, 3 are caught up: 1 may fail``."""
     spare = found.spare
-    may = "a majority is not caught up" if spare < 0 else f"{spare} of these may fail" if spare else "none may fail"
+    may = (
+        "a majority is not caught up"
+        if spare < 0
+        else f"{spare} of these may fail"
+        if spare
+        else "none may fail"
+    )
     return f"a majority is {found.needed}, {len(found.caught_up)} caught up: {may}"

@@ -54,7 +54,9 @@ class VoterChange(Change[int, Controller]):
     item_meaning = "A controller."
     columns = (
         NODE,
-        Column("old_role", values=(VOTER, OBSERVER, None), meaning="Its role before; null where it had none."),
+        Column(
+            "old_role", values=(VOTER, OBSERVER, None), meaning="Its role before; null where it had none."
+        ),
         Column("role", values=(VOTER, OBSERVER, None), meaning="Its role after; null where it has none."),
         ENDPOINTS,
         DIRECTORY_ID,
@@ -189,7 +191,9 @@ class VoterChange(Change[int, Controller]):
         error = None
         if left:
             is_so = "is a voter" if role == VOTER else "is not among the voters"
-            error = QuorumRefusedError(f"controller {self.node} was {self.done}, and {is_so}", why=_MOVES, do=SEE)
+            error = QuorumRefusedError(
+                f"controller {self.node} was {self.done}, and {is_so}", why=_MOVES, do=SEE
+            )
         return {item.key: Found(item.facts._replace(role=role), error) for item in items}
 
     def row(self, item: ControllerItem) -> dict[str, Any]:
@@ -254,7 +258,9 @@ class ControllerAddition(VoterChange):
             )
         if not directory:
             return self.refused(
-                facts, f"controller {self.node} has no directory id", "format its data with Kafka 3.9 or later"
+                facts,
+                f"controller {self.node} has no directory id",
+                "format its data with Kafka 3.9 or later",
             )
         if any(one.node == self.node and one.state == BEHIND for one in standings(quorum)):
             return self.refused(
@@ -277,7 +283,9 @@ class ControllerAddition(VoterChange):
     def _endpoints(self, admin: Admin, quorum: QuorumDescription) -> tuple[Endpoint, ...]:
         """Those that are given, with the listener of the other voters where it is not; else those of its broker."""
         listener = next((one.listener for some in quorum.listeners.values() for one in some), "CONTROLLER")
-        given = tuple(one if one.listener else Endpoint(listener, one.host, one.port) for one in self.endpoints)
+        given = tuple(
+            one if one.listener else Endpoint(listener, one.host, one.port) for one in self.endpoints
+        )
         found = given or controller_endpoints(admin, self.node)
         if not found:
             raise ConfigError(
@@ -312,7 +320,9 @@ class ControllerRemoval(VoterChange):
         endpoints = quorum.listeners.get(self.node, ())
         if VOTER not in found:
             if OBSERVER not in found:
-                error = NotFoundError(f"there is no controller {self.node}", why="no voter has this node id", do=SEE)
+                error = NotFoundError(
+                    f"there is no controller {self.node}", why="no voter has this node id", do=SEE
+                )
                 return Item(self.node, Controller("", (), None, None), Outcome.REFUSED, error)
             facts = Controller(found[OBSERVER], endpoints, OBSERVER, OBSERVER)
             return Item(self.node, facts, Outcome.UNCHANGED, note="it is not a voter")

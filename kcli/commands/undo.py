@@ -95,9 +95,7 @@ ENTRIES = (
             Column("new_replicas", values="integers", meaning="Those that it was to have.", sometimes=True),
             Column("broker", values="integer", meaning="Of a log directory: the broker.", sometimes=True),
             Column("log_dir", values="string", meaning="The directory before.", sometimes=True),
-            Column(
-                "new_log_dir", values="string", meaning="The one that it was to have.", sometimes=True
-            ),
+            Column("new_log_dir", values="string", meaning="The one that it was to have.", sometimes=True),
             Column(
                 "partitions",
                 values="integer",

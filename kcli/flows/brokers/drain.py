@@ -369,9 +369,9 @@ class BrokerDrain(ReplicaMoves):
             if partitions:
                 admin.cluster.sleep(_PAUSE)
 
-    def going_on(self, move: Move) -> Found[Move]:
+    def going_on(self, move: Move) -> Found[Move] | KcliError:
         """A drain is done when nothing is left."""
-        return Found(move, StillMovingError(move.tp, _GOES_ON))
+        return StillMovingError(move.tp, _GOES_ON)
 
     def ended(self, move: Move, topic: TopicInfo | KcliError, *, moving: bool) -> Found[Move] | KcliError:
         """Its leader is another broker, too."""

@@ -85,7 +85,7 @@ class LogDirMoves(Change[TopicPartition, DirMove]):
         Column(
             "log_dir", values="string?", meaning="The directory of the replica; null where there is none."
         ),
-        Column("new_log_dir", values="string", meaning="The directory that it is to have."),
+        Column("new_log_dir", values="string", spare=2, meaning="The directory that it is to have."),
         Column("bytes", "size", meaning="Bytes to be copied; null where it is unknown."),
     )
     item_meaning = "A replica of the broker."
@@ -139,7 +139,11 @@ class LogDirMoves(Change[TopicPartition, DirMove]):
         if not items:
             return ""
         size = sum(item.facts.size or 0 for item in items)
-        head = f"Move {counted(len(items), 'replica')} of broker {self.number}: {size_text(size)} to copy"
+        ways = {(item.facts.now, item.facts.new) for item in items}
+        between = ""
+        if len(ways) == 1 and all(now != new for now, new in ways):
+            between = " from {} to {}".format(*next(iter(ways)))
+        head = f"Move {counted(len(items), 'replica')} of broker {self.number}{between}: {size_text(size)} to copy"
         if self.rate is not None:
             head += f", at least {duration_text(max(1.0, size / self.rate))} at {size_text(self.rate)}/s"
         rows = [
@@ -150,7 +154,8 @@ class LogDirMoves(Change[TopicPartition, DirMove]):
             }
             for item in items[:_MOST_LINES]
         ]
-        lines = [f"{head}.", *indented_table((*self.columns, Column("note", "prose")), rows)]
+        columns = [column for column in self.columns if not between or not column.key.endswith("log_dir")]
+        lines = [f"{head}.", *indented_table((*columns, Column("note", "prose")), rows)]
         if len(items) > _MOST_LINES:
             lines.append(f"  … and {len(items) - _MOST_LINES:,} more")
         if self.rate is None and size:
@@ -218,18 +223,18 @@ class LogDirMoves(Change[TopicPartition, DirMove]):
         while True:
             held = by_partition(described(admin, self.number))
             found = {item.key: self._found(item, held.get(item.key, Held())) for item in items}
-            self._moving = {tp for tp, one in found.items() if isinstance(one.error, StillMovingError)}
-            wrong = {tp for tp, one in found.items() if one.error is not None}
-            if not wrong - self._moving - self._refused or monotonic() >= until:
-                return {**found}
+            self._moving = {tp for tp, one in found.items() if isinstance(one, StillMovingError)}
+            there = {tp for tp, one in found.items() if isinstance(one, Found) and one.error is None}
+            if not found.keys() - there - self._moving - self._refused or monotonic() >= until:
+                return found
             admin.cluster.sleep(_PAUSE)
 
-    def _found(self, item: DirItem, held: Held) -> Found[DirMove]:
+    def _found(self, item: DirItem, held: Held) -> Found[DirMove] | KcliError:
         move, tp = item.facts, item.key
         if held.path == move.new and not held.future:
             return Found(move)
         if held.future == move.new:
-            return Found(move, StillMovingError(tp, _GOES_ON))
+            return StillMovingError(tp, _GOES_ON)
         where = (
             f"it is in {held.path}" if held.path else f"broker {self.number} has no replica of it any more"
         )
@@ -276,7 +281,7 @@ class LogDirMoves(Change[TopicPartition, DirMove]):
             }
             yield from grouped_failures(what, errors)
         still = {item.key: item.error for item in items if isinstance(item.error, StillMovingError)}
-        yield from grouped_failures(f"{{}} of broker {self.number} is still being moved", still)
+        yield from grouped_failures(f"{{}} of broker {self.number}: still being moved", still)
 
     def reason(self, error: KcliError) -> str:
         """Without the partition."""
@@ -415,7 +420,8 @@ class LogDirRestore(LogDirMoves):
         if entry.before not in paths:
             why = f"broker {self.number} cannot use {entry.before}"
             return Item(entry.tp, move, Outcome.REFUSED, _not_movable(entry.tp, why, self.number))
-        return Item(entry.tp, move)
+        note = f"the move to {held.future} is cancelled" if held.path == entry.before else ""
+        return Item(entry.tp, move, note=note)
 
 
 def described(admin: Admin, number: int) -> list[LogDir]:

@@ -202,7 +202,7 @@ class ReplicaMoves(Change[TopicPartition, Move]):
                 return found
             admin.cluster.sleep(_PAUSE)
 
-    def going_on(self, move: Move) -> Found[Move]:
+    def going_on(self, move: Move) -> Found[Move] | KcliError:
         """What is found of a move that has begun, and goes on."""
         return Found(move, note=BEGUN)
 
@@ -243,7 +243,7 @@ class ReplicaMoves(Change[TopicPartition, Move]):
             }
             yield from grouped_failures(what, errors)
         still = {item.key: item.error for item in items if isinstance(item.error, StillMovingError)}
-        yield from grouped_failures("{} is still being moved", still)
+        yield from grouped_failures("{}: still being moved", still)
 
     def reason(self, error: KcliError) -> str:
         """Without the partition."""

@@ -106,9 +106,9 @@ class ReplicaRestore(ReplicaMoves):
                 found[tp] = one._replace(note=f"its preferred replica does not lead it: {error.why or error}")
         return found
 
-    def going_on(self, move: Move) -> Found[Move]:
+    def going_on(self, move: Move) -> Found[Move] | KcliError:
         """It is done when the replicas are where they were."""
-        return Found(move, StillMovingError(move.tp, _GOES_ON))
+        return StillMovingError(move.tp, _GOES_ON)
 
     def summary(self, items: Sequence[MoveItem]) -> Iterator[str]:
         """How many are back."""

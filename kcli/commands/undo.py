@@ -89,6 +89,7 @@ ENTRIES = (
             Column("metadata", values="string", meaning="Metadata of the commit.", sometimes=True),
             Column(
                 "replicas",
+                values="integers",
                 meaning="Of a partition whose replicas were moved: those before.",
                 sometimes=True,
             ),

@@ -11,6 +11,7 @@ from kcli.core.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnReques
 from kcli.core.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from kcli.core.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from kcli.core.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from kcli.core.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 from kcli.core.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kcli.core.protocol.messages.api_versions import (
     ApiVersion,
@@ -56,7 +57,7 @@ from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kcli.core.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from tests.fake.acl_admin import create_acls, delete_acls, describe_acls
-from tests.fake.broker_admin import describe_cluster, describe_log_dirs, describe_quorum
+from tests.fake.broker_admin import describe_cluster, describe_quorum
 from tests.fake.codes import Code
 from tests.fake.config_admin import describe_configs, incremental_alter_configs, list_config_resources
 from tests.fake.coordinators import find_coordinator
@@ -64,6 +65,7 @@ from tests.fake.fetch import fetch
 from tests.fake.group_requests import GROUP_APIS
 from tests.fake.leader_epochs import offset_for_leader_epoch
 from tests.fake.list_offsets import list_offsets
+from tests.fake.log_dirs import alter_replica_log_dirs, describe_log_dirs
 from tests.fake.metadata import metadata
 from tests.fake.produce import produce
 from tests.fake.producer_admin import (
@@ -175,6 +177,7 @@ APIS: tuple[Api, ...] = (
     Api(DescribeClusterRequest, 0, 2, describe_cluster),
     Api(DescribeQuorumRequest, 0, 2, describe_quorum),
     Api(DescribeLogDirsRequest, 1, 5, describe_log_dirs),
+    Api(AlterReplicaLogDirsRequest, 1, 2, alter_replica_log_dirs),
     Api(AlterPartitionReassignmentsRequest, 0, 1, alter_partition_reassignments),
     Api(ListPartitionReassignmentsRequest, 0, 0, list_partition_reassignments),
     Api(ElectLeadersRequest, 0, 2, elect_leaders),

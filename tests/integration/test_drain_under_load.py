@@ -149,7 +149,8 @@ def fill(kafka: Kafka, records: int) -> None:
 def replicas(kafka: Kafka) -> dict[str, list[list[int]]]:
     topics = AdminClient({"bootstrap.servers": kafka.bootstrap}).list_topics(timeout=30).topics
     return {
-        name: [list(part.replicas) for _, part in sorted(topics[name].partitions.items())] for name in REPLICAS
+        name: [list(part.replicas) for _, part in sorted(topics[name].partitions.items())]
+        for name in REPLICAS
     }
 
 
@@ -177,7 +178,9 @@ def directories(kafka: Kafka, node: int) -> list[Path]:
 
 def on_disk(folder: Path) -> set[str]:
     """The partitions of the topics that a log directory has."""
-    found = {path.name for path in folder.iterdir() if path.is_dir() and path.name.rpartition("-")[0] in REPLICAS}
+    found = {
+        path.name for path in folder.iterdir() if path.is_dir() and path.name.rpartition("-")[0] in REPLICAS
+    }
     return {name for name in found if not name.endswith(("-delete", "-future"))}
 
 
@@ -188,7 +191,9 @@ def read_all(kafka: Kafka) -> set[tuple[str, int, int, bytes]]:
     found, ends = set(), {}
     for topic, rows in REPLICAS.items():
         for partition in range(len(rows)):
-            ends[topic, partition] = consumer.get_watermark_offsets(JudgePartition(topic, partition), timeout=30)[1]
+            ends[topic, partition] = consumer.get_watermark_offsets(
+                JudgePartition(topic, partition), timeout=30
+            )[1]
     consumer.assign([JudgePartition(topic, number, 0) for topic, number in ends])
     left = {key for key, end in ends.items() if end}
     until = time.monotonic() + 120
@@ -204,7 +209,9 @@ def read_all(kafka: Kafka) -> set[tuple[str, int, int, bytes]]:
     return found
 
 
-def test_a_broker_is_drained_under_load_by_runs_that_are_killed(cluster: Kafka, state: dict[str, str]) -> None:
+def test_a_broker_is_drained_under_load_by_runs_that_are_killed(
+    cluster: Kafka, state: dict[str, str]
+) -> None:
     create(cluster)
     fill(cluster, 150)
     before = replicas(cluster)
@@ -236,8 +243,11 @@ def test_a_broker_is_drained_under_load_by_runs_that_are_killed(cluster: Kafka, 
     assert throttles(cluster) == []
     lost = load.confirmed - read_all(cluster)
     assert (len(load.confirmed) > 500, lost) == (True, set())
-    print(f"{len(load.confirmed)} confirmed, 0 lost, {hit} of {KILLS} killed, {watch.looks} looks, seed {SEED}")
+    print(
+        f"{len(load.confirmed)} confirmed, 0 lost, {hit} of {KILLS} killed, {watch.looks} looks, seed {SEED}"
+    )
 
+    kcli(cluster, state, *LINE)  # the judge has a group, so there is __consumer_offsets now
     assert kcli(cluster, state, *LINE).stdout == ""
     kcli(cluster, state, *LINE, "--undo")
     assert replicas(cluster) == before

@@ -267,12 +267,11 @@ class BrokerDrain(ReplicaMoves):
     def heading(self, plan: Sequence[MoveItem]) -> str:
         """What is done, the first words of the plan."""
         moves = [item.facts for item in self.shown(plan)]
-        led = sum(move.leader in self.numbers for move in moves)
         if self.leaders_only:
             return f"Have other brokers lead {counted(len(moves), 'partition')} of {self.name}"
-        return (
-            f"Drain {self.name}: {counted(len(moves), 'partition')}, {led:,} of them led by it, leaders first"
-        )
+        led = sum(move.leader in self.numbers for move in moves)
+        who = "it leads" if len(self.numbers) == 1 else "they lead"
+        return f"Drain {self.name}: {counted(len(moves), 'partition')}, of which {who} {led:,}, leaders first"
 
     def stay(self) -> Iterable[tuple[int, ...]]:
         """Those of all other partitions."""

@@ -117,7 +117,7 @@ def test_a_rack_that_would_be_lost_is_refused_unless_racks_do_not_count() -> Non
     racks: Racks = {1: "a", 2: "b", 3: "c", 4: "c"}
     rows = placements((1, 2, 3), (1, 2))
     found, refused = drain(rows, racks, 1)
-    assert found == {1: (2, 3)} or found == {1: (2, 4)}
+    assert found in ({1: (2, 3)}, {1: (2, 4)})
     assert refused == {0: "its replicas are on 3 racks, and would be on 2"}
     found, refused = drain(rows, racks, 1, rack_aware=False)
     assert (set(found[0]), refused) == ({2, 3, 4}, {})

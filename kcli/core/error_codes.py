@@ -343,6 +343,7 @@ REMEDIES = {
     "message.timestamp.after.max.ms of the topic (before Kafka 3.6: message.timestamp.difference.max.ms)",
     UNSUPPORTED_VERSION: "the broker is too old, or too new, for this: do without it, or use another broker",
     -1: "the log of the broker has the cause; try again, or ask those who run the cluster",
+    95: "`kcli features list` shows the levels in effect, and those that brokers support",
     89: "wait and try again: the quota controller_mutation_rate limits how many partitions are created and deleted in a "
     "second; `kcli quotas list` shows it",
     38: "use a replication factor of at most the number of brokers",

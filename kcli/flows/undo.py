@@ -10,6 +10,7 @@ from kcli.flows.acls.create import AclRestore
 from kcli.flows.acls.delete import AclRetraction
 from kcli.flows.brokers.move_log_dir import LogDirRestore
 from kcli.flows.configs.alter import ConfigRestore
+from kcli.flows.features import change as features
 from kcli.flows.groups.restore import OffsetRestore
 from kcli.flows.journal import (
     AclEntry,
@@ -17,6 +18,7 @@ from kcli.flows.journal import (
     ControllerEntry,
     CreatedAclEntry,
     Entry,
+    FeatureEntry,
     Journal,
     LogDirEntry,
     OffsetEntry,
@@ -26,7 +28,7 @@ from kcli.flows.journal import (
     TopicEntry,
     UserEntry,
 )
-from kcli.flows.quorum.voters import undoing
+from kcli.flows.quorum import voters
 from kcli.flows.quotas.alter import QuotaRestore
 from kcli.flows.reassign.change import Moving
 from kcli.flows.reassign.restore import ReplicaRestore
@@ -48,7 +50,8 @@ RESTORES: dict[type[Entry], Callable[[Any], Change[Any, Any]]] = {
     QuotaEntry: QuotaRestore,
     RetentionEntry: RetentionRestore,
     ConfigKeyEntry: ConfigRestore,
-    ControllerEntry: undoing,
+    ControllerEntry: voters.undoing,
+    FeatureEntry: features.undoing,
 }
 """By what the entries of a journal are; all entries of one are of one kind."""
 

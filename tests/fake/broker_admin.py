@@ -1,4 +1,4 @@
-"""DescribeCluster and DescribeQuorum: what a node knows of the others."""
+"""DescribeCluster and UnregisterBroker: what a node knows of the others."""
 
 from typing import TYPE_CHECKING
 
@@ -7,13 +7,8 @@ from kcli.core.protocol.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from kcli.core.protocol.messages.describe_quorum import (
-    DescribeQuorumPartitionData,
-    DescribeQuorumReplicaState,
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
-    DescribeQuorumTopicData,
-)
+from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from tests.fake.codes import Code
 
 if TYPE_CHECKING:
     from tests.fake.state import Context
@@ -39,6 +34,11 @@ async def describe_cluster(ctx: "Context", request: DescribeClusterRequest) -> D
             )
             for node in ctx.state.nodes.values()
             if node.id in listed or request.include_fenced_brokers
+        ]
+        + [
+            DescribeClusterBroker(broker_id=number, host="gone", port=9092, rack=None, is_fenced=True)
+            for number in sorted(ctx.state.stopped_brokers)
+            if request.include_fenced_brokers
         ],
         cluster_authorized_operations=ctx.state.settings.cluster_operations
         if request.include_cluster_authorized_operations
@@ -46,19 +46,15 @@ async def describe_cluster(ctx: "Context", request: DescribeClusterRequest) -> D
     )
 
 
-async def describe_quorum(ctx: "Context", request: DescribeQuorumRequest) -> DescribeQuorumResponse:
-    """All nodes are voters; the controller is the active one."""
-    (topic,) = request.topics
-    voters = [DescribeQuorumReplicaState(replica_id=number, log_end_offset=100) for number in ctx.state.nodes]
-    data = DescribeQuorumPartitionData(
-        partition_index=0,
-        error_code=0,
-        leader_id=ctx.state.controller,
-        leader_epoch=7,
-        high_watermark=100,
-        current_voters=voters,
-        observers=[],
-    )
-    return DescribeQuorumResponse(
-        error_code=0, topics=[DescribeQuorumTopicData(topic_name=topic.topic_name, partitions=[data])]
-    )
+async def unregister_broker(ctx: "Context", request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
+    """One that is registered, whether it lives or not: a node that lives would register again."""
+    code, message = 0, None
+    if request.broker_id in ctx.state.stopped_brokers:
+        ctx.state.stopped_brokers.discard(request.broker_id)
+        ctx.state.changed()
+    elif request.broker_id not in ctx.state.nodes:
+        code, message = (
+            Code.BROKER_ID_NOT_REGISTERED,
+            f"Broker ID {request.broker_id} is not currently registered",
+        )
+    return UnregisterBrokerResponse(throttle_time_ms=0, error_code=code, error_message=message)

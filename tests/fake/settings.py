@@ -16,6 +16,10 @@ class Settings:
     """The finalized feature transaction.version: 2 is KIP-890 (epoch bump at each EndTxn), 0 the old protocol."""
     metadata_version: int = 30
     """The finalized feature metadata.version; 0: none, as with ZooKeeper, and with KRaft before 3.3."""
+    newest_metadata_version: int = 30
+    """The highest one that brokers support."""
+    further_features: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Other features that brokers support: lowest and highest level."""
     honours_validate_only: bool = True
     """Off, CreateTopics and CreatePartitions make what they should only check, as KRaft controllers of 3.0 and 3.1 do."""
     verify_transactions: bool = True

@@ -30,8 +30,8 @@ def remove_controller(inv: Invocation, node: int, directory_id: str | None) -> i
     """Remove a controller from the voters of the quorum: it becomes an observer, until it is stopped.
 
     Refused where a majority of the voters that are left would not be caught up: then nothing could be committed. The
-    active controller steps down when it is removed. Read back; `kcli undo` adds it again, as long as it runs with the same
-    directory. Where controllers have controller.quorum.auto.join.enable=true, stop it before, or it joins again.
+    active controller steps down when it is removed. Read back; `kcli undo` adds it again, as long as it runs with the
+    same directory. Where controllers have controller.quorum.auto.join.enable=true, stop it before, or it joins again.
     """
     from kcli.flows.quorum.voters import ControllerRemoval  # clients are loaded when the command runs
 

@@ -34,7 +34,7 @@ def update_features(
 
     Controllers since Kafka 4.0 change all of them or none. ``validate_only`` and unsafe downgrades need Kafka 3.3.
     """
-    what = "changing the levels of features"
+    what = f"changing the levels of {', '.join(levels)}"
     request = UpdateFeaturesRequest(
         timeout_ms=max(1, int((deadline - cluster.loop.now()) * 1000)),
         feature_updates=[

@@ -15,10 +15,10 @@ from kcli.core.admin.feature_levels import KRAFT_VERSION
 from kcli.core.admin.quorum import Endpoint, QuorumDescription
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
+from kcli.flows.brokers.listeners import controller_endpoints
 from kcli.flows.cluster_state import finalized_levels
 from kcli.flows.journal import ControllerEntry, Draft, Journal
 from kcli.flows.permitted import denied_on_cluster
-from kcli.flows.quorum.advertised import controller_endpoints
 from kcli.flows.quorum.majority import Majority, majority_of
 from kcli.flows.quorum.rows import DIRECTORY_ID, ENDPOINTS, NODE
 from kcli.flows.quorum.standings import BEHIND, LEADER, OBSERVER, VOTER, standings

@@ -42,10 +42,12 @@ ENTRIES = (
                     "config",
                     "replicas",
                     "log_dir",
+                    "controller",
+                    "feature",
                 ),
                 meaning="A committed offset, a topic without its records, an ACL that was deleted or created, a "
                 "quota, a SCRAM credential without its secrets, retention.ms of a topic, a configuration key, the "
-                "replicas of a partition, the log directory of a replica.",
+                "replicas of a partition, the log directory of a replica, a voter of the quorum, the level of a feature.",
             ),
             Column("user", values="string", meaning="Of a credential: the user.", sometimes=True),
             Column("mechanism", values="string", meaning="Of a credential: its mechanism.", sometimes=True),
@@ -71,14 +73,25 @@ ENTRIES = (
             Column(
                 "old",
                 values="number?",
-                meaning="Of a quota, or retention.ms: the value before; null where there was none.",
+                meaning="Of a quota, retention.ms, or a feature: the value before; null where there was none.",
                 sometimes=True,
             ),
             Column(
                 "new",
                 values="number?",
-                meaning="Of a quota, or retention.ms: the value after; null where it was removed.",
+                meaning="Of a quota, retention.ms, or a feature: the value after; null where it was removed.",
                 sometimes=True,
+            ),
+            Column("feature", values="string", meaning="Of a level: the feature.", sometimes=True),
+            Column("node", values="integer", meaning="Of a voter: its node id.", sometimes=True),
+            Column(
+                "directory_id",
+                values="string",
+                meaning="Of a voter: where its metadata log is.",
+                sometimes=True,
+            ),
+            Column(
+                "added", values="boolean", meaning="Of a voter: it was added, else removed.", sometimes=True
             ),
             Column("group", sometimes=True),
             Column("topic", sometimes=True),
@@ -145,9 +158,10 @@ def _changes(flags: Mapping[str, Any]) -> bool:
 def undo(inv: Invocation, journal_id: str | None) -> int:
     """Undo a change that deleted or moved something, or created ACLs.
 
-    What deletes groups, committed offsets, topics, ACLs and users, replaces quotas, levels of loggers and client metrics,
-    or drains brokers, keeps what was there in a journal on this machine, and what creates ACLs keeps which; ID is in its
-    last line. Without ID the changes of the cluster are listed.
+    What deletes groups, committed offsets, topics, ACLs and users, or replaces quotas, levels of loggers and client
+    metrics, keeps what was there in a journal on this machine, and what creates ACLs keeps which; ID is in its last line.
+    So does what drains brokers, moves replicas between log directories, adds voters to the quorum or removes them, and
+    what changes levels of features. Without ID the changes of the cluster are listed.
 
     Only what is gone is made again: an offset that was committed since, or a quota or key that was changed since, stays
     as it is, exit code 7. A topic comes back with its partitions and configuration, but without its records. Of users

@@ -32,6 +32,30 @@ def configs(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     return _run(kafka, CONFIGS, *arguments)
 
 
+def metadata_quorum(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-metadata-quorum.sh``."""
+    return _run(kafka, "org.apache.kafka.tools.MetadataQuorumCommand", *arguments)
+
+
+def features(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-features.sh``."""
+    return _run(kafka, "org.apache.kafka.tools.FeatureCommand", *arguments)
+
+
+def broker_api_versions(kafka: Kafka) -> subprocess.CompletedProcess[str]:
+    """``kafka-broker-api-versions.sh``."""
+    return _run(kafka, "org.apache.kafka.tools.BrokerApiVersionsCommand")
+
+
+def cluster_command(kafka: Kafka, verb: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-cluster.sh``, whose verb comes first."""
+    command = tools.tool("org.apache.kafka.tools.ClusterTool")
+    if command is None:
+        pytest.skip("there is no Java to run Kafka's script")
+    words = [*command, verb, "--bootstrap-server", kafka.bootstrap, *arguments]
+    return subprocess.run(words, capture_output=True, text=True, timeout=120)
+
+
 def delegation_tokens(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-delegation-tokens.sh`` as a super user."""
     return _secure(kafka, "org.apache.kafka.tools.DelegationTokenCommand", *arguments)

@@ -19,7 +19,9 @@ LINES = {
     "acls list": "",
     "brokers api-versions": "",
     "brokers describe": "1",
+    "brokers drain": "9 --dry-run",
     "brokers list": "",
+    "brokers move-log-dir": "1 --from /fake/1 --to /fake/1-2 --dry-run",
     "brokers unregister": "9 --dry-run",
     "cluster describe": "--log-dirs",
     "completion": "bash",
@@ -123,6 +125,8 @@ LINES = {
 DENIED = {
     "acls create": ("CreateAcls", "CLUSTER"),
     "acls delete": ("DeleteAcls", "CLUSTER"),
+    "brokers drain": ("AlterPartitionReassignments", "CLUSTER"),
+    "brokers move-log-dir": ("AlterReplicaLogDirs", "CLUSTER"),
     "brokers unregister": ("UnregisterBroker", "CLUSTER"),
     "configs alter": ("IncrementalAlterConfigs", "TOPIC"),
     "elect-leaders": ("ElectLeaders", "CLUSTER"),

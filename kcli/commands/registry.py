@@ -50,6 +50,14 @@ ROWS: dict[str, Row] = {
     ),
     "brokers": ("brokers:brokers", NOUN, "list and describe brokers, and take them out of the cluster"),
     "brokers list": ("brokers.list:list_brokers", READS, "list brokers: state, roles, address, rack, version, replicas"),
+    "brokers drain": (
+        "brokers.drain:drain_brokers", CHANGES,
+        "move everything away from brokers: leaders first, then replicas",
+    ),
+    "brokers move-log-dir": (
+        "brokers.move_log_dir:move_log_dir", CHANGES,
+        "move replicas of a broker to another of its log directories",
+    ),
     "brokers describe": (
         "brokers.describe:describe_brokers", READS,
         "describe brokers: listeners, roles, features, log directories",

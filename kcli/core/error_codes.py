@@ -113,7 +113,7 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
     (54, "SECURITY_DISABLED", "", "the brokers have no authorizer"),
     (55, "OPERATION_NOT_ATTEMPTED", "", "left undone because another part of the request failed"),
     (56, "KAFKA_STORAGE_ERROR", "RM", "the broker's disk failed"),
-    (57, "LOG_DIR_NOT_FOUND", "", ""),
+    (57, "LOG_DIR_NOT_FOUND", "", "the broker has no such log directory"),
     (58, "SASL_AUTHENTICATION_FAILED", "", "authentication failed"),
     (59, "UNKNOWN_PRODUCER_ID", "", "the broker has no state of this producer id"),
     (60, "REASSIGNMENT_IN_PROGRESS", "", ""),
@@ -230,6 +230,7 @@ UNKNOWN_TOPIC_OR_PARTITION = 3
 LEADER_NOT_AVAILABLE = 5
 NOT_LEADER_OR_FOLLOWER = 6
 REQUEST_TIMED_OUT = 7
+REPLICA_NOT_AVAILABLE = 9
 MESSAGE_TOO_LARGE = 10
 COORDINATOR_LOAD_IN_PROGRESS = 14
 COORDINATOR_NOT_AVAILABLE = 15
@@ -263,6 +264,8 @@ CONCURRENT_TRANSACTIONS = 51
 TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
 SECURITY_DISABLED = 54
 OPERATION_NOT_ATTEMPTED = 55
+KAFKA_STORAGE_ERROR = 56
+LOG_DIR_NOT_FOUND = 57
 SASL_AUTHENTICATION_FAILED = 58
 UNKNOWN_PRODUCER_ID = 59
 NON_EMPTY_GROUP = 68

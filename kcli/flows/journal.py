@@ -290,6 +290,73 @@ class FeatureEntry(msgspec.Struct, frozen=True, tag_field="what", tag="feature")
         return {"what": "feature", "feature": self.feature, "old": self.before, "new": self.after}
 
 
+class ReplicasEntry(msgspec.Struct, frozen=True, tag_field="what", tag="replicas"):
+    """The replicas of a partition before they were moved, and those that it was to have."""
+
+    topic: str
+    topic_id: str
+    partition: int
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @property
+    def tp(self) -> TopicPartition:
+        """The partition."""
+        return TopicPartition(self.topic, self.partition)
+
+    @staticmethod
+    def words(entries: "Sequence[ReplicasEntry]") -> str:
+        """``replicas of 3 partitions of orders, refunds``."""
+        topics = ", ".join(dict.fromkeys(entry.topic for entry in entries))
+        return f"replicas of {counted(len(entries), 'partition')} of {topics}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {
+            "what": "replicas",
+            "topic": self.topic,
+            "topic_id": self.topic_id or None,
+            "partition": self.partition,
+            "replicas": list(self.before),
+            "new_replicas": list(self.after),
+        }
+
+
+class LogDirEntry(msgspec.Struct, frozen=True, tag_field="what", tag="log_dir"):
+    """The log directory of a replica before it was moved, and the one that it was to have."""
+
+    broker: int
+    topic: str
+    topic_id: str
+    partition: int
+    before: str
+    after: str
+
+    @property
+    def tp(self) -> TopicPartition:
+        """The partition."""
+        return TopicPartition(self.topic, self.partition)
+
+    @staticmethod
+    def words(entries: "Sequence[LogDirEntry]") -> str:
+        """``log directories of 3 replicas on broker 1``."""
+        return f"log directories of {counted(len(entries), 'replica')} on broker {entries[0].broker}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {
+            "what": "log_dir",
+            "broker": self.broker,
+            "topic": self.topic,
+            "topic_id": self.topic_id or None,
+            "partition": self.partition,
+            "log_dir": self.before,
+            "new_log_dir": self.after,
+        }
+
+
 Entry = (
     OffsetEntry
     | ShareOffsetEntry
@@ -302,6 +369,8 @@ Entry = (
     | ConfigKeyEntry
     | ControllerEntry
     | FeatureEntry
+    | ReplicasEntry
+    | LogDirEntry
 )
 
 

@@ -208,6 +208,10 @@ def test_the_kinds_are_documented() -> None:
         "MemberRemove",
         "OffsetRestore",
         "TopicRestore",
+        "BrokerDrain",
+        "ReplicaRestore",
+        "LogDirMove",
+        "LogDirRestore",
     )
     made = {kind + ending for kind in deletions for ending in ("Plan", "PlanItem", "Report", "ReportItem")}
     assert named == {kind for _, *kinds in LINES for kind in kinds} | made | {

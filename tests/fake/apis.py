@@ -12,6 +12,7 @@ from kcli.core.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
 from kcli.core.protocol.messages.add_raft_voter import AddRaftVoterRequest
 from kcli.core.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from kcli.core.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from kcli.core.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 from kcli.core.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kcli.core.protocol.messages.api_versions import (
     ApiVersion,
@@ -60,7 +61,7 @@ from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerReques
 from kcli.core.protocol.messages.update_features import UpdateFeaturesRequest
 from kcli.core.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from tests.fake.acl_admin import create_acls, delete_acls, describe_acls
-from tests.fake.broker_admin import describe_cluster, describe_log_dirs, unregister_broker
+from tests.fake.broker_admin import describe_cluster, unregister_broker
 from tests.fake.codes import Code
 from tests.fake.config_admin import describe_configs, incremental_alter_configs, list_config_resources
 from tests.fake.controller_admin import add_raft_voter, describe_quorum, remove_raft_voter
@@ -70,6 +71,7 @@ from tests.fake.fetch import fetch
 from tests.fake.group_requests import GROUP_APIS
 from tests.fake.leader_epochs import offset_for_leader_epoch
 from tests.fake.list_offsets import list_offsets
+from tests.fake.log_dirs import alter_replica_log_dirs, describe_log_dirs
 from tests.fake.metadata import metadata
 from tests.fake.produce import produce
 from tests.fake.producer_admin import (
@@ -178,6 +180,7 @@ APIS: tuple[Api, ...] = (
     Api(AddRaftVoterRequest, 0, 1, add_raft_voter),
     Api(RemoveRaftVoterRequest, 0, 0, remove_raft_voter),
     Api(DescribeLogDirsRequest, 1, 5, describe_log_dirs),
+    Api(AlterReplicaLogDirsRequest, 1, 2, alter_replica_log_dirs),
     Api(AlterPartitionReassignmentsRequest, 0, 1, alter_partition_reassignments),
     Api(ListPartitionReassignmentsRequest, 0, 0, list_partition_reassignments),
     Api(ElectLeadersRequest, 0, 2, elect_leaders),

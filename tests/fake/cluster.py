@@ -22,7 +22,8 @@ Nodes (``node_controls``): stop(node, fail_over=), start, fail_over, pause, resu
     close_connection, cap_versions({Api: version}), hide(Api), use_tls(context, node), advertise(node, host)
 Topics (``topic_controls``): create_topic, delete_topic, recreate_topic, add_partitions, configure, topic_id, leader,
     move_leader(topic, partition, node), set_isr, reassignment, copy_replica, finish_reassignment, truncate,
-    delete_records, append, cap_high_watermark, log(topic, partition), set_sequence, forget_producer
+    delete_records, append, finish_log_dir_move, log_dir, cap_high_watermark, log(topic, partition), set_sequence,
+    forget_producer
 Coordinators (``coordinator_controls``): coordinator, move_coordinator("group" | "transaction", key, node),
     lose_coordinator("group", partition),
     transactions, expire_transaction, complete_transaction, next_producer_id(id, epoch), set_producer_epoch

@@ -50,6 +50,12 @@ class Settings:
     transaction_max_timeout_ms: int = 900_000
     hold_reassignments: bool = False
     """Moves of replicas last until ``finish_reassignment``; off, they are over at once."""
+    log_dirs: int = 1
+    """How many log directories each node has."""
+    usable_bytes: int = 1 << 29
+    """Bytes that are left on the volume of each directory."""
+    hold_log_dir_moves: bool = False
+    """Moves between log directories last until ``finish_log_dir_move``."""
     groups: dict[str, Any] = field(default_factory=dict)
     """Fields of ``groups.settings.Settings``: session limits, rebalance delay, …"""
     max_connection_age: float | None = None

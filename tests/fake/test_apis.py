@@ -22,6 +22,11 @@ from kcli.core.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from kcli.core.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
 from kcli.core.protocol.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestPartition,
@@ -221,6 +226,8 @@ def requests(version, topic_id):
     yield DescribeLogDirsRequest(topics=None)
     moved = ReassignableTopic(name=TOPIC, partitions=[ReassignablePartition(partition_index=0, replicas=[1])])
     yield AlterPartitionReassignmentsRequest(topics=[moved])
+    onto = AlterReplicaLogDir(path="/fake/1", topics=[AlterReplicaLogDirTopic(name=TOPIC, partitions=[0])])
+    yield AlterReplicaLogDirsRequest(dirs=[onto])
     yield ListPartitionReassignmentsRequest(topics=None)
     yield ElectLeadersRequest(
         election_type=0, topic_partitions=[TopicPartitions(topic=TOPIC, partitions=[0])]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         other_groups,
         quotas,
         records,
+        replica_log_dirs,
         topic_changes,
         users,
     )
@@ -360,6 +361,18 @@ class Admin:
     ) -> dict[TopicPartition, Reassignment]:
         """The reassignments in progress, of all partitions or of these (KIP-455)."""
         return operations.reassignments.list_reassignments(self.cluster, self._start(), partitions)
+
+    def alter_replica_log_dirs(
+        self, broker_id: int, wanted: Mapping[TopicPartition, str]
+    ) -> dict[TopicPartition, KcliError | None]:
+        """Starts to move the replicas that a broker has to these log directories of it (KIP-113).
+
+        Returns before anything is moved: ``describe_log_dirs`` shows the future replicas.
+        """
+        check_partitions(wanted)
+        return operations.replica_log_dirs.alter_replica_log_dirs(
+            self.cluster, broker_id, wanted, self._start()
+        )
 
     def elect_leaders(
         self, partitions: Collection[TopicPartition], *, unclean: bool = False

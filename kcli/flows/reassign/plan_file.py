@@ -104,7 +104,7 @@ def _row(name: str, where: str, row: Any) -> tuple[TopicPartition, tuple[int, ..
         raise _broken(
             name,
             f"{tp} names log directories",
-            do="leave log_dirs out: kcli moves between brokers; kafka-reassign-partitions.sh moves between directories",
+            do="leave log_dirs out; `kcli brokers move-log-dir` moves replicas between directories",
         )
     return tp, tuple(replicas)
 

@@ -17,7 +17,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import OR_HIDDEN, PartitionView
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
-from kcli.core.positions import OffsetSpec
+from kcli.core.positions import SPECIAL_NAMES, OffsetSpec
 from kcli.core.types import Node, TopicPartition
 from kcli.flows.configs.units import with_unit
 from kcli.flows.configs.values import own_values
@@ -175,13 +175,14 @@ def _query(when: OffsetSpec | None) -> int | None:
     """The timestamp for ListOffsets."""
     if when is None:
         return None
-    if when.kind == "timestamp":
-        return when.value
+    if when.listed is not None:
+        return when.listed
     if when.kind in ("earliest", "latest"):
         return EARLIEST if when.kind == "earliest" else LATEST
-    word = {1: "latest", 2: "earliest"}.get(when.value) if when.kind == "from_end" else None
+    words = {1: "latest", 2: "earliest"} | {-value: name for value, name in SPECIAL_NAMES.items()}
+    word = words.get(when.value) if when.kind == "from_end" else None
     raise usage(
-        "topics offsets: --time must be earliest, latest or a time",
+        "topics offsets: --time must be earliest, latest, another special offset or a time",
         why="an offset cannot be found by an offset",
         do=f"write --time {word}, which is -{when.value} in Kafka's script"
         if word

@@ -23,7 +23,8 @@ from kcli.commands.shared.params import OFFSET
     "when",
     type=OFFSET,
     metavar="SPEC",
-    help="earliest, latest, or a time: the offset of the first record that is not older",
+    help="earliest, latest, max-timestamp, earliest-local, latest-tiered, earliest-pending-upload, or a time: the "
+    "offset of the first record that is not older",
 )
 @pass_invocation
 def topic_offsets(inv: Invocation, names: tuple[str, ...], when: Any) -> int:

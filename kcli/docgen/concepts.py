@@ -80,8 +80,8 @@ _OFFSETS = (
         (
             "Offsets have gaps where compaction has deleted records and where transactions end, so a range may have "
             "fewer records than offsets. An offset before the start or after the end is out of range: exit code 5, "
-            "unless --on-out-of-range is earliest or latest. A broker that does not know a special offset is an error, and so "
-            "are latest-tiered and earliest-pending-upload of a partition of which nothing is in remote storage: exit code 7.",
+            "unless --on-out-of-range is earliest or latest. It is an error (exit code 7) if a broker does not know a "
+            "special offset, or if nothing of a partition is in remote storage.",
         ),
     ),
     Section(

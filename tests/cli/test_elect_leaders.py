@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from kcli.core.permissions import AclOperation
+from kcli.core.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
-from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import TopicPartition
 from kcli.flows import leader_elections
 from tests.cli.errors.typing_remedies import type_remedy
@@ -58,7 +58,7 @@ def test_a_client_that_sees_no_partition_says_so(elect: Noun, line: str) -> None
     def hidden(_request: Any, answer: Any) -> None:
         answer.topics = []
 
-    elect.cluster.replace(MetadataRequest, hidden, times=FOREVER)
+    elect.cluster.replace(DescribeTopicPartitionsRequest, hidden, times=FOREVER)
     done = elect(line)
     assert "no partition was checked" in done.err
     assert "every partition" not in done.err
@@ -172,7 +172,10 @@ def test_an_answer_that_is_lost_is_settled_by_the_leaders(elect: Noun) -> None:
 
 def test_what_was_elected_while_the_question_was_open_is_unchanged(elect: Noun) -> None:
     elect.cluster.intercept(
-        MetadataRequest, lambda _request: elect.cluster.move_leader("t", 0, 1), after=2, times=1
+        DescribeTopicPartitionsRequest,
+        lambda _request: elect.cluster.move_leader("t", 0, 1),
+        after=1,
+        times=1,
     )
     done = elect("--topic t --yes -o json")
     assert [(item["status"], item["note"]) for item in done.items] == [("unchanged", "elected meanwhile")]
@@ -195,7 +198,7 @@ def test_a_leader_that_is_not_the_elected_one_afterwards_is_7(
             for part in topic.partitions:
                 part.leader_id = 2 if topic.name == "t" and part.partition_index == 0 else part.leader_id
 
-    elect.cluster.replace(MetadataRequest, stale, times=FOREVER)
+    elect.cluster.replace(DescribeTopicPartitionsRequest, stale, times=FOREVER)
     done = elect("--topic t:0 --yes -o json", 7)
     assert "broker 2 leads it" in done.err
     assert [item["status"] for item in done.items] == ["failed"]

@@ -68,6 +68,8 @@ from kcli.core.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
 )
+from kcli.core.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+from kcli.core.protocol.messages.describe_topic_partitions import TopicRequest as DescribedTopic
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kcli.core.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
@@ -159,6 +161,7 @@ def requests(version, topic_id):
     asked = ListOffsetsTopic(name=TOPIC, partitions=[ListOffsetsPartition(partition_index=0, timestamp=-1)])
     yield ListOffsetsRequest(replica_id=-1, topics=[asked])
     yield MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)])
+    yield DescribeTopicPartitionsRequest(topics=[DescribedTopic(name=TOPIC)])
     yield FindCoordinatorRequest(key=GROUP, coordinator_keys=[GROUP])
     yield ApiVersionsRequest(client_software_name="raw", client_software_version="1")
     yield SaslHandshakeRequest(mechanism="PLAIN")

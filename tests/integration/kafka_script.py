@@ -81,6 +81,21 @@ def _secure(kafka: SecureKafka, main: str, *arguments: str) -> subprocess.Comple
     return _run_at(address, main, "--command-config", file, *arguments)
 
 
+def get_offsets(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-get-offsets.sh``."""
+    return _run(kafka, tools.GET_OFFSETS, *arguments)
+
+
+def leader_election(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-leader-election.sh``."""
+    return _run(kafka, tools.LEADER_ELECTION, *arguments)
+
+
+def topics(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-topics.sh``."""
+    return _run(kafka, tools.TOPICS, *arguments)
+
+
 def reassign_partitions(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-reassign-partitions.sh``."""
     return _run(kafka, tools.REASSIGN_PARTITIONS, *arguments)

@@ -191,7 +191,7 @@ def _literal(said: Any, type_: str) -> str:
     if type_ == "bool":
         return str(said in (True, "true"))
     if type_ == "string":
-        return '""' if said == "" else repr(str(said)).replace("'", '"')
+        return repr(said)  # in the quotes that the formatter prefers
     return repr(float(said) if type_ == "float64" else int(str(said), 0))
 
 

@@ -33,8 +33,8 @@ def test_the_tests_and_the_modules_are_of_one_kafka() -> None:
 BETWEEN_BROKERS = {
     "AllocateProducerIds", "AlterPartition", "AssignReplicasToDirs", "BeginQuorumEpoch", "BrokerHeartbeat",
     "BrokerRegistration", "ControllerRegistration", "DeleteShareGroupState", "EndQuorumEpoch", "Envelope",
-    "FetchSnapshot", "InitializeShareGroupState", "ReadShareGroupState", "ReadShareGroupStateSummary", "UpdateRaftVoter", "Vote",
-    "WriteShareGroupState",
+    "FetchSnapshot", "InitializeShareGroupState", "ReadShareGroupState", "ReadShareGroupStateSummary", "UpdateRaftVoter",
+    "Vote", "WriteShareGroupState",
 }  # fmt: skip
 """What brokers and controllers only send to each other."""
 

@@ -326,5 +326,6 @@ def test_kcli_undo_takes_the_id(brokers: Brokers) -> None:
     (listed,) = undo("-o json").items
     assert (listed["command"], listed["what"]) == ("brokers drain 3", "replicas of 3 partitions of t")
     assert listed["entries"][0]["replicas"] == [3, 1]
+    assert statuses(undo(f"{journal} --dry-run -o json")) == {0: "planned", 1: "planned", 3: "planned"}
     undo(f"{journal} --yes")
     assert brokers.replicas == REPLICAS

@@ -119,9 +119,9 @@ class ReplicaMoves(Change[TopicPartition, Move]):
         head = self.heading(plan)
         if any(move.adding for move in moves):
             head += f": {view.copied_text(moves)}"
-        if self.rate is not None:
-            seconds = max(1.0, seconds_at(self.rate, rows))
-            head += f", at least {duration_text(seconds)} at {size_text(self.rate)}/s"
+            if self.rate is not None:
+                seconds = max(1.0, seconds_at(self.rate, rows))
+                head += f", at least {duration_text(seconds)} at {size_text(self.rate)}/s"
         notes = {item.key: "refused" if _is_refused(item) else item.note for item in items}
         lines = [f"{head}.", *view.moves_table(moves, notes), *view.brokers_table(rows)]
         if self.rate is None and any(move.copied for move in moves):

@@ -202,6 +202,20 @@ class ReplicaMoves(Change[TopicPartition, Move]):
                 return found
             admin.cluster.sleep(_PAUSE)
 
+    def with_preferred_leaders(
+        self, admin: Admin, found: Mapping[TopicPartition, Found[Move] | KcliError]
+    ) -> dict[TopicPartition, Found[Move] | KcliError]:
+        """What was found, after an election of the preferred leaders where moves have ended; a note where that failed."""
+        judged = dict(found)
+        done = [tp for tp, one in found.items() if isinstance(one, Found) and one.error is None]
+        for tp, error in (admin.elect_leaders(done) if done else {}).items():
+            one = judged[tp]
+            if error is not None and isinstance(one, Found):
+                judged[tp] = one._replace(
+                    note=f"its preferred replica does not lead it: {error.why or error}"
+                )
+        return judged
+
     def going_on(self, move: Move) -> Found[Move] | KcliError:
         """What is found of a move that has begun, and goes on."""
         return Found(move, note=BEGUN)

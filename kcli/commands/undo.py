@@ -33,6 +33,7 @@ ENTRIES = (
                 "what",
                 values=(
                     "offset",
+                    "share_offset",
                     "topic",
                     "acl",
                     "created_acl",
@@ -45,9 +46,10 @@ ENTRIES = (
                     "controller",
                     "feature",
                 ),
-                meaning="A committed offset, a topic without its records, an ACL that was deleted or created, a "
-                "quota, a SCRAM credential without its secrets, retention.ms of a topic, a configuration key, the "
-                "replicas of a partition, the log directory of a replica, a voter of the quorum, the level of a feature.",
+                meaning="A committed offset, a start offset of a share group, a topic without its records, an ACL "
+                "that was deleted or created, a quota, a SCRAM credential without its secrets, retention.ms of a "
+                "topic, a configuration key, the replicas of a partition, the log directory of a replica, a voter of "
+                "the quorum, the level of a feature.",
             ),
             Column("user", values="string", meaning="Of a credential: the user.", sometimes=True),
             Column("mechanism", values="string", meaning="Of a credential: its mechanism.", sometimes=True),

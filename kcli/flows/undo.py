@@ -25,6 +25,7 @@ from kcli.flows.journal import (
     QuotaEntry,
     ReplicasEntry,
     RetentionEntry,
+    ShareOffsetEntry,
     TopicEntry,
     UserEntry,
 )
@@ -44,6 +45,7 @@ class NotRestorableError(KcliError):
 
 RESTORES: dict[type[Entry], Callable[[Any], Change[Any, Any]]] = {
     OffsetEntry: OffsetRestore,
+    ShareOffsetEntry: OffsetRestore,
     TopicEntry: TopicRestore,
     AclEntry: AclRestore,
     CreatedAclEntry: AclRetraction,
@@ -53,7 +55,7 @@ RESTORES: dict[type[Entry], Callable[[Any], Change[Any, Any]]] = {
     ControllerEntry: voters.undoing,
     FeatureEntry: features.undoing,
 }
-"""By what the entries of a journal are; all entries of one are of one kind."""
+"""By what the entries of a journal are; all entries of one are of one kind, but for offsets, which are of two."""
 
 
 def restore_of(journal: Journal, moving: Moving) -> Change[Any, Any]:

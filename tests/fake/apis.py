@@ -36,6 +36,7 @@ from kcli.core.protocol.messages.describe_delegation_token import DescribeDelega
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
+from kcli.core.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kcli.core.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
@@ -72,7 +73,7 @@ from tests.fake.group_requests import GROUP_APIS
 from tests.fake.leader_epochs import offset_for_leader_epoch
 from tests.fake.list_offsets import list_offsets
 from tests.fake.log_dirs import alter_replica_log_dirs, describe_log_dirs
-from tests.fake.metadata import metadata
+from tests.fake.metadata import describe_topic_partitions, metadata
 from tests.fake.produce import produce
 from tests.fake.producer_admin import (
     describe_producers,
@@ -145,6 +146,7 @@ APIS: tuple[Api, ...] = (
     Api(FetchRequest, 4, 18, fetch),
     Api(ListOffsetsRequest, 1, 11, list_offsets),
     Api(MetadataRequest, 0, 13, metadata),
+    Api(DescribeTopicPartitionsRequest, 0, 0, describe_topic_partitions),
     Api(FindCoordinatorRequest, 0, 6, find_coordinator),
     Api(ApiVersionsRequest, 0, 5, api_versions),
     Api(SaslHandshakeRequest, 0, 1, sasl_handshake),

@@ -30,6 +30,8 @@ class Settings:
     """What clients may do with the cluster, likewise."""
     hidden_topics: frozenset[str] = frozenset()
     """Names of topics that clients may not describe, whether they exist or not: metadata does not list them."""
+    partitions_of_a_page: int = 2_000
+    """Of a response to DescribeTopicPartitions (``max.request.partition.size.limit``)."""
     fetch_sessions: bool = False
     """Incremental fetches (KIP-227); off, every answer says session 0."""
     partial_batches: bool = True

@@ -16,8 +16,9 @@ from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.flows.partition_failures import partition_names
+from kcli.flows.partitions_file import shown_name
 from kcli.flows.reassign.journal import clear_throttles, warn_of_foreign_rates
-from kcli.flows.reassign.plan_file import read_plan_file, shown_name
+from kcli.flows.reassign.plan_file import read_plan_file
 from kcli.flows.reassign.replicas import MoveProgress, move_progress
 from kcli.output.progress import counted
 from kcli.output.tables import Column

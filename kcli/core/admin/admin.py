@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         feature_updates,
         new_partitions,
         other_groups,
+        partitions,
         quotas,
         records,
         replica_log_dirs,
@@ -199,6 +200,13 @@ class Admin:
         """Each name's topic, or the error."""
         names = several(names)
         return operations.topics.describe_topics(self.cluster, names, self._start())
+
+    def describe_partitions(self, names: Sequence[str] | None = None) -> dict[str, TopicInfo | KcliError]:
+        """As ``describe_topics``, in pages, and with eligible leader replicas where brokers report them (KIP-966); None:
+        all topics, by name.
+        """
+        found = None if names is None else several(names)
+        return operations.partitions.describe_partitions(self.cluster, found, self._start())
 
     def topic_operations(
         self, names: Sequence[str], *, missing_too: bool = False
@@ -533,6 +541,31 @@ class Admin:
         """
         return operations.share_offsets.share_offsets(
             self.cluster, self._coordinators(), several(names), self._start()
+        )
+
+    def alter_share_offsets(self, wanted: Mapping[str, Mapping[TopicPartition, int]]) -> dict[str, Stored]:
+        """Sets start offsets of share groups without members (KIP-932). None on success.
+
+        The first one makes a share group that does not exist. What was acknowledged after the old start offset is
+        forgotten, and delivered again if it is not before the new one. Brokers check no bounds. NON_EMPTY_GROUP for a
+        group with members.
+        """
+        check_groups(wanted)
+        for starts in wanted.values():
+            check_numbers(starts, "start offset")
+        return operations.share_offsets.alter_share_offsets(
+            self.cluster, self._coordinators(), wanted, self._start()
+        )
+
+    def delete_share_offsets(
+        self, wanted: Mapping[str, Collection[str]]
+    ) -> dict[str, dict[str, KcliError | None]]:
+        """Deletes the start offsets of share groups without members, for whole topics (KIP-932). None on success.
+
+        NON_EMPTY_GROUP for a group with members.
+        """
+        return operations.share_offsets.delete_share_offsets(
+            self.cluster, self._coordinators(), wanted, self._start()
         )
 
     def delete_groups(self, names: Sequence[str]) -> dict[str, KcliError | None]:

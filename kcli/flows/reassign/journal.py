@@ -18,8 +18,8 @@ from kcli.core.types import TopicPartition
 from kcli.files.atomic import make_private_folder, replace_file
 from kcli.files.lock import file_lock
 from kcli.files.xdg import state_home
+from kcli.flows.partitions_file import VERSION
 from kcli.flows.reassign.moves import Move
-from kcli.flows.reassign.plan_file import VERSION
 from kcli.flows.reassign.throttle import FOLLOWER_RATE, LEADER_RATE, Throttle, remove_throttle
 from kcli.output.talk import Talk
 

@@ -391,7 +391,11 @@ def test_brokers_that_cannot_delete_them_refuse_the_plan(world: World) -> None:
 
 def test_members_are_not_removed_and_the_remedy_shows_when_they_are_gone(world: World) -> None:
     done = world("groups remove-members live --yes", code=7)
-    type_remedy("`kcli groups describe live --config` shows it", done.err, world.cluster.bootstrap)
+    type_remedy(
+        "one that has died is gone after share.session.timeout.ms: `kcli groups describe live --config` shows it",
+        done.err,
+        world.cluster.bootstrap,
+    )
 
 
 # --- describe ----------------------------------------------------------------------------------------------------

@@ -346,7 +346,7 @@ complete -c kcli -n '__kcli_at_argument 1 kcli groups copy' -a '(__kcli_names gr
 
 complete -c kcli -n '__kcli_at_argument 0 kcli groups create' -a '(__kcli_names groups)'
 complete -c kcli -n '__kcli_at kcli groups create' -s t -l topic -x -a '(__kcli_names topics)' -d 'the topic, or some of its partitions, as in orders:0,2-4; repeatable'
-complete -c kcli -n '__kcli_at kcli groups create' -l type -x -a 'classic consumer share streams' -d 'of consumers, or of share consumers (KIP-932)'
+complete -c kcli -n '__kcli_at kcli groups create' -l type -x -a 'classic consumer share streams' -d 'of consumers, or of share consumers, KIP-932 (default: classic)'
 complete -c kcli -n '__kcli_at kcli groups create' -l from -l to -x -a 'earliest latest' -d 'earliest, latest, an offset, a time (@-1h, 2026-11-21T10:00Z)'
 
 complete -c kcli -n '__kcli_at kcli groups delete' -a '(__kcli_names groups)'

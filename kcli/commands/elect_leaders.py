@@ -68,6 +68,7 @@ def elect_leaders(
     """
     from kcli.flows.leader_elections import (  # clients are loaded when the command runs
         LeaderElection,
+        Scope,
         read_election_file,
     )
 

@@ -30,13 +30,13 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli topics describe")
-            names="--match --under-replicated --unavailable -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--match -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--match --id --under-replicated --unavailable --under-min-isr --at-min-isr --with-overrides --if-exists -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--match --id -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli topics offsets")
-            names="--time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--match -p --partitions --internal --time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--match -p --partitions --time -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli topics who")
@@ -65,7 +65,7 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli topics delete")
-            names="--match -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--match --if-exists -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--match -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
@@ -190,8 +190,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli elect-leaders")
-            names="-t --topic --unclean -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-t --topic -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="-t --topic -p --partitions --from-file --unclean -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic -p --partitions --from-file -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli acls")
@@ -235,8 +235,8 @@ _kcli_command() {
             children="list describe abort"
             aliases="" ;;
         "kcli txn list")
-            names="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--topic -p --partitions --match --older-than -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--topic -p --partitions --match --older-than -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli txn describe")
@@ -755,7 +755,7 @@ _kcli_value() {
         "kcli produce --progress") reply="auto none bar json" ;;
         "kcli consume -t" | "kcli consume --topic") asked=topics ;;
         "kcli consume --isolation-level") reply="read_committed read_uncommitted" ;;
-        "kcli consume --offset") reply="earliest latest stored" ;;
+        "kcli consume --offset") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload stored" ;;
         "kcli consume --where") asked=where ;;
         "kcli consume --select") asked=fields ;;
         "kcli consume --by") asked=fields ;;
@@ -790,7 +790,7 @@ _kcli_value() {
         "kcli topics describe -o" | "kcli topics describe --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli topics describe --color") reply="auto always never" ;;
         "kcli topics describe --progress") reply="auto none bar json" ;;
-        "kcli topics offsets --time") reply="earliest latest" ;;
+        "kcli topics offsets --time") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload" ;;
         "kcli topics offsets -F" | "kcli topics offsets --command-config") files=1 ;;
         "kcli topics offsets -X" | "kcli topics offsets --command-property") keys="$_kcli_keys" ;;
         "kcli topics offsets --profile") asked=profiles ;;
@@ -1007,6 +1007,7 @@ _kcli_value() {
         "kcli reassign cancel --color") reply="auto always never" ;;
         "kcli reassign cancel --progress") reply="auto none bar json" ;;
         "kcli elect-leaders -t" | "kcli elect-leaders --topic") asked=topics ;;
+        "kcli elect-leaders --from-file") files=1 ;;
         "kcli elect-leaders -F" | "kcli elect-leaders --command-config") files=1 ;;
         "kcli elect-leaders -X" | "kcli elect-leaders --command-property") keys="$_kcli_keys" ;;
         "kcli elect-leaders --profile") asked=profiles ;;
@@ -1199,7 +1200,7 @@ _kcli_value() {
         "kcli mirror --from") asked=profiles ;;
         "kcli mirror --to") asked=profiles ;;
         "kcli mirror --partitions") reply="keep by-key" ;;
-        "kcli mirror --offset") reply="earliest latest stored" ;;
+        "kcli mirror --offset") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload stored" ;;
         "kcli mirror --sync-configs") reply="off topic effective" ;;
         "kcli mirror --timestamps") reply="keep ms" ;;
         "kcli mirror --tls-certificate") files=1 ;;
@@ -1219,7 +1220,7 @@ _kcli_value() {
         "kcli mirror run --from") asked=profiles ;;
         "kcli mirror run --to") asked=profiles ;;
         "kcli mirror run --partitions") reply="keep by-key" ;;
-        "kcli mirror run --offset") reply="earliest latest stored" ;;
+        "kcli mirror run --offset") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload stored" ;;
         "kcli mirror run --sync-configs") reply="off topic effective" ;;
         "kcli mirror run --timestamps") reply="keep ms" ;;
         "kcli mirror run --tls-certificate") files=1 ;;
@@ -1377,7 +1378,7 @@ _kcli_value() {
         "kcli pipeline import --progress") reply="auto none bar json" ;;
         "kcli pipeline mirror --from") asked=profiles ;;
         "kcli pipeline mirror --to") asked=profiles ;;
-        "kcli pipeline mirror --offset") reply="earliest latest stored" ;;
+        "kcli pipeline mirror --offset") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload stored" ;;
         "kcli pipeline mirror --delivery") reply="exactly-once at-least-once" ;;
         "kcli pipeline mirror --sync-configs") reply="off topic effective" ;;
         "kcli pipeline mirror --timestamps") reply="keep ms" ;;
@@ -1420,7 +1421,7 @@ _kcli_value() {
         "kcli pipeline verify -o" | "kcli pipeline verify --output") reply="table plain wide tsv csv json ndjson yaml" ;;
         "kcli pipeline verify --color") reply="auto always never" ;;
         "kcli pipeline verify --progress") reply="auto none bar json" ;;
-        "kcli pipeline profile --offset") reply="earliest latest stored" ;;
+        "kcli pipeline profile --offset") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload stored" ;;
         "kcli pipeline profile -s" | "kcli pipeline profile --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
         "kcli pipeline profile --html") files=1 ;;
         "kcli pipeline profile --runner") reply="spark processes inline" ;;

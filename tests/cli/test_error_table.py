@@ -565,7 +565,8 @@ READ_BILLING, SEE_BILLING = "--operation read --group billing", "--operation des
 
 FORBIDDEN = [
     Row("consume orders -e", 4, "fetch of orders", NO_TOPIC, READ, fails(FetchRequest, TOPIC)),
-    Row("topics describe orders", 4, "topic orders", NO_TOPIC, "describe --topic orders", fails(DescribeTopicPartitionsRequest, TOPIC)),
+    Row("topics describe orders", 4, "topic orders", NO_TOPIC, "describe --topic orders",
+        fails(DescribeTopicPartitionsRequest, TOPIC)),
     Row("produce orders", 4, "not stored", NO_TOPIC, WRITE, fails(ProduceRequest, TOPIC)),
     Row("produce orders", 4, "not stored", NO_CLUSTER, "idempotent_write", fails(InitProducerIdRequest, CLUSTER)),
     Row(

@@ -1,6 +1,7 @@
 """What Kafka's scripts and kcat do, and what their options are in kcli. Data."""
 
 from kcli.commands.shared.translation import NOTHING, Mode
+from kcli.core.positions import SPECIAL_NAMES
 
 _CLUSTER = {
     "--bootstrap-server=": "-b {}",
@@ -281,9 +282,13 @@ _OTHER_GROUP_VERBS = (
 SCRIPTS: dict[str, tuple[Mode, ...]] = {
     "kafka-topics": (
         Mode(("--create",), "topics create TOPIC", {**_TOPICS, "--create": ""}),
-        Mode(("--describe",), "topics describe TOPIC", {**_TOPICS, "--describe": ""}),
+        Mode(("--describe",), "topics describe TOPIC", {
+            **_TOPICS, "--describe": "", "--if-exists": "--if-exists", "--topic-id=": "--id {}",
+            "--under-min-isr-partitions": "--under-min-isr", "--at-min-isr-partitions": "--at-min-isr",
+            "--topics-with-overrides": "--with-overrides", "--partition-size-limit-per-response=": "",
+        }),
         Mode(("--alter",), "topics alter TOPIC", {**_TOPICS, "--alter": "", "--config=": "--set {}"}),
-        Mode(("--delete",), "topics delete TOPIC", {**_TOPICS, "--delete": ""}),
+        Mode(("--delete",), "topics delete TOPIC", {**_TOPICS, "--delete": "", "--if-exists": "--if-exists"}),
         Mode((), "topics list", {**_TOPICS, "--list": "", "--topic=": "--match {}"}),
     ),
     "kafka-consumer-groups": _GROUP_VERBS,
@@ -312,7 +317,8 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
     "kafka-acls": _ACL_VERBS,
     "kafka-get-offsets": (
         Mode((), "topics offsets TOPIC", {
-            **_NAMED, "--time=": "--time {}", "--time=-1": "", "--time=-2": "--time earliest", "--partitions=": NOTHING,
+            **_NAMED, "--time=": "--time {}", "--time=-1": "", "--time=-2": "--time earliest", "--partitions=": "-p {}",
+            **{f"--time={value}": f"--time {word}" for value, word in SPECIAL_NAMES.items()},
             "--topic-partitions=": NOTHING, "--exclude-internal-topics": "",
         }),
     ),
@@ -331,12 +337,12 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
     "kafka-leader-election": (
         Mode((), "elect-leaders", {
             **_CLUSTER, "--election-type=": "", "--election-type=unclean": "--unclean", "--topic=": "--topic {}",
-            "--partition=": NOTHING, "--all-topic-partitions": "", "--path-to-json-file=": NOTHING,
+            "--partition=": "-p {}", "--all-topic-partitions": "", "--path-to-json-file=": "--from-file {}",
             "--admin.config=": "-F {}",
         }),
     ),
     "kafka-preferred-replica-election": (
-        Mode((), "elect-leaders", {**_CLUSTER, "--path-to-json-file=": NOTHING, "--admin.config=": "-F {}"}),
+        Mode((), "elect-leaders", {**_CLUSTER, "--path-to-json-file=": "--from-file {}", "--admin.config=": "-F {}"}),
     ),
     "kafka-transactions": (
         Mode(("describe-producers",), "txn describe --topic TOPIC", {**_TXN, "describe-producers": ""}),

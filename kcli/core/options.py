@@ -429,6 +429,16 @@ class ConsumerOptions(ClientOptions):
     max_decompressed_batch_bytes: int = option(
         268_435_456, "a batch that decompresses to more than this is refused", low=1_024
     )
+    share_acknowledgement_mode: str = option(
+        "implicit",
+        "share groups: implicit accepts with each poll what the last one handed out; explicit only what is acknowledged",
+        choices=("implicit", "explicit"),
+    )
+    share_acquire_mode: str = option(
+        "batch_optimized",
+        "share groups: batch_optimized acquires whole batches; record_limit no more than max.poll.records (Kafka 4.2 on)",
+        choices=("batch_optimized", "record_limit"),
+    )
     check_crcs: bool = option(True, "verify the checksum of every batch", aliases=("check.crcs",))
     isolation_level: str = option(
         "read_committed",

@@ -1,4 +1,4 @@
-"""A member's heartbeat thread as its caller has it: started, checked in each turn, woken, ended. Runs in the caller's thread.
+"""A member's heartbeat thread as its caller has it: started, checked in each turn, ended. Runs in the caller's thread.
 
 What the thread reports is logged by the caller, when no lock is held. The thread refers to this object only weakly, so
 that a consumer that was dropped is collected.

@@ -6,7 +6,7 @@ Without a subscription (partitions assigned by hand) it only commits: nothing jo
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.error_codes import (

@@ -45,7 +45,7 @@ class Run(NamedTuple):
     kind: Acknowledge
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """How many offsets it has."""
         return self.last - self.first + 1
 
@@ -63,7 +63,7 @@ class DecisionState(TableKey):
 
 
 class DecisionEvent(TableKey):
-    """``REFUSE``: the broker does not hold the range for this member (any more), or cannot; ``RETRY``: nothing was done."""
+    """``REFUSE``: the broker does not hold the range for this member (any more); ``RETRY``: nothing was done."""
 
     SEND = "send"
     CONFIRM = "confirm"
@@ -107,18 +107,29 @@ class Acquired:
     lock_until: float
     undecided: list[Span] = field(default_factory=list)
     delivered: bool = False
+    renewing: bool = False
+    gone: str = ""
+    """Why the broker does not hold it for this member any more, as far as is known here."""
     _runs: list[Run] = field(default_factory=list)
 
-    def settle_gaps(self, recorded: Iterable[Span]) -> None:
-        """``recorded``: the offsets that have a record, in order; all others are acknowledged as gaps."""
+    def settle(
+        self, recorded: Iterable[Span], damaged: Iterable[Span] = (), unread: int | None = None
+    ) -> None:
+        """``recorded``: the offsets that have a record. ``damaged`` ones are rejected, those from ``unread`` on released,
+        and all others are gaps.
+        """
         self.undecided = list(recorded)
+        end = self.last if unread is None else min(self.last, unread - 1)
+        decided = [Run(*span, Acknowledge.REJECT) for span in damaged]
+        decided += [Run(end + 1, self.last, Acknowledge.RELEASE)] if end < self.last else []
         at = self.first
-        for first, last in self.undecided:
+        for first, last in sorted([*self.undecided, *((run.first, run.last) for run in decided)]):
             if first > at:
                 self._runs.append(Run(at, first - 1, Acknowledge.GAP))
             at = last + 1
         if at <= self.last:
             self._runs.append(Run(at, self.last, Acknowledge.GAP))
+        self._runs += decided
 
     def acknowledge(self, first: int, last: int, kind: Acknowledge) -> int:
         """Decides the undecided offsets from ``first`` to ``last``; returns how many there were."""
@@ -127,10 +138,9 @@ class Acquired:
             self._runs.append(Run(*one, kind))
         return sum(end - start + 1 for start, end in taken)
 
-    def drop(self, first: int, last: int) -> None:
-        """These offsets are not held any more: the broker has given them away, or to this member once more."""
-        _take(self.undecided, first, last)
-        self._runs = [rest for run in self._runs for rest in _without(run, first, last)]
+    def is_open(self, first: int, last: int) -> bool:
+        """Whether any of these offsets are undecided."""
+        return any(start <= last and end >= first for start, end in self.undecided)
 
     @property
     def has_news(self) -> bool:

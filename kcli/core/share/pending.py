@@ -11,7 +11,7 @@ from kcli.core.share.acquired import FINAL, Decision, DecisionEvent, Run, joined
 
 
 class Pending:
-    """``send``, then ``confirm``, ``refuse``, ``retry`` or ``no_answer`` for what was sent. These return what is final."""
+    """``send``, then ``confirm``, ``refuse``, ``retry`` or ``no_answer`` for what was sent; returned is what is final."""
 
     def __init__(self) -> None:
         self._groups: deque[list[Decision]] = deque()
@@ -32,6 +32,12 @@ class Pending:
     def waits_for_renewal(self) -> bool:
         """Whether the next group extends locks."""
         return bool(self._groups) and self._groups[0][0].is_renewal
+
+    @property
+    def lock_until(self) -> float:
+        """When the last of its ranges is delivered again at the earliest."""
+        waiting = [decision for group in (*self._groups, self._sent) for decision in group]
+        return max((decision.acquired.lock_until for decision in waiting), default=0.0)
 
     def add(self, decision: Decision) -> None:
         """Queues what was decided of a range; sent together with others."""

@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kcli.core.protocol.messages import share_acknowledge, share_fetch
-from kcli.core.protocol.messages.share_acknowledge import AcknowledgePartition, AcknowledgeTopic
-from kcli.core.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
+from kcli.core.protocol.messages.share_acknowledge import (
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+)
 from kcli.core.protocol.messages.share_fetch import (
     FetchPartition,
     FetchTopic,
@@ -30,7 +33,7 @@ Runs = Mapping[TopicPartition, Sequence[Run]]
 
 
 class ShareSession:
-    """``want`` and ``drop`` choose the partitions; ``fill_fetch`` or ``fill_acknowledge``, then ``answered`` or ``lost``."""
+    """``want`` and ``drop`` choose partitions; ``fill_fetch`` or ``fill_acknowledge``, then ``answered`` or ``lost``."""
 
     def __init__(self) -> None:
         self.epoch = OPENING

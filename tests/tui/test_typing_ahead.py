@@ -37,6 +37,21 @@ def test_a_filter_that_is_typed_in_one_burst_is_whole(tmp_path: Path) -> None:
     run(script)
 
 
+def test_a_second_escape_before_the_filter_knows_that_it_lost_the_focus_empties_it(tmp_path: Path) -> None:
+    async def script() -> None:
+        async with playing(recording_in(tmp_path)) as (app, pilot):
+            listing = app.screen
+            assert isinstance(listing, Groups)
+            await pilot.press("slash", "b")
+            await until(lambda: listing.filter.value == "b", pilot)
+            listing.action_back()
+            listing.action_back()
+            assert listing.filter.value == ""
+            assert app.screen is listing
+
+    run(script)
+
+
 def test_a_name_that_is_typed_in_one_burst_is_whole() -> None:
     with FakeCluster(1, topics={"t": 2}) as cluster:
         for partition in range(2):

@@ -294,9 +294,9 @@ class Listing(Screen[None], Generic[R]):
 
     def action_back(self) -> None:
         """Leaves the filter, or the screen."""
-        if self.filter.has_focus:
+        if self.focused is self.filter:
             self._close_filter()
-        elif self.wanted:
+        elif self.filter.value:
             self.filter.value = ""
         else:
             self.app.back()

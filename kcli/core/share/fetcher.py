@@ -328,6 +328,7 @@ class ShareFetcher:
         request = ShareFetchRequest(
             group_id=options.group_id,
             member_id=self._member_id,
+            share_session_epoch=lane.session.epoch,
             max_wait_ms=int(wait * 1000),
             min_bytes=options.fetch_min_bytes,
             max_bytes=min(options.fetch_max_bytes, options.fetch_buffer_bytes // (2 * len(self._lanes))),
@@ -335,6 +336,7 @@ class ShareFetcher:
             batch_size=max(1, limit),
             share_acquire_mode=int(options.share_acquire_mode == "record_limit"),
             topics=[],
+            forgotten_topics_data=[],
         )
         runs = lane.send() if lane.session.is_open else {}
         lane.session.fill_fetch(request, runs, lane.topic_ids)
@@ -343,7 +345,10 @@ class ShareFetcher:
 
     def _acknowledge(self, lane: Lane, now: float, *, final: bool = False) -> None:
         request = ShareAcknowledgeRequest(
-            group_id=self._options.group_id, member_id=self._member_id, topics=[]
+            group_id=self._options.group_id,
+            member_id=self._member_id,
+            share_session_epoch=lane.session.epoch,
+            topics=[],
         )
         lane.session.fill_acknowledge(request, lane.send(), lane.topic_ids, final=final)
         self._ask(lane, request, now, 0.0, self._handle_final if final else self._handle_acknowledge)

@@ -76,13 +76,13 @@ class ShareSession:
         topics: dict[bytes, FetchTopic] = {}
         for tp in [*added, *(tp for tp in runs if tp not in added)]:
             topic_id = added.get(tp) or topic_ids[tp]
-            row = FetchPartition(partition_index=tp.partition)
-            row.acknowledgement_batches = [
+            batches = [
                 share_fetch.AcknowledgementBatch(
                     first_offset=run.first, last_offset=run.last, acknowledge_types=[int(run.kind)]
                 )
                 for run in runs.get(tp, ())
             ]
+            row = FetchPartition(partition_index=tp.partition, acknowledgement_batches=batches)
             topics.setdefault(topic_id, FetchTopic(topic_id=topic_id, partitions=[])).partitions.append(row)
         request.topics = list(topics.values())
         removed: dict[bytes, ForgottenTopic] = {}
@@ -101,13 +101,13 @@ class ShareSession:
         request.share_session_epoch = FINAL if final else self.epoch
         topics: dict[bytes, AcknowledgeTopic] = {}
         for tp, of_partition in runs.items():
-            row = AcknowledgePartition(partition_index=tp.partition)
-            row.acknowledgement_batches = [
+            batches = [
                 share_acknowledge.AcknowledgementBatch(
                     first_offset=run.first, last_offset=run.last, acknowledge_types=[int(run.kind)]
                 )
                 for run in of_partition
             ]
+            row = AcknowledgePartition(partition_index=tp.partition, acknowledgement_batches=batches)
             topic = topics.setdefault(topic_ids[tp], AcknowledgeTopic(topic_id=topic_ids[tp], partitions=[]))
             topic.partitions.append(row)
         request.topics = list(topics.values())

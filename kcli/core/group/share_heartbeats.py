@@ -4,15 +4,37 @@ Partitions are not owned: the coordinator gives the same one to several members,
 assignment is adopted at once.
 """
 
+from typing import Any
+
 from kcli.core.errors import BrokerError, KcliError, UnsupportedError
 from kcli.core.group.epoch_heartbeats import EpochHeartbeats
+from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+
+_SOON = 0.5  # seconds to the next heartbeat of a member that has no partitions yet
+_EARLY = 8  # how many of them
 
 
 class ShareGroupHeartbeats(EpochHeartbeats):
-    """See ``EpochHeartbeats``."""
+    """See ``EpochHeartbeats``.
+
+    The first answers may lack an assignment: the coordinator computes it once a second. Without more heartbeats it would
+    come with the next one, 5 s later.
+    """
 
     _as_received: list[str] | None = None
+    _early = 0
+
+    def begin_join(self, topics: list[str], now: float) -> None:
+        """See EpochHeartbeats."""
+        self._early = _EARLY
+        super().begin_join(topics, now)
+
+    def _accepted(self, request: Request, answer: Any, now: float) -> None:
+        super()._accepted(request, answer, now)
+        if not self.target and self._early:
+            self._early -= 1
+            self._next = min(self._next, now + _SOON)
 
     def _beat(self, epoch: int) -> ShareGroupHeartbeatRequest:
         member = self._membership

@@ -15,11 +15,12 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from kcli.core.cluster.cluster import Cluster, check_timeout
+from kcli.core.cluster.fanout import UNKNOWN_TOPIC_PATIENCE
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.consumer.arguments import Deserializer, deserialized
 from kcli.core.consumer.fetched import FetchedBatch
@@ -145,6 +146,12 @@ class ShareConsumer:
     def connect(self, timeout: float) -> ClusterView:
         """Connects to the cluster; raises connection and authentication errors before anything is acquired."""
         return self.cluster.connect(timeout)
+
+    def partitions(self, topics: Sequence[str], timeout: float) -> dict[str, list[int]]:
+        """The partitions of ``topics``; NotFoundError or BrokerError for one that cannot be read."""
+        deadline = self.cluster.deadline(timeout)
+        views = self.cluster.require_topics(topics, deadline, UNKNOWN_TOPIC_PATIENCE).topics
+        return {topic: [p.partition for p in views[topic].partitions] for topic in topics}
 
     def subscribe(self, topics: str | Iterable[str] | re.Pattern[str]) -> None:
         """Joins the group at the next poll. A compiled pattern means all topics whose names it matches from the
@@ -293,6 +300,11 @@ class ShareConsumer:
         """Seconds until the lock of an undecided record may end."""
         now = self.cluster.loop.now()
         return self._fetcher.lock_until(now) - now
+
+    @property
+    def lock_seconds(self) -> float:
+        """For how long brokers lock records for a member; 0 before the first response."""
+        return self._fetcher.lock_timeout
 
     # --- close ----------------------------------------------------------------------------------------
 

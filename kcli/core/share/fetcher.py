@@ -120,6 +120,7 @@ class ShareFetcher:
         self._settled = settled
         self.joins = joins
         self.max_records = options.max_poll_records
+        self._exact = options.share_acquire_mode == "record_limit"
         self.prefetches = True
         self.assignment: dict[TopicPartition, bytes] = {}
         self.held = Held()
@@ -259,6 +260,7 @@ class ShareFetcher:
         self._collect()
         self.wake_at = min(self._paused.values(), default=_NEVER)
         sent = False
+        turn = self._next_turn(now) if self._exact else None
         for lane in list(self._lanes.values()):
             if lane.asked:
                 continue
@@ -266,7 +268,7 @@ class ShareFetcher:
                 self._give_up_late(lane, now)
                 self.wake_at = min(self.wake_at, lane.not_before)
                 continue
-            sent = self._send(lane, now, waiting=waiting) or sent
+            sent = self._send(lane, now, waiting=waiting, may_fetch=not self._exact or lane is turn) or sent
         if sent:
             self._cluster.loop.flush()
 
@@ -302,8 +304,20 @@ class ShareFetcher:
             for pending in lane.pending.values():
                 self._end(pending.give_up(), "the consumer was closed before an answer came")
 
-    def _send(self, lane: Lane, now: float, *, waiting: bool) -> bool:
-        fetches = bool(lane.session.wanted) and not lane.buffered
+    def _next_turn(self, now: float) -> Lane | None:
+        """With a limit of records one broker is asked at a time: each would acquire as many. The next in turn, or None."""
+        lanes = list(self._lanes.items())
+        if any(lane.fetching or lane.buffered for _, lane in lanes):
+            return None
+        for node_id, lane in lanes:
+            if lane.session.wanted and not lane.asked and lane.not_before <= now:
+                # Last in turn from now on.
+                self._lanes[node_id] = self._lanes.pop(node_id)
+                return lane
+        return None
+
+    def _send(self, lane: Lane, now: float, *, waiting: bool, may_fetch: bool) -> bool:
+        fetches = bool(lane.session.wanted) and not lane.buffered and may_fetch
         fetches = fetches and (waiting or (self.prefetches and lane.flows))
         if not (fetches or lane.has_pending or lane.session.has_news) or not self._is_available(lane, now):
             return False
@@ -312,6 +326,11 @@ class ShareFetcher:
             return True
         if fetches:
             longest = self._options.fetch_max_wait_ms / 1000
+            if self._exact:
+                read = [one for one in self._lanes.values() if one.session.wanted]
+                # First a round that finds out which broker has records, then each may wait for its part of the time.
+                waiting = all(one.idle for one in read)
+                longest /= len(read)
             self._fetch(lane, now, longest if waiting else min(_BRIEFLY, longest), full=waiting)
             return True
         if lane.has_pending or (lane.session.is_open and not lane.session.wanted):
@@ -340,7 +359,7 @@ class ShareFetcher:
         )
         runs = lane.send() if lane.session.is_open else {}
         lane.session.fill_fetch(request, runs, lane.topic_ids)
-        lane.full_wait = full
+        lane.full_wait, lane.fetching = full, limit > 0
         self._ask(lane, request, now, wait, self._handle_fetch)
 
     def _acknowledge(self, lane: Lane, now: float, *, final: bool = False) -> None:
@@ -388,7 +407,7 @@ class ShareFetcher:
 
     def _done(self, lane: Lane, done: Future[Any], handle: Callable[[Lane, Any, float], None]) -> None:
         now = self._cluster.loop.now()
-        lane.asked = False
+        lane.asked = lane.fetching = False
         error = done.error
         if error is None and done.value.error_code != NONE:
             code, answer = done.value.error_code, done.value
@@ -415,7 +434,7 @@ class ShareFetcher:
             else:
                 pending.no_answer()
         lane.session.lost()
-        lane.exhausted = lane.flows = False
+        lane.exhausted = lane.flows = lane.idle = False
         # The broker releases what it holds for a session that ends: all that was not handed out would be
         # delivered twice.
         for one in self.held:
@@ -466,12 +485,11 @@ class ShareFetcher:
                 self._add_records(arrival, tp, topic_id, data)
         if arrival.parts:
             lane.buffered += 1
-            lane.flows = True
-            lane.exhausted = False
+            lane.flows, lane.idle, lane.exhausted = True, False, False
             self._queue.append(arrival)
         else:
             answer.release()
-            lane.flows = False
+            lane.flows, lane.idle = False, True
             lane.exhausted = lane.full_wait and not troubled
 
     def _handle_acknowledge(self, lane: Lane, answer: ShareAcknowledgeResponse, now: float) -> None:

@@ -15,8 +15,8 @@ from kcli.core.types import TopicPartition
 class Lane:
     """``asked``: whether a request is in flight, since ``sent_at``; ``waits``: how long that one may wait at the broker.
 
-    ``buffered``: responses with records that were not handed out yet. ``flows``: the last fetch brought records.
-    ``exhausted``: the last one waited its whole time, and brought none.
+    ``buffered``: responses with records that were not handed out yet. ``fetching``: the request may bring some.
+    ``flows``: the last fetch did; ``idle``: it did not. ``exhausted``: it did not although it waited its whole time.
     """
 
     node_id: int
@@ -31,7 +31,9 @@ class Lane:
     full_wait: bool = False
     not_before: float = 0.0
     buffered: int = 0
+    fetching: bool = False
     flows: bool = False
+    idle: bool = False
     exhausted: bool = False
 
     def worked(self) -> None:

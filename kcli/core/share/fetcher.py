@@ -305,7 +305,7 @@ class ShareFetcher:
                 self._end(pending.give_up(), "the consumer was closed before an answer came")
 
     def _next_turn(self, now: float) -> Lane | None:
-        """With a limit of records one broker is asked at a time: each would acquire as many. The next in turn, or None."""
+        """With a limit of records one broker is asked at a time: each would acquire as many. The next, or None."""
         lanes = list(self._lanes.items())
         if any(lane.fetching or lane.buffered for _, lane in lanes):
             return None

@@ -141,8 +141,11 @@ class Crowd:
         self.join()
 
     def stop_beyond_lock(self) -> Member:
-        """SIGSTOP: its locks expire, its session lasts."""
+        """SIGSTOP, just after it has written: its locks expire, its session lasts."""
         victim = self._random.choice(self.kcli)
+        size, until = victim.log.stat().st_size, time.monotonic() + 2.0
+        while victim.log.stat().st_size == size and time.monotonic() < until:
+            time.sleep(0.001)
         victim.process.send_signal(signal.SIGSTOP)
         return victim
 

@@ -13,7 +13,7 @@ from kcli.commands.shared.exit import abandon
 from kcli.commands.shared.topic_choice import Topics
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.errors import KcliError, UnsupportedError
-from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
+from kcli.core.options import WHOLE_BATCHES, ShareConsumerOptions
 from kcli.core.protocol.messages.share_fetch import ShareFetchRequest
 from kcli.core.records.run import RUN_BYTES
 from kcli.core.share.acquired import Acknowledge
@@ -152,13 +152,13 @@ def _read(
     return stop.exit_code
 
 
-def share_options(inv: Invocation, asked: ConsumeOptions) -> ConsumerOptions:
+def share_options(inv: Invocation, asked: ConsumeOptions) -> ShareConsumerOptions:
     """The consumer's options: acknowledged is what was written. Options that brokers decide are refused."""
     unused = {name: (why, "leave it out") for name, why in NOT_FOR_SHARE_GROUPS.items()}
     unused["share_acknowledgement_mode"] = ("what was written is acknowledged", "use --on-each")
     exact = asked.limit is not None or asked.ack_after_exec is not None
     options = inv.client_options(
-        ConsumerOptions,
+        ShareConsumerOptions,
         unused=unused,
         group_id=asked.group,
         share_acquire_mode="record_limit" if exact else None,

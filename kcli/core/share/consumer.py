@@ -28,7 +28,7 @@ from kcli.core.consumer.missing_topics import MissingTopics, TopicPattern
 from kcli.core.errors import ClosedError, ConfigError
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.names import check_topic
-from kcli.core.options import ConsumerOptions, given, is_default, key_of
+from kcli.core.options import ShareConsumerOptions, given, is_default, key_of
 from kcli.core.share.acquired import Acknowledge, Acquired, DecisionState
 from kcli.core.share.fetcher import Arrival, Settled, ShareFetcher
 from kcli.core.share.group import ShareGroup
@@ -85,7 +85,7 @@ class ShareConsumer:
 
     def __init__(
         self,
-        options: ConsumerOptions | None = None,
+        options: ShareConsumerOptions | None = None,
         *,
         hooks: Hooks = NO_HOOKS,
         key_deserializer: Deserializer | None = None,
@@ -94,7 +94,7 @@ class ShareConsumer:
         joins: int = 0,
         **values: Any,
     ) -> None:
-        self.options = given(ConsumerOptions, options, values)
+        self.options = given(ShareConsumerOptions, options, values)
         _check(self.options)
         self._convert: Callable[[Record], Record] | None = None
         if key_deserializer is not None or value_deserializer is not None:
@@ -461,7 +461,7 @@ class _Tally:
             self._then(settled)
 
 
-def _check(options: ConsumerOptions) -> None:
+def _check(options: ShareConsumerOptions) -> None:
     if not options.group_id:
         raise ConfigError("a share consumer has no group", why="group.id is empty", do="set group.id")
     for name, why in NOT_FOR_SHARE_GROUPS.items():

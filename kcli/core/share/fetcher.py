@@ -38,7 +38,7 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError
 from kcli.core.future import Future
-from kcli.core.options import ConsumerOptions
+from kcli.core.options import ShareConsumerOptions
 from kcli.core.permissions import on_group, on_topic
 from kcli.core.protocol.messages.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from kcli.core.protocol.messages.share_fetch import PartitionData, ShareFetchRequest, ShareFetchResponse
@@ -108,7 +108,7 @@ class ShareFetcher:
     def __init__(
         self,
         cluster: Cluster,
-        options: ConsumerOptions,
+        options: ShareConsumerOptions,
         member_id: str,
         settled: Callable[[Settled], None],
         *,

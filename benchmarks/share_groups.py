@@ -111,7 +111,7 @@ def _perf(servers: str) -> Run | None:
     if java is None:
         return None
     words = ["--bootstrap-server", servers, "--topic", TOPIC, "--group", _group(servers)]
-    return Run([*java, *words, "--num-records", str(RECORDS)], RECORDS)
+    return Run([*java, *words, "--num-records", str(RECORDS), "--timeout", "60000"], RECORDS)
 
 
 def _librdkafka(servers: str) -> Run | None:

@@ -104,7 +104,11 @@ from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from kcli.core.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
+from kcli.core.protocol.messages.share_acknowledge import (
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+)
 from kcli.core.protocol.messages.share_fetch import FetchTopic as ShareFetchTopic
 from kcli.core.protocol.messages.share_fetch import ShareFetchRequest
 from kcli.core.protocol.messages.share_group_describe import ShareGroupDescribeRequest
@@ -264,7 +268,9 @@ def requests(version, topic_id):
         group_id="s", member_id="a", share_session_epoch=0, max_wait_ms=0, min_bytes=0, max_records=1,
         topics=topics, forgotten_topics_data=[],
     )  # fmt: skip
-    yield ShareAcknowledgeRequest(group_id="s", member_id="a", share_session_epoch=1, topics=[])
+    row = AcknowledgePartition(partition_index=0, acknowledgement_batches=[])
+    held = [AcknowledgeTopic(topic_id=topic_id, partitions=[row])]
+    yield ShareAcknowledgeRequest(group_id="s", member_id="a", share_session_epoch=1, topics=held)
 
 
 VERSIONS = [

@@ -10,7 +10,7 @@ from kcli.core.group.membership import Membership
 from kcli.core.group.reasons import switched_off
 from kcli.core.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
-    OwnedTopicPartitions,
+    TopicPartitions,
 )
 
 _LEAVE_FOR_A_WHILE = -2
@@ -54,7 +54,7 @@ class ConsumerGroupHeartbeats(EpochHeartbeats):
             request.subscribed_topic_names = list(self.topics)
         if self._as_received is None or self._as_received[1] != self.owned:
             request.topic_partitions = [
-                OwnedTopicPartitions(topic_id=topic, partitions=list(partitions))
+                TopicPartitions(topic_id=topic, partitions=list(partitions))
                 for topic, partitions in self.owned.items()
             ]
 

@@ -24,6 +24,7 @@ _LAST_PATIENCE = (
     3.0  # seconds that the end waits for the last outcomes, of the five in which a stop has to be over
 )
 _UNTIL_ASSIGNED = 10.0  # seconds that --exit waits for partitions
+_UNTIL_LOADED = 5.0  # seconds that it waits for a first record: brokers have none before they have loaded the group's state
 _STOPPED = 2.0  # seconds that a program may go on after a stop
 _LEAST_LOCK = 1.0  # seconds that a lock must last for another record to be begun
 
@@ -99,6 +100,7 @@ def consume_shared(
     """
     run = _ShareLoop(consumer, sink, result, stop, on_each, command, line, limit, skip_corrupt)
     started = heard = now = time.monotonic()
+    quiet = math.inf  # since when no broker has had a record
     deadline = math.inf if within is None else started + within
     stop.wake(consumer.wakeup)
     consumer.prefetches = command is None and limit is None
@@ -115,8 +117,9 @@ def consume_shared(
                 progress(result)
                 continue
             sink.check()
+            quiet = min(quiet, now) if consumer.is_exhausted else math.inf
             if until_end and (
-                consumer.is_exhausted
+                now - quiet >= (0.0 if result.records else _UNTIL_LOADED)
                 or (not consumer.assignment and now - started > _UNTIL_ASSIGNED and consumer.is_stable)
             ):
                 break

@@ -5,6 +5,7 @@ The time includes the acknowledgements but the last ones, whose outcome is waite
 
 from __future__ import annotations
 
+import math
 import time
 
 from kcli.core.errors import KcliError
@@ -21,6 +22,7 @@ from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 
 _LOOK = 0.1  # seconds between two looks at a request to stop
+_UNTIL_LOADED = 5.0  # seconds to wait for a first record: brokers have none before they have loaded the group's state
 _PATIENCE = 5.0  # seconds for the outcome of the last acknowledgements
 
 
@@ -76,7 +78,7 @@ class _ShareReader:
         """Until the plan, a request to stop or an error ends it."""
         figures, consumer, plan = self._figures, self._consumer, self._plan
         bounded = plan.records is not None or plan.seconds is not None
-        heard = start
+        heard, quiet = start, math.inf
         while not (self._context.stopped() or figures.full):
             now = time.monotonic()
             if self._is_over(now):
@@ -95,7 +97,8 @@ class _ShareReader:
             if batches:
                 heard = now
             self._report(figures.polled(now, _wall(now), time.process_time()), now)
-            if not batches and not bounded and consumer.is_exhausted:
+            quiet = min(quiet, now) if consumer.is_exhausted else math.inf
+            if not bounded and now - quiet >= (0.0 if figures.measured.records else _UNTIL_LOADED):
                 return
             if plan.idle is not None and not batches and now - heard >= plan.idle:
                 self._idle(plan.idle)

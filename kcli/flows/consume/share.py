@@ -24,7 +24,7 @@ _LAST_PATIENCE = (
     3.0  # seconds that the end waits for the last outcomes, of the five in which a stop has to be over
 )
 _UNTIL_ASSIGNED = 10.0  # seconds that --exit waits for partitions
-_UNTIL_LOADED = 5.0  # seconds that it waits for a first record: brokers have none before they have loaded the group's state
+_UNTIL_LOADED = 5.0  # seconds that it waits for a first record: brokers load the state of the group first
 _STOPPED = 2.0  # seconds that a program may go on after a stop
 _LEAST_LOCK = 1.0  # seconds that a lock must last for another record to be begun
 

@@ -22,7 +22,7 @@ from kcli.flows.stop import Stop
 from kcli.output.progress import counted
 
 _LOOK = 0.1  # seconds between two looks at a request to stop
-_UNTIL_LOADED = 5.0  # seconds to wait for a first record: brokers have none before they have loaded the group's state
+_UNTIL_LOADED = 5.0  # seconds to wait for a first record: brokers load the state of the group first
 _PATIENCE = 5.0  # seconds for the outcome of the last acknowledgements
 
 

@@ -64,10 +64,7 @@ SAMPLE = Word("sample", _sample)
         ("kcli consume orders --key 4711 --offset latest --expect 1.. --within 10s", "a check in a script"),
         ("kcli consume orders -g billing", "as a member of a group, from its committed offsets on"),
         ("kcli consume jobs -g workers --group-type share -o ndjson", "as a member of a share group"),
-        (
-            "kcli consume jobs -g workers --group-type share --ack-after-exec ./work -f '%k: delivery %{deliveries}\\n'",
-            "a worker for a queue",
-        ),
+        ("kcli consume jobs -g workers --group-type share --ack-after-exec ./work", "a worker"),
     ),
 )
 @click.argument("topics", nargs=-1, type=TOPIC, metavar="TOPIC…")

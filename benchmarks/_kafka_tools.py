@@ -35,6 +35,7 @@ SHARE_GROUPS = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 CONFIGS = "org.apache.kafka.tools.ConfigCommand"
 STREAMS_GROUPS = "org.apache.kafka.tools.streams.StreamsGroupCommand"
 CONSOLE_SHARE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
+SHARE_CONSUMER_PERF = "org.apache.kafka.tools.ShareConsumerPerformance"
 STREAMS = f"org/apache/kafka/kafka-streams/{VERSION}/kafka-streams-{VERSION}.jar"
 
 

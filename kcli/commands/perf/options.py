@@ -78,6 +78,7 @@ class ConsumeOptions(PerfOptions):
     """Those of ``kcli perf consume``. ``idle_timeout`` is in seconds, None without the option."""
 
     group: str | None
+    group_type: str | None
     from_latest: bool
     idle_timeout: float | None
     processes: int

@@ -321,7 +321,7 @@ class _Later:
         self._stores = stores
         self._commits = admin.fetch_offsets({plan.group: [i.tp for i in plan.todo] for plan in plans})
         moved = [plan.group for plan in plans if self._has_moved(plan)]
-        self._described = admin.describe_groups(moved) if moved else {}
+        self._described = admin.describe_groups(moved, all_types=True) if moved else {}
 
     def checked(self, plan: GroupPlan, outcome: PartitionOutcome) -> PartitionOutcome:
         """The outcome of one partition after it was read back."""
@@ -362,7 +362,7 @@ def _unproven(plan: GroupPlan, item: RewindItem, why: str) -> KcliError:
 
 def _changed(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, KcliError]:
     """Groups that no longer match the plan, and why: members joined, or offsets were committed."""
-    described = admin.describe_groups([plan.group for plan in plans]) if plans else {}
+    described = admin.describe_groups([plan.group for plan in plans], all_types=True) if plans else {}
     commits = admin.fetch_offsets({p.group: [i.tp for i in p.todo] for p in plans}) if plans else {}
     found: dict[str, KcliError] = {}
     for plan in plans:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from shlex import quote
 
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.admin.topics import id_bytes
@@ -19,7 +20,9 @@ ABSENT = "Dead"
 """The state of a group that does not exist; coordinators before 4.0 report it, too."""
 EMPTY_STATES = ("Empty", ABSENT)
 STABLE = "Stable"
-CONSUMERS = ("", "consumer")
+STREAMS_GROUP = "streams"
+"""The type of groups of Kafka Streams applications with the new protocol (KIP-1071), and their protocol type."""
+CONSUMERS = ("", "consumer", STREAMS_GROUP)
 STREAMS = "stream"
 """The assignor of Kafka Streams applications with the classic protocol."""
 
@@ -218,11 +221,11 @@ def _cannot_be_held(group: GroupDescription, unheld: KcliError | None) -> KcliEr
     what = f"group {group.group_id} cannot be rewound while it runs"
     if unheld is not None:
         return NotPossibleError(what, why=str(unheld), do="stop its members and try again")
-    if group.assignor == STREAMS:
+    if group.assignor == STREAMS or group.type == STREAMS_GROUP:
         return NotPossibleError(
             what,
             why="it is a Kafka Streams application: its state would not be rewound with its offsets",
-            do="stop it; kafka-streams-application-reset resets both",
+            do=f"stop it; `kcli groups reset-app {quote(group.group_id)}` resets both",
         )
     if any(member.protocol == "classic" for member in group.members):
         return NotPossibleError(

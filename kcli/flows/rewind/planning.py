@@ -6,12 +6,13 @@ from typing import TypeVar
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
-from kcli.core.admin.group_description import GroupDescription, OtherGroupError
+from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.types import TopicPartition
 from kcli.files.journal_folder import new_id
-from kcli.flows.groups.nearest import name_nearest
+from kcli.flows.groups.description import SHARE
+from kcli.flows.groups.nearest import name_nearest, share_group
 from kcli.flows.permitted import denied_groups, denied_topics
 from kcli.flows.rewind.plan import (
     ABSENT,
@@ -48,13 +49,15 @@ def committed_groups(
     found: dict[str, GroupDescription] = dict(held or {})
     failures: dict[GroupTopic, KcliError] = {}
     left = [name for name in names if name not in found]
-    described = admin.describe_groups(left, include_operations=True) if left else {}
+    described = admin.describe_groups(left, include_operations=True, all_types=True) if left else {}
     name_nearest(admin, {name: group for name, group in described.items() if name not in may_be_absent})
     for name, group in described.items():
         if isinstance(group, NotFoundError) and name in may_be_absent:
             found[name] = GroupDescription(name, "classic", ABSENT, "", "", -1)
         elif isinstance(group, KcliError):
             failures[name, None] = _explained(group, name)
+        elif group.type == SHARE:
+            failures[name, None] = _explained(share_group(f"group {name}"), name)
         else:
             found[name] = group
     fetched = admin.fetch_offsets(dict.fromkeys(found)) if found else {}
@@ -159,7 +162,7 @@ def _kept(item: RewindItem, *, live: bool) -> RewindItem:
 
 
 def _explained(error: KcliError, group: str) -> KcliError:
-    if isinstance(error, OtherGroupError):
+    if isinstance(error, UnsupportedError):
         return NotPossibleError(
             f"the offsets of group {group} cannot be set",
             why=error.why,

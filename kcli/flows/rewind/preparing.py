@@ -85,7 +85,7 @@ class Preparation:
 def _missing(admin: Admin, request: RewindRequest) -> dict[GroupTopic, KcliError]:
     """Groups that do not exist, before any other is waited for: then none is. An undo may create its group again."""
     names = [name for name in request.targets if name not in request.undoes]
-    described = admin.describe_groups(names) if names else {}
+    described = admin.describe_groups(names, all_types=True) if names else {}
     missing = {name: one for name, one in described.items() if isinstance(one, NotFoundError)}
     name_nearest(admin, missing)
     first = next(iter(missing.values()), None)
@@ -127,7 +127,7 @@ def wait_until_empty(admin: Admin, names: Sequence[str], wait: Wait) -> None:
     """Returns when no group has members, or at the deadline; the plan reports what is left then."""
     reported = False
     while True:
-        described = admin.describe_groups(names)
+        described = admin.describe_groups(names, all_types=True)
         live = [name for name, group in described.items() if _may_have_members(group)]
         if not live or wait.over():
             return

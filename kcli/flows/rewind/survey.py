@@ -6,6 +6,7 @@ that has nothing newer to be read again, never to be skipped.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from shlex import quote
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
@@ -16,9 +17,11 @@ from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.names import group_argument
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.internal_topics import internal_topics
 from kcli.flows.rewind.mark import marked
 from kcli.flows.rewind.plan import (
     BY_REWIND,
+    STREAMS_GROUP,
     GroupPlan,
     NotPossibleError,
     Remedies,
@@ -34,11 +37,14 @@ from kcli.flows.time_limits import TimeLimit
 from kcli.output.progress import counted
 
 
+_SHOWN = 3
+
+
 @dataclass(frozen=True, slots=True)
 class RewindRequest:
     """``targets`` by group, ``to`` in words. ``undoes``: the journal to restore, by group. ``act`` is that of the plan.
     ``makes``: the first commit creates a group that does not exist; ``only_new`` refuses groups with commits. ``live``:
-    groups with members are rewound as they run; ``hold``: each must be held while the plan is reviewed; ``held`` are the
+    groups with members are rewound as they run; ``resets``: internal topics of Kafka Streams are deleted, too; ``hold``: each must be held while the plan is reviewed; ``held`` are the
     groups that are, with their descriptions from before that (None in a dry run, which holds no group).
     """
 
@@ -50,6 +56,7 @@ class RewindRequest:
     makes: bool = False
     only_new: bool = False
     live: bool = False
+    resets: bool = False
     hold: bool = False
     held: Mapping[str, GroupDescription] | None = None
     remedies: Remedies = BY_REWIND
@@ -93,12 +100,13 @@ def survey(
         ]
         for name in commits
     }
+    targets = {name: _target_for(groups[name], request.targets[name]) for name in commits}
     logs = _Logs(admin, request, {(name, tp) for name in chosen for tp in chosen[name]}, present, disorders)
     unheld, undeletable = admin.lacks("hold_group") if request.live else None, admin.lacks("delete_offsets")
     plans = []
     for name, partitions in chosen.items():
         found = [
-            _item(request.targets[name], tp, commits[name].get(tp), logs, described.get(tp.topic), missing)
+            _item(targets[name], tp, commits[name].get(tp), logs, described.get(tp.topic), missing)
             for tp in partitions
         ]
         if undeletable is not None:
@@ -125,7 +133,9 @@ def survey(
                 items=plan.items if request.targets[name].exact or plan.live else _marked(plan),
                 undoes=request.undoes.get(name),
                 counts_offsets=request.targets[name].kind == "shift",
-                refusal=plan.refusal or _not_requested(request, plan, commits[name]),
+                refusal=plan.refusal
+                or _with_internal_topics(admin, groups[name], request)
+                or _not_requested(request, plan, commits[name]),
             )
         )
     return RewindPlan(cluster, tuple(plans), request.act, tuple(request.targets), failures)
@@ -220,6 +230,26 @@ def _undeletable(item: RewindItem, error: KcliError) -> RewindItem:
         do="set it to an offset, as with --to earliest",
     )
     return refused_item(item.tp, refusal, item.committed)
+
+
+def _target_for(group: GroupDescription, target: Target) -> Target:
+    """The stream time that an application had reached says nothing at another offset."""
+    return replace(target, keeps_metadata=False) if group.type == STREAMS_GROUP else target
+
+
+def _with_internal_topics(admin: Admin, group: GroupDescription, request: RewindRequest) -> KcliError | None:
+    """Why the offsets of a Kafka Streams application cannot be set alone: what it has made of its input would stay."""
+    if group.type != STREAMS_GROUP or request.resets:
+        return None
+    found = internal_topics(admin, group.group_id, group)
+    if not (there := (*found.own, *found.unsure)):
+        return None
+    shown = ", ".join(there[:_SHOWN]) + (", …" if len(there) > _SHOWN else "")
+    return NotPossibleError(
+        f"the offsets of group {group.group_id} cannot be set alone",
+        why=f"it is a Kafka Streams application with internal topics, whose content would not fit its offsets: {shown}",
+        do=f"`kcli groups reset-app {quote(group.group_id)} --to SPEC` deletes them and sets the offsets of its inputs",
+    )
 
 
 def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed) -> KcliError | None:

@@ -8,6 +8,7 @@ from kcli.account.change import Change
 CHANGES = {
     "AclCreate": "kcli.flows.acls.create:AclCreation",
     "AclDelete": "kcli.flows.acls.delete:AclDeletion",
+    "AppReset": "kcli.flows.groups.app_reset:AppReset",
     "ConfigAlter": "kcli.flows.configs.alter:ConfigAlter",
     "GroupDelete": "kcli.flows.groups.delete:GroupDeletion",
     "LeaderElection": "kcli.flows.leader_elections:LeaderElection",

@@ -43,11 +43,18 @@ class OffsetEntry(msgspec.Struct, frozen=True, tag_field="what", tag="offset"):
             group, tp.topic, tp.partition, commit.offset, commit.metadata, commit.leader_epoch, topic_id
         )
 
+    @property
+    def is_share(self) -> bool:
+        """Whether it is of a share group."""
+        return isinstance(self, ShareOffsetEntry)
+
     @staticmethod
     def words(entries: "Sequence[OffsetEntry]") -> str:
-        """``3 committed offsets of billing``."""
+        """``3 committed offsets of billing``; ``offsets`` where there are start offsets, too."""
         groups = dict.fromkeys(group_shown(entry.group) for entry in entries)
-        return f"{counted(len(entries), 'committed offset')} of {', '.join(groups)}"
+        kinds = {entry.is_share for entry in entries}
+        what = "offset" if len(kinds) > 1 else "start offset" if kinds == {True} else "committed offset"
+        return f"{counted(len(entries), what)} of {', '.join(groups)}"
 
     @property
     def row(self) -> dict[str, Any]:
@@ -55,6 +62,10 @@ class OffsetEntry(msgspec.Struct, frozen=True, tag_field="what", tag="offset"):
         row: dict[str, Any] = msgspec.to_builtins(self)
         epoch = self.leader_epoch if self.leader_epoch >= 0 else None
         return {**row, "leader_epoch": epoch, "topic_id": self.topic_id or None}
+
+
+class ShareOffsetEntry(OffsetEntry, frozen=True, tag_field="what", tag="share_offset"):
+    """A start offset of a share group, ``committed``, without what was acknowledged after it: brokers do not report that."""
 
 
 class TopicEntry(msgspec.Struct, frozen=True, tag_field="what", tag="topic"):
@@ -236,6 +247,7 @@ class ConfigKeyEntry(msgspec.Struct, frozen=True, tag_field="what", tag="config"
 
 Entry = (
     OffsetEntry
+    | ShareOffsetEntry
     | TopicEntry
     | AclEntry
     | CreatedAclEntry

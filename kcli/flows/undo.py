@@ -18,6 +18,7 @@ from kcli.flows.journal import (
     OffsetEntry,
     QuotaEntry,
     RetentionEntry,
+    ShareOffsetEntry,
     TopicEntry,
     UserEntry,
 )
@@ -34,6 +35,7 @@ class NotRestorableError(KcliError):
 
 RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {
     OffsetEntry: OffsetRestore,
+    ShareOffsetEntry: OffsetRestore,
     TopicEntry: TopicRestore,
     AclEntry: AclRestore,
     CreatedAclEntry: AclRetraction,
@@ -41,7 +43,7 @@ RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {
     RetentionEntry: RetentionRestore,
     ConfigKeyEntry: ConfigRestore,
 }
-"""By what the entries of a journal are; all entries of one are of one kind."""
+"""By what the entries of a journal are; all entries of one are of one kind, but for offsets, which are of two."""
 
 
 def restore_of(journal: Journal) -> Change[Any, Any]:

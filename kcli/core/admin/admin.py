@@ -489,6 +489,31 @@ class Admin:
             self.cluster, self._coordinators(), several(names), self._start()
         )
 
+    def alter_share_offsets(self, wanted: Mapping[str, Mapping[TopicPartition, int]]) -> dict[str, Stored]:
+        """Sets start offsets of share groups without members (KIP-932). None on success.
+
+        The first one makes a share group that does not exist. What was acknowledged after the old start offset is
+        forgotten, and delivered again if it is not before the new one. Brokers check no bounds. NON_EMPTY_GROUP for a
+        group with members.
+        """
+        check_groups(wanted)
+        for starts in wanted.values():
+            check_numbers(starts, "start offset")
+        return operations.share_offsets.alter_share_offsets(
+            self.cluster, self._coordinators(), wanted, self._start()
+        )
+
+    def delete_share_offsets(
+        self, wanted: Mapping[str, Collection[str]]
+    ) -> dict[str, dict[str, KcliError | None]]:
+        """Deletes the start offsets of share groups without members, for whole topics (KIP-932). None on success.
+
+        NON_EMPTY_GROUP for a group with members.
+        """
+        return operations.share_offsets.delete_share_offsets(
+            self.cluster, self._coordinators(), wanted, self._start()
+        )
+
     def delete_groups(self, names: Sequence[str]) -> dict[str, KcliError | None]:
         """Deletes groups without members, with their committed offsets (KIP-229). None on success.
 
@@ -502,14 +527,19 @@ class Admin:
         return outcome
 
     def remove_members(
-        self, wanted: Mapping[str, Collection[GroupMember]], *, reason: str | None = None
+        self,
+        wanted: Mapping[str, Collection[GroupMember]],
+        *,
+        reason: str | None = None,
+        streams: Collection[str] = (),
     ) -> dict[str, dict[GroupMember, KcliError | None]]:
-        """Removes members from their groups, by member id or instance id (KIP-345). None on success.
+        """Removes members from their groups, by member id or instance id (KIP-345). None on success. ``streams``: the
+        streams groups among them (KIP-1071), whose members need their ids.
 
         NotFoundError if the group has no such member.
         """
         return operations.members.remove_members(
-            self.cluster, self._coordinators(), wanted, self._start(), reason=reason
+            self.cluster, self._coordinators(), wanted, self._start(), reason=reason, streams=streams
         )
 
     def fetch_offsets(

@@ -9,8 +9,8 @@ from kcli.core.near_names import near_names
 
 _OTHER_KINDS = {
     "share": (
-        "it is a share group, which has no committed offsets",
-        "Kafka's own kafka-share-groups.sh changes share groups",
+        "it is a share group, which has start offsets instead of committed offsets",
+        "",
     ),
     "streams": (
         "it is a streams group (KIP-1071)",

@@ -46,6 +46,8 @@ class Target:
 class PartitionState:
     """What is known of one partition. ``at_time``: the first record that is not older, for a target in time;
     ``disorder``: what is to be said of records that follow it and are older.
+
+    Of a share group (``shared``) ``committed`` is the start offset, and so many records after it are ``acknowledged``.
     """
 
     committed: OffsetAndMetadata | None
@@ -53,13 +55,16 @@ class PartitionState:
     end: OffsetInfo
     at_time: OffsetInfo | None = None
     disorder: str = ""
+    shared: bool = False
+    acknowledged: int = 0
 
 
 class NewCommit(NamedTuple):
-    """``new`` None: the commit is deleted."""
+    """``new`` None: the commit is deleted. ``forgotten``: acknowledged records that will be delivered again."""
 
     new: OffsetAndMetadata | None
     note: str
+    forgotten: int = 0
 
 
 class TargetError(KcliError):
@@ -95,7 +100,7 @@ def find(target: Target, tp: TopicPartition, seen: PartitionState) -> NewCommit:
     target says so.
     """
     if target.exact:
-        return _exactly(target, tp, seen)
+        return _forgetting(_exactly(target, tp, seen), seen)
     before = own_metadata(seen.committed) if seen.committed is not None else ""
     metadata = before if target.keeps_metadata else ""
     offset, epoch, note = _place(target, tp, seen)
@@ -105,10 +110,26 @@ def find(target: Target, tp: TopicPartition, seen: PartitionState) -> NewCommit:
         offset, epoch = edge.offset, edge.leader_epoch
         note = _joined(note, f"clamped to log {'start' if edge is seen.start else 'end'}")
     if seen.committed is None:
-        note = _joined(note, "no commit before")
+        note = _joined(note, "no start offset before" if seen.shared else "no commit before")
     elif offset == seen.committed.offset and metadata == before:
-        return NewCommit(seen.committed, note)
-    return NewCommit(OffsetAndMetadata(offset, metadata, epoch), note)
+        stays = NewCommit(seen.committed, note)
+        return stays if target.kind == "current" else _forgetting(stays, seen, anyway=True)
+    return _forgetting(NewCommit(OffsetAndMetadata(offset, metadata, epoch), note), seen)
+
+
+def _forgetting(found: NewCommit, seen: PartitionState, *, anyway: bool = False) -> NewCommit:
+    """With the records that a share group has acknowledged, and gets again once its start offset is set; ``anyway``:
+    even to where it is.
+    """
+    old, new = seen.committed, found.new
+    if not seen.acknowledged or old is None or new is None or (old.offset == new.offset and not anyway):
+        return found
+    count = min(seen.acknowledged, max(0, seen.end.offset - new.offset))
+    if not count:
+        return found
+    most = "up to " if new.offset > old.offset else ""
+    note = _joined(found.note, f"{most}{count:,} acknowledged after it, delivered again")
+    return NewCommit(new, note, count)
 
 
 def _place(target: Target, tp: TopicPartition, seen: PartitionState) -> tuple[int, int, str]:
@@ -132,8 +153,8 @@ def _place(target: Target, tp: TopicPartition, seen: PartitionState) -> tuple[in
         return given.offset, given.leader_epoch, ""
     if seen.committed is None:
         raise TargetError(
-            f"{tp}: there is no committed offset to count from",
-            why="the group has not committed in this partition",
+            f"{tp}: there is no {'start' if seen.shared else 'committed'} offset to count from",
+            why="the group has not read in this partition" if seen.shared else "the group has not committed in this partition",
             do="give an offset or a time with --to",
         )
     return seen.committed.offset + (target.value if target.kind == "shift" else 0), -1, ""
@@ -162,8 +183,9 @@ def _exactly(target: Target, tp: TopicPartition, seen: PartitionState) -> NewCom
         )
     before = target.offsets[tp]
     if before is None:
+        what = "start offset" if seen.shared else "commit"
         return NewCommit(
-            None, "had no commit" if seen.committed is None else "commit deleted: there was none"
+            None, f"had no {what}" if seen.committed is None else f"{what} deleted: there was none"
         )
     note = ""
     if before.offset < seen.start.offset:

@@ -5,11 +5,13 @@ them.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from shlex import join
 from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.clock import wall_ms
 from kcli.core.cluster.metadata import ELECTION_PATIENCE, no_partition
@@ -19,8 +21,15 @@ from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import list_offsets
 from kcli.flows.rewind.change import OffsetsChange
 from kcli.flows.rewind.outcomes import rewind_command
-from kcli.flows.rewind.plan import RewindItem, RewindPlan
-from kcli.flows.rewind.planning import Spans, committed_groups, described_topics, group_plan, value_or_raise
+from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
+from kcli.flows.rewind.planning import (
+    Spans,
+    committed_groups,
+    described_topics,
+    group_plan,
+    value_or_raise,
+    with_internal_topics,
+)
 from kcli.flows.rewind.spans import time_spans
 from kcli.flows.rewind.text import Where
 from kcli.flows.transfer.create import advise_stopping
@@ -52,7 +61,7 @@ def survey_import(
 ) -> RewindPlan:
     """The plan of the groups that can be read, with the errors of the others. ``to`` describes the import in words."""
     names = list(dict.fromkeys(target.group for target in targets))
-    groups, commits, failures = committed_groups(admin, names, may_be_absent=names)
+    groups, commits, failures = committed_groups(admin, names, may_be_absent=dict.fromkeys(names, "classic"))
     targets = [target for target in targets if target.group in commits]
     topics, missing = described_topics(admin, {target.tp.topic for target in targets})
     logs = _logs(admin, {target.tp for target in targets}, topics, missing)
@@ -68,10 +77,15 @@ def survey_import(
     for target in targets:
         items.setdefault(target.group, []).append(plan_item(target, state, request))
     plans = [
-        group_plan(groups[name], commits[name], found, to, now_ms, spans, topics)
+        _refused_alone(admin, groups[name], group_plan(groups[name], commits[name], found, to, now_ms, spans, topics))
         for name, found in items.items()
     ]
     return RewindPlan(cluster, tuple(plans), ACT, tuple(names), failures)
+
+
+def _refused_alone(admin: Admin, group: GroupDescription, plan: GroupPlan) -> GroupPlan:
+    """Refused for a Kafka Streams application with internal topics."""
+    return replace(plan, refusal=plan.refusal or with_internal_topics(admin, group))
 
 
 def _logs(

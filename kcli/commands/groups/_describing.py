@@ -24,8 +24,8 @@ FOR_PROGRAMS = (*DOCUMENTS, "tsv", "csv")
 
 
 class Describing:
-    """``section`` is ``members``, ``offsets``, ``state``, ``tasks``, ``topology``, or None for all; ``peek`` the number of
-    records shown.
+    """``section`` is ``members``, ``offsets``, ``state``, ``tasks``, ``topology``, or None for all; ``peek`` the number
+    of records shown.
     """
 
     cluster: str

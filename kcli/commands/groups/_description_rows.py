@@ -114,7 +114,11 @@ MEMBERS = (
             ("target_warmup", "Tasks whose state it is to restore"),
         )
     ),
-    Column("process_id", wide=True, meaning="Id of the instance of a streams group's member; null in other groups."),
+    Column(
+        "process_id",
+        wide=True,
+        meaning="Id of the instance of a streams group's member; null in other groups.",
+    ),
     Column(
         "topology_epoch",
         "id",
@@ -128,7 +132,11 @@ MEMBERS = (
         values="object?",
         meaning="Tags of a streams group's member, by which standby tasks are spread; null in other groups.",
     ),
-    Column("endpoint", wide=True, meaning="Where it answers interactive queries, host:port; null where it does not."),
+    Column(
+        "endpoint",
+        wide=True,
+        meaning="Where it answers interactive queries, host:port; null where it does not.",
+    ),
 )
 STATES = (
     GROUP,
@@ -166,10 +174,14 @@ SUBTOPOLOGIES = (
     Column("subtopology", values="string", meaning="Id of the subtopology."),
     Column("source_topics", values="strings", meaning="Topics of others that it reads."),
     Column(
-        "repartition_source_topics", values="strings", meaning="Repartition topics of the application that it reads."
+        "repartition_source_topics",
+        values="strings",
+        meaning="Repartition topics of the application that it reads.",
     ),
     Column(
-        "repartition_sink_topics", values="strings", meaning="Repartition topics of the application that it writes."
+        "repartition_sink_topics",
+        values="strings",
+        meaning="Repartition topics of the application that it writes.",
     ),
     Column("changelog_topics", values="strings", meaning="Topics with the content of its stores."),
 )

@@ -22,7 +22,10 @@ from kcli.commands.shared.usage import usage
         7: "the application runs, or it is not known whether an internal topic is its own",
     },
     examples=(
-        ("kcli groups reset-app counts --dry-run", "the offsets that would be set, the topics that would be deleted"),
+        (
+            "kcli groups reset-app counts --dry-run",
+            "the offsets that would be set, the topics that would be deleted",
+        ),
         ("kcli groups reset-app counts", "from the start of its input topics, after its name is typed"),
         ("kcli groups reset-app counts --input-topic orders --to @-1d --yes", "one input, from a day ago on"),
         (
@@ -46,7 +49,9 @@ from kcli.commands.shared.usage import usage
     metavar="SPEC",
     help="where the inputs are read from: earliest (the default), latest, an offset, +N or -N from the commit, a time",
 )
-@click.option("--from-file", metavar="FILE", help="the offsets of the inputs from a csv: [group,]topic,partition,offset")
+@click.option(
+    "--from-file", metavar="FILE", help="the offsets of the inputs from a csv: [group,]topic,partition,offset"
+)
 @click.option(
     "--intermediate-topic",
     "intermediate",
@@ -98,7 +103,8 @@ def reset_app(
             do="give it once",
         )
     # clients are loaded when the command runs
-    from kcli.flows.groups.app_reset import AppReset, ResetRequest
+    from kcli.flows.groups.app_offsets import ResetRequest
+    from kcli.flows.groups.app_reset import AppReset
     from kcli.flows.rewind.offsets_file import read_targets
     from kcli.flows.rewind.scope import parse_topics
 
@@ -106,7 +112,9 @@ def reset_app(
         target, words = read_targets(from_file, [application])[application], f"the offsets in {from_file}"
     else:
         terminal = has_terminal(inv)
-        target, words = spec_target(to or "earliest", "groups reset-app: --to", REWIND_EXAMPLES, terminal=terminal)
+        target, words = spec_target(
+            to or "earliest", "groups reset-app: --to", REWIND_EXAMPLES, terminal=terminal
+        )
     request = ResetRequest(
         application, target, words, parse_topics(map(str, inputs)), unique(intermediate), unique(internal)
     )

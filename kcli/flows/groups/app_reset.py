@@ -1,15 +1,14 @@
-"""``kcli groups reset-app``: a Kafka Streams application starts anew: offsets of its inputs are set, and its internal topics
-deleted, so that nothing is left of what it has made of them.
+"""``kcli groups reset-app``: a Kafka Streams application starts anew. The offsets of its inputs are set, and its internal
+topics deleted, so that nothing is left of what it has made of them.
 
 Offsets come first: what is interrupted is finished by the same line, which finds them set, and the topics that are left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from shlex import join, quote
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from kcli.account.change import Change, Item, Question, planned
 from kcli.account.outcomes import GOOD, Outcome
@@ -19,16 +18,13 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import own_group_danger
+from kcli.flows.groups.app_offsets import ResetRequest, app_remedies, offsets_plan
 from kcli.flows.groups.internal_topics import InternalTopics, internal_topics, may_be_internal, of_topology
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.rewind import text
-from kcli.flows.rewind.change import COLUMNS, FOUND, REASON, UNDO, Offset, OffsetsChange, Place
 from kcli.flows.rewind.change import CHANGE as OFFSET_CHANGE
-from kcli.flows.rewind.plan import NotPossibleError, Remedies, RewindPlan, not_possible
-from kcli.flows.rewind.preparing import survey_when_ready
-from kcli.flows.rewind.scope import Numbers, Scope
-from kcli.flows.rewind.survey import RewindRequest
-from kcli.flows.rewind.targets import Target
+from kcli.flows.rewind.change import COLUMNS, FOUND, REASON, UNDO, Offset, OffsetsChange, Place
+from kcli.flows.rewind.plan import NotPossibleError, RewindPlan, not_possible
 from kcli.flows.topics.delete import Topic, TopicDeletion, TopicItem
 from kcli.flows.topics.sizes import topic_sizes
 from kcli.output.progress import counted
@@ -47,21 +43,6 @@ class NotResetError(KcliError):
     """A part is left as it is, since another part of the application could not be reset."""
 
     exit_code = ExitCode.REFUSED
-
-
-@dataclass(frozen=True, slots=True)
-class ResetRequest:
-    """``inputs`` and their partitions; without any they are those of the topology, or what the group has committed.
-    ``intermediate``: topics that the application writes and reads, whose records it will write again. ``internal``:
-    those of its internal topics that are deleted; without any all.
-    """
-
-    application: str
-    target: Target
-    to: str
-    inputs: Mapping[str, Numbers]
-    intermediate: Sequence[str] = ()
-    internal: Sequence[str] = ()
 
 
 class InternalTopic(NamedTuple):
@@ -87,7 +68,11 @@ class AppReset(Change[Place, Facts]):
         Column("topic"),
         Column("partition", "id", meaning="Number of the partition; null for an internal topic."),
         Column("committed", "number", spare=1),
-        Column("new", "number", meaning="The offset to be committed; null for an internal topic, which is deleted."),
+        Column(
+            "new",
+            "number",
+            meaning="The offset to be committed; null for an internal topic, which is deleted.",
+        ),
         Column(
             "records",
             "number",
@@ -96,7 +81,11 @@ class AppReset(Change[Place, Facts]):
             "that it has, at most; null where it is unknown.",
         ),
         Column(
-            "bytes", "size", spare=3, values="count?", meaning="Size of an internal topic; null where it is unknown."
+            "bytes",
+            "size",
+            spare=3,
+            values="count?",
+            meaning="Size of an internal topic; null where it is unknown.",
         ),
     )
     plan_columns = (OFFSET_CHANGE,)
@@ -125,7 +114,7 @@ class AppReset(Change[Place, Facts]):
         self._group = self._described(admin)
         named = {*self.request.inputs, *self.request.intermediate}
         self._found = internal_topics(admin, self.request.application, self._group, named)
-        offsets: list[ResetItem] = [*self._offsets.decide(admin)]
+        offsets = cast("list[ResetItem]", self._offsets.decide(admin))
         topics = self._doomed(admin)
         if self._group is None and not topics and not offsets:
             raise self._unknown(admin)
@@ -150,75 +139,8 @@ class AppReset(Change[Place, Facts]):
         return error
 
     def _survey(self, admin: Admin) -> RewindPlan:
-        """The offsets of inputs, and of intermediate topics, which are skipped to their ends."""
-        scope = self._scope(admin)
-        plans = []
-        if scope.topics:
-            plans.append(self._plan_of(admin, scope, self.request.target, self.request.to))
-        if self.request.intermediate:
-            ends = Scope(dict.fromkeys(self.request.intermediate))
-            plans.append(self._plan_of(admin, ends, Target("latest", keeps_metadata=False), self.request.to))
-        self._plan = self._joined(admin, plans)
+        self._plan = offsets_plan(admin, self.request, self._group, self._names())
         return self._plan
-
-    def _plan_of(self, admin: Admin, scope: Scope, target: Target, to: str) -> RewindPlan:
-        name = self.request.application
-        request = RewindRequest(
-            {name: target}, to, scope, act="Reset application", makes=True, resets=True, remedies=_remedies(name)
-        )
-        return survey_when_ready(admin, admin.cluster_id(), request, None)
-
-    def _joined(self, admin: Admin, plans: Sequence[RewindPlan]) -> RewindPlan:
-        """One plan of both, with one journal."""
-        if not plans:
-            return RewindPlan(admin.cluster_id(), (), "Reset application")
-        plan = plans[0]
-        groups = [group for one in plans for group in one.groups]
-        unplanned = {key: error for one in plans for key, error in one.unplanned.items()}
-        if groups:
-            items = tuple(item for group in groups for item in group.items)
-            whole = replace(groups[0], items=items, untouched=self._untouched(admin, {item.tp.topic for item in items}))
-            groups = [replace(whole, refusal=next(filter(None, (group.refusal for group in groups)), None))]
-        return replace(plan, groups=tuple(groups), unplanned=unplanned)
-
-    def _untouched(self, admin: Admin, topics: Collection[str]) -> int:
-        """How many other topics the group has committed for; the commits of topics that are deleted go with these."""
-        return len(self._committed(admin).keys() - {*topics, *self._names()})
-
-    def _scope(self, admin: Admin) -> Scope:
-        """What was named; else what the topology reads of others, or what was committed. Offsets that count from a commit
-        concern the partitions that have one.
-        """
-        if self.request.inputs:
-            return Scope(self.request.inputs)
-        committed = self._committed(admin)
-        given = {tp.topic for tp in self.request.target.offsets}
-        names: Iterable[str] = given or self._inputs(committed)
-        names = [name for name in names if name not in self.request.intermediate]
-        if self.request.target.is_relative:
-            return Scope({name: frozenset(committed[name]) for name in names if name in committed})
-        return Scope(dict.fromkeys(names))
-
-    def _inputs(self, committed: Mapping[str, Collection[int]]) -> list[str]:
-        if self._group is not None and self._group.subtopologies is not None:
-            return sorted({topic for part in self._group.subtopologies for topic in part.sources})
-        internal = {*self._names(), *self._found.left, *self._found.unsure}
-        own = self.request.application
-        return sorted(name for name in committed if name not in internal and not may_be_internal(name, own))
-
-    def _committed(self, admin: Admin) -> Mapping[str, Collection[int]]:
-        """The partitions that have a commit, by topic."""
-        if self._group is None:
-            return {}
-        name = self.request.application
-        offsets = admin.fetch_offsets({name: None})[name]
-        if isinstance(offsets, KcliError):
-            raise offsets
-        found: dict[str, list[int]] = {}
-        for tp, offset in offsets.items():
-            if offset is not None:
-                found.setdefault(tp.topic, []).append(tp.partition)
-        return found
 
     def _names(self) -> Sequence[str]:
         """The internal topics that are to be deleted."""
@@ -241,7 +163,9 @@ class AppReset(Change[Place, Facts]):
         for name in names:
             place, item = Place(group, name), deleted.get(name)
             if item is None:
-                items.append(Item(place, InternalTopic(name, None), Outcome.REFUSED, _not_internal(name, group)))
+                items.append(
+                    Item(place, InternalTopic(name, None), Outcome.REFUSED, _not_internal(name, group))
+                )
             elif isinstance(item.error, NotFoundError):  # the same line has deleted it before
                 items.append(Item(place, InternalTopic(name, None), Outcome.UNCHANGED, note="does not exist"))
             else:
@@ -251,9 +175,15 @@ class AppReset(Change[Place, Facts]):
         return items
 
     def _sizes(self, admin: Admin, names: Sequence[str]) -> dict[str, int | None]:
-        topics = [one for one in admin.describe_topics(names).values() if isinstance(one, TopicInfo)] if names else []
+        topics = (
+            [one for one in admin.describe_topics(names).values() if isinstance(one, TopicInfo)]
+            if names
+            else []
+        )
         survey = topic_sizes(admin, topics)
-        self._warnings += [f"the size of some internal topics is not known: {part.why}" for part in survey.missing[:1]]
+        self._warnings += [
+            f"the size of some internal topics is not known: {part.why}" for part in survey.missing[:1]
+        ]
         return {name: size.leaders for name, size in survey.items.items()}
 
     def _unsure(self, topics: Mapping[str, str]) -> KcliError | None:
@@ -273,7 +203,7 @@ class AppReset(Change[Place, Facts]):
         planned_refusal = next((group.refusal for group in self._plan.groups), None)
         if planned_refusal is not None or self._group is None:
             return planned_refusal
-        return not_possible(self._group, remedies=_remedies(self._group.group_id))
+        return not_possible(self._group, remedies=app_remedies(self._group.group_id))
 
     def _left_text(self) -> Iterator[str]:
         """Topics that are named like internal ones, and stay."""
@@ -281,14 +211,15 @@ class AppReset(Change[Place, Facts]):
             if name not in self.request.internal:
                 yield f"topic {name} stays: {why}"
         if self.request.internal:
-            rest = [name for name in (*self._found.own, *self._found.unsure) if name not in self.request.internal]
+            rest = [
+                name for name in (*self._found.own, *self._found.unsure) if name not in self.request.internal
+            ]
             if rest:
-                yield f"{_some(rest)} {'stays' if len(rest) == 1 else 'stay'}: not among the internal topics that were named"
+                stay = "stays" if len(rest) == 1 else "stay"
+                yield f"{_some(rest)} {stay}: not among the internal topics that were named"
         elif not self._found.own and not self._found.unsure and self._is_unlikely():
-            yield (
-                f"no topic is named as an internal topic of {self.request.application}: is it a Kafka Streams application "
-                "with state or repartition topics?"
-            )
+            name = self.request.application
+            yield f"no topic is named as an internal topic of {name}: is it a Kafka Streams application with state?"
 
     def _is_unlikely(self) -> bool:
         """Whether the group may be one of other consumers: no topology says that it has no internal topics."""
@@ -316,7 +247,11 @@ class AppReset(Change[Place, Facts]):
     def text(self, plan: Sequence[ResetItem]) -> str:
         """The offsets, the topics that go, and what cannot be undone."""
         name = self.request.application
-        doomed = [item.facts for item in plan if isinstance(item.facts, InternalTopic) and item.facts.topic is not None]
+        doomed = [
+            item.facts
+            for item in plan
+            if isinstance(item.facts, InternalTopic) and item.facts.topic is not None
+        ]
         shown = text.plan_text(self._plan, self._where, dry=self._dry)
         if not self._plan.groups:
             why = "" if self._group is not None else ", its group does not exist"
@@ -332,11 +267,14 @@ class AppReset(Change[Place, Facts]):
                 }
                 for one in doomed
             ]
-            records = counted(sum(one.topic.records or 0 for one in doomed if one.topic is not None), "record")
+            records = counted(
+                sum(one.topic.records or 0 for one in doomed if one.topic is not None), "record"
+            )
             lines += indented_table(_TOPICS, rows)
+            would = "will" if planned(plan) else "would"
             lines.append(
-                f"{counted(len(doomed), 'internal topic')} will be deleted, with up to {records}. That cannot be undone; "
-                "the offsets can."
+                f"{counted(len(doomed), 'internal topic')} {would} be deleted, with up to {records}. "
+                "That cannot be undone; the offsets can."
             )
         if planned(plan):
             lines.append(_LOCAL_STATE)
@@ -375,8 +313,9 @@ class AppReset(Change[Place, Facts]):
 
     def act(self, admin: Admin, plan: Sequence[ResetItem]) -> list[ResetItem]:
         """Sets the offsets; deletes the topics if all are set and nobody has joined."""
-        offsets = [item for item in plan if isinstance(item.facts, Offset)]
-        after: list[ResetItem] = [*self._offsets.act(admin, offsets)] if self._plan.groups else offsets
+        offsets = [_offset_item(item) for item in plan if isinstance(item.facts, Offset)]
+        ended = self._offsets.act(admin, offsets) if self._plan.groups else offsets
+        after = cast("list[ResetItem]", ended)
         topics = _topic_items(plan)
         error = self._stopped_by(admin, after) if topics else None
         if error is not None:
@@ -406,16 +345,14 @@ class AppReset(Change[Place, Facts]):
             group = self._described(admin)
         except KcliError as error:
             return error
-        return None if group is None else not_possible(group, remedies=_remedies(name))
+        return None if group is None else not_possible(group, remedies=app_remedies(name))
 
     def stopped(self, plan: Sequence[ResetItem]) -> Iterable[str]:
         """How to finish, and how to undo what may have been done."""
         yield from self._offsets.stopped([])
         if _topic_items(plan):
-            yield (
-                f"some internal topics of {quote(self.request.application)} may have been deleted; the same line finishes "
-                "what is left"
-            )
+            name = self.request.application
+            yield f"some internal topics of {name} may have been deleted; the same line finishes what is left"
 
     # the report
 
@@ -441,19 +378,18 @@ class AppReset(Change[Place, Facts]):
         """Those of a report."""
         if isinstance(item.facts, Offset):
             of = _offset_item(item)
-            return _offset_row(item, {"records": self._offsets.row(of)["records"], **self._offsets.report_row(of)})
+            return _offset_row(
+                item, {"records": self._offsets.row(of)["records"], **self._offsets.report_row(of)}
+            )
         return _topic_row(item, item.facts) | {"found": None, "reason": None, "undo": None}
 
 
-_TOPICS = (Column("internal_topic"), Column("partitions", "number"), Column("records", "number"), Column("bytes", "size"))
-
-
-def _remedies(application: str) -> Remedies:
-    return Remedies(
-        f"stop all its instances and try again; `kcli groups remove-members {quote(application)}` removes members that "
-        "have died",
-        "end its application and try again",
-    )
+_TOPICS = (
+    Column("internal_topic"),
+    Column("partitions", "number"),
+    Column("records", "number"),
+    Column("bytes", "size"),
+)
 
 
 def _topic_items(plan: Sequence[ResetItem]) -> list[TopicItem]:
@@ -466,8 +402,7 @@ def _topic_items(plan: Sequence[ResetItem]) -> list[TopicItem]:
 
 
 def _offset_item(item: ResetItem) -> Item[Place, Offset]:
-    assert isinstance(item.facts, Offset), "it is a partition"
-    return item._replace(facts=item.facts)  # type: ignore[return-value]
+    return cast("Item[Place, Offset]", item)
 
 
 def _offset_row(item: ResetItem, row: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The internal topics of a Kafka Streams application: repartition topics and changelogs, by its topology or by their names.
+"""Internal topics of a Kafka Streams application: repartition topics and changelogs, by its topology or by their names.
 
 Names alone do not say whose they are: ``app-2-counts-changelog`` may be of application ``app-2``, or of ``app`` with a
 store ``2-counts``. Kafka's tool takes all that begin with ``app-``; here another group that fits the name is asked first.
@@ -38,7 +38,9 @@ def may_be_internal(topic: str, application: str) -> bool:
 def of_topology(parts: Sequence[Subtopology]) -> set[str]:
     """The topics that the application creates. A source topic that serves as a changelog, too, is none of them."""
     made = {
-        topic for part in parts for topic in (*part.repartition_sinks, *part.repartition_sources, *part.changelogs)
+        topic
+        for part in parts
+        for topic in (*part.repartition_sinks, *part.repartition_sources, *part.changelogs)
     }
     return made.difference(*(part.sources for part in parts))
 
@@ -52,9 +54,7 @@ def internal_topics(
     topics = [topic.name for topic in admin.list_topics()]
     parts = None if group is None else group.subtopologies
     known = None if parts is None else of_topology(parts)
-    doubtful = [
-        name for name in topics if may_be_internal(name, application) and name not in (known or ())
-    ]
+    doubtful = [name for name in topics if may_be_internal(name, application) and name not in (known or ())]
     others = _others(admin, application, doubtful) if doubtful else {}
     return judged(application, set(topics).difference(inputs), known, others)
 
@@ -66,7 +66,8 @@ def _others(
     names = [
         row.group_id
         for row in admin.list_groups().groups
-        if row.group_id.startswith(f"{application}-") and any(may_be_internal(one, row.group_id) for one in topics)
+        if row.group_id.startswith(f"{application}-")
+        and any(may_be_internal(one, row.group_id) for one in topics)
     ]
     return admin.describe_groups(names, all_types=True) if names else {}
 

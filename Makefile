@@ -52,6 +52,7 @@ help:
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
 	@echo 'make promtool   fetches Prometheus and promtool (Debian: prometheus), by which tests judge the rules and dashboards of kcli exporter and of a mirror'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
+	@echo "make protocol   writes the tables of messages and records again, by Kafka's definitions (KAFKA=4.5.0: of that version)"
 	@echo 'make traceability   writes .cache/traceability.md: what kcli has to do, where it is done, and the tests that hold it'
 	@echo 'make pictures   draws the pictures of the documentation again: screens of kcli top, plots of perf and profile'
 	@echo 'make gallery    draws every screen of kcli top at every size and in every look, in .cache/gallery (NAMES=...)'
@@ -180,6 +181,13 @@ check: venv-dev
 
 docs: venv
 	@$(PY) -m kcli.docgen
+
+# The tables of Kafka's messages, by the definitions in its jars (tools/protocol/jars.sha256). What is special is in
+# tools/protocol/notes.py.
+KAFKA ?=
+.PHONY: protocol
+protocol: venv-dev
+	@$(PY) -m tools.protocol $(if $(KAFKA),--kafka $(KAFKA))
 
 # What kcli has to do, where it is done, and the tests that hold it: docs/cases.toml joined with the marks of the tests.
 .PHONY: traceability

@@ -200,6 +200,9 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
     (131, "STREAMS_INVALID_TOPOLOGY_EPOCH", "", ""),
     (132, "STREAMS_TOPOLOGY_FENCED", "", ""),
     (133, "SHARE_SESSION_LIMIT_REACHED", "R", ""),
+    (134, "GROUP_DELETION_FAILED", "", "the coordinator could not delete the group"),
+    (135, "STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED", "", ""),
+    (136, "CONTROLLER_ID_NOT_REGISTERED", "", "no controller with this id is registered"),
 )
 
 _REFRESH = {"M": "metadata", "C": "coordinator", "": "", "R": ""}

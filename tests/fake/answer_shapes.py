@@ -210,7 +210,7 @@ _IN_ORDER: dict[type[Request], InOrder] = {
     ),
     create_acls.CreateAclsRequest: InOrder("creations", "results", create_acls.AclCreationResult),
     alter_client_quotas.AlterClientQuotasRequest: InOrder(
-        "entries", "entries", alter_client_quotas.AlteredQuotas
+        "entries", "entries", alter_client_quotas.EntryData
     ),
     delete_acls.DeleteAclsRequest: InOrder("filters", "filter_results", delete_acls.DeleteAclsFilterResult),
 }

@@ -1,4 +1,4 @@
-"""The table of APIs: the versions that are offered (those of Apache Kafka 4.3.1) and who answers. And ApiVersions.
+"""The table of APIs: the versions that are offered (those of Apache Kafka 4.4.0) and who answers. And ApiVersions.
 
 Versions are offered as a real broker does: Produce from 0, although versions below 3 close the connection
 (librdkafka compresses only for brokers that offer them).
@@ -145,7 +145,7 @@ APIS: tuple[Api, ...] = (
     Api(ListOffsetsRequest, 1, 11, list_offsets),
     Api(MetadataRequest, 0, 13, metadata),
     Api(FindCoordinatorRequest, 0, 6, find_coordinator),
-    Api(ApiVersionsRequest, 0, 4, api_versions),
+    Api(ApiVersionsRequest, 0, 5, api_versions),
     Api(SaslHandshakeRequest, 0, 1, sasl_handshake),
     Api(SaslAuthenticateRequest, 0, 2, sasl_authenticate),
     Api(CreateTopicsRequest, 2, 7, create_topics),
@@ -155,7 +155,7 @@ APIS: tuple[Api, ...] = (
     Api(AddPartitionsToTxnRequest, 0, 5, add_partitions_to_txn),
     Api(AddOffsetsToTxnRequest, 0, 4, add_offsets_to_txn),
     Api(EndTxnRequest, 0, 5, end_txn),
-    Api(TxnOffsetCommitRequest, 0, 5, txn_offset_commit),
+    Api(TxnOffsetCommitRequest, 0, 6, txn_offset_commit),
     Api(DescribeConfigsRequest, 1, 4, describe_configs),
     Api(IncrementalAlterConfigsRequest, 0, 1, incremental_alter_configs),
     Api(DescribeAclsRequest, 1, 3, describe_acls),

@@ -19,9 +19,9 @@ from kcli.core.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 from kcli.core.protocol.messages.list_config_resources import (
+    ConfigResource,
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
-    ListedConfigResource,
 )
 from tests.fake.codes import Code, RefusedError
 from tests.fake.topic_admin import DEFAULTS
@@ -271,7 +271,7 @@ async def list_config_resources(
     """What has something set; version 0 lists client metrics only."""
     kinds = (request.resource_types or [_METRICS, _GROUP]) if ctx.version else [_METRICS]
     rows = [
-        ListedConfigResource(resource_name=name, resource_type=kind)
+        ConfigResource(resource_name=name, resource_type=kind)
         for (kind, name), own in ctx.state.configs.items()
         if kind in kinds and own
     ]

@@ -89,12 +89,12 @@ GROUP_APIS: tuple[tuple[type[Request], int, int, "Handler"], ...] = (
     (SyncGroupRequest, 0, 5, _of_one_group(Groups.sync)),
     (DescribeGroupsRequest, 0, 6, _of_many_groups(Groups.describe)),
     (ListGroupsRequest, 0, 5, _of_many_groups(Groups.list_groups)),
-    (DeleteGroupsRequest, 0, 2, _of_many_groups(Groups.delete)),
+    (DeleteGroupsRequest, 0, 3, _of_many_groups(Groups.delete)),
     (OffsetDeleteRequest, 0, 0, _of_one_group(Groups.delete_offsets)),
     (ConsumerGroupHeartbeatRequest, 0, 1, _of_one_group(Groups.consumer_heartbeat)),
     (ConsumerGroupDescribeRequest, 0, 1, _of_many_groups(Groups.consumer_describe)),
     (ShareGroupDescribeRequest, 1, 1, _of_many_groups(Groups.share_describe)),
-    (StreamsGroupDescribeRequest, 0, 0, _of_many_groups(Groups.streams_describe)),
+    (StreamsGroupDescribeRequest, 0, 1, _of_many_groups(Groups.streams_describe)),
     (DescribeShareGroupOffsetsRequest, 0, 1, _share_offsets),
 )
 """Request, first and last version, who answers."""

@@ -12,9 +12,9 @@ from kcli.core.protocol.messages.add_partitions_to_txn import (
 )
 from kcli.core.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
-    AlteredEntity,
-    QuotaAlteration,
-    QuotaOp,
+    EntityData,
+    OpData,
+    RequestedEntryData,
 )
 from kcli.core.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -176,9 +176,9 @@ def requests(version, topic_id):
         filters=[DeleteAclsFilter(resource_type_filter=2, operation=1, permission_type=1)]
     )
     yield DescribeClientQuotasRequest(components=[])
-    limited = QuotaAlteration(
-        entity=[AlteredEntity(entity_type="user", entity_name="a")],
-        ops=[QuotaOp(key="request_percentage", value=5.0)],
+    limited = RequestedEntryData(
+        entity=[EntityData(entity_type="user", entity_name="a")],
+        ops=[OpData(key="request_percentage", value=5.0)],
     )
     yield AlterClientQuotasRequest(entries=[limited])
     yield DescribeUserScramCredentialsRequest(users=None)

@@ -108,6 +108,7 @@ class Groups(Inspection):
         generation_id: int = -1,
         member_id: str = "",
         group_instance_id: str | None = None,
+        version: int = 5,
     ) -> dict[TopicPartition, int]:
         """TxnOffsetCommit, the transaction already judged: (offset, leader epoch, metadata) becomes a code."""
         return self._do.commits.commit_in_transaction(
@@ -117,6 +118,7 @@ class Groups(Inspection):
             generation=generation_id,
             member_id=member_id,
             instance_id=group_instance_id,
+            version=version,
         )
 
     def complete_txn(self, producer_id: int, committed: bool) -> None:

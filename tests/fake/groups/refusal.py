@@ -139,6 +139,7 @@ def _commit_in_transaction(request: TxnOffsetCommitRequest, code: int) -> TxnOff
         topics=[
             TxnOffsetCommitResponseTopic(
                 name=topic.name,
+                topic_id=bytes(topic.topic_id),
                 partitions=[
                     TxnOffsetCommitResponsePartition(partition_index=row.partition_index, error_code=code)
                     for row in topic.partitions

@@ -27,8 +27,18 @@ ENTRIES = (
         inner=(
             Column(
                 "what",
-                values=("offset", "topic", "acl", "created_acl", "quota", "user", "retention", "config"),
-                meaning="A committed offset, a topic without its records, an ACL that was deleted or created, a "
+                values=(
+                    "offset",
+                    "share_offset",
+                    "topic",
+                    "acl",
+                    "created_acl",
+                    "quota",
+                    "user",
+                    "retention",
+                    "config",
+                ),
+                meaning="A committed offset, a start offset of a share group, a topic without its records, an ACL that was deleted or created, a "
                 "quota, a SCRAM credential without its secrets, retention.ms of a topic, a configuration key.",
             ),
             Column("user", values="string", meaning="Of a credential: the user.", sometimes=True),

@@ -65,7 +65,7 @@ class OffsetEntry(msgspec.Struct, frozen=True, tag_field="what", tag="offset"):
 
 
 class ShareOffsetEntry(OffsetEntry, frozen=True, tag_field="what", tag="share_offset"):
-    """A start offset of a share group, ``committed``, without what was acknowledged after it: brokers do not report that."""
+    """A start offset of a share group, ``committed``. What was acknowledged after it is not kept: brokers do not say."""
 
 
 class TopicEntry(msgspec.Struct, frozen=True, tag_field="what", tag="topic"):

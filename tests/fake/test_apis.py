@@ -21,6 +21,11 @@ from kcli.core.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from kcli.core.protocol.messages.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsRequestTopic,
+)
 from kcli.core.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
@@ -38,6 +43,10 @@ from kcli.core.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
+)
+from kcli.core.protocol.messages.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequestTopic,
 )
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest
@@ -248,6 +257,14 @@ def requests(version, topic_id):
     yield ConsumerGroupDescribeRequest(group_ids=["k"])
     yield ShareGroupDescribeRequest(group_ids=["k"])
     yield StreamsGroupDescribeRequest(group_ids=["k"])
+    altered = AlterShareGroupOffsetsRequestTopic(
+        topic_name=TOPIC,
+        partitions=[AlterShareGroupOffsetsRequestPartition(partition_index=0, start_offset=0)],
+    )
+    yield AlterShareGroupOffsetsRequest(group_id="shared", topics=[altered])
+    yield DeleteShareGroupOffsetsRequest(
+        group_id="shared", topics=[DeleteShareGroupOffsetsRequestTopic(topic_name=TOPIC)]
+    )
     yield DescribeShareGroupOffsetsRequest(
         groups=[DescribeShareGroupOffsetsRequestGroup(group_id="k", topics=None)]
     )

@@ -61,8 +61,7 @@ def create_group(
         raise usage(
             "groups create: --type streams",
             why="a streams group is made by its application, which reports its topology when it joins",
-            do="start the application; `kcli groups create GROUP -t TOPIC --from SPEC` sets where one that uses the classic "
-            "protocol begins",
+            do="start the application; without --type, offsets are committed for one that uses the classic protocol",
         )
     from kcli.flows.transfer.create import group_creation  # clients are loaded when the command runs
 

@@ -1,5 +1,5 @@
-"""Where share groups are in their partitions (DescribeShareGroupOffsets, KIP-932), and their lag (KIP-1226); start offsets
-are set (AlterShareGroupOffsets) and deleted (DeleteShareGroupOffsets).
+"""Where share groups are in their partitions (DescribeShareGroupOffsets, KIP-932), and their lag (KIP-1226); how their
+start offsets are set (AlterShareGroupOffsets) and deleted (DeleteShareGroupOffsets).
 
 The start offset is that of the first record which may still be delivered, as it was last stored. Records after it may
 have been acknowledged already: only the lag, which the broker makes of what it has stored, excludes them. To set a start
@@ -254,8 +254,8 @@ def _change(
             yield key, _outcome(key, code, message), None
 
     def _outcome(key: Any, code: int, message: str | None) -> int | KcliError:
-        if code == GROUP_ID_NOT_FOUND and unsure is not None and key in unsure:
-            return NONE  # done by the attempt whose response was lost
+        if code in (GROUP_ID_NOT_FOUND, UNKNOWN_TOPIC_OR_PARTITION) and unsure is not None and key in unsure:
+            return NONE  # deleted by the attempt whose response was lost
         if code == NON_EMPTY_GROUP:
             message = "brokers do this only while the share group has no members"
             return BrokerError(code, f"{what} {key}", message=message, do="stop its members and try again")

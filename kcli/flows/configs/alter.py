@@ -22,7 +22,7 @@ from kcli.output.tables import Column
 ALL_KEYS = "*"
 """In place of the keys, where it is not known which are set."""
 _NONE_SET = "no key is set"
-_KEPT = (ConfigKind.BROKER_LOGGER, ConfigKind.CLIENT_METRICS)
+_KEPT = (ConfigKind.BROKER_LOGGER, ConfigKind.CLIENT_METRICS, ConfigKind.GROUP)
 """Kinds of which every change is kept for ``kcli undo``; of others what ``--unset-all`` removes. None has secrets."""
 
 

@@ -80,7 +80,7 @@ class GroupDeletion(Change[Key, Group | None]):
         Column(
             "committed_offsets",
             "number",
-            meaning="How many partitions have a committed offset, of a share group a start offset; null where it is unknown.",
+            meaning="How many partitions have a committed offset, or a start offset; null where it is unknown.",
         ),
     )
     quiet_report = True

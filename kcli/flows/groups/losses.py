@@ -23,7 +23,9 @@ class StillThereError(KcliError):
         )
 
 
-FORGOTTEN = "What is acknowledged after the start offsets is forgotten, also by an undo: it will be delivered again."
+FORGOTTEN = (
+    "What is acknowledged after the start offsets is forgotten, also by an undo: it will be delivered again."
+)
 """Of share groups: brokers report how much that is, not which records."""
 
 
@@ -33,7 +35,7 @@ def journal_of(
     offsets: Mapping[str, Mapping[TopicPartition, OffsetAndMetadata]],
     shares: Collection[str],
 ) -> Draft | None:
-    """The offsets of groups, of which ``shares`` are share groups, with the ids of their topics; None where there are none."""
+    """The offsets of groups, of which ``shares`` are share groups, with the ids of topics; None where there are none."""
     topics = sorted({tp.topic for of_group in offsets.values() for tp in of_group})
     found = admin.describe_topics(topics) if topics else {}
     ids = {name: topic.topic_id for name, topic in found.items() if isinstance(topic, TopicInfo)}

@@ -19,9 +19,7 @@ Wanted = Mapping[str, Collection[TopicPartition] | None]
 """The partitions of each group; None: all of them."""
 
 
-def read_offsets(
-    admin: Admin, wanted: Wanted, shares: Collection[str]
-) -> dict[str, Committed | KcliError]:
+def read_offsets(admin: Admin, wanted: Wanted, shares: Collection[str]) -> dict[str, Committed | KcliError]:
     """As ``Admin.fetch_offsets``; ``shares`` are those of the groups that are share groups. None: there is no offset.
     A group that does not exist has none.
     """
@@ -59,7 +57,9 @@ def write_offsets(
     admin: Admin, wanted: Mapping[str, Mapping[TopicPartition, OffsetAndMetadata]], shares: Collection[str]
 ) -> dict[str, Stored]:
     """Commits offsets, or sets start offsets."""
-    commits = {GroupMetadata(group): rows for group, rows in wanted.items() if group not in shares}
+    commits: dict[str | GroupMetadata, Mapping[TopicPartition, OffsetAndMetadata]] = {
+        GroupMetadata(group): rows for group, rows in wanted.items() if group not in shares
+    }
     starts = {
         group: {tp: one.offset for tp, one in rows.items()}
         for group, rows in wanted.items()
@@ -74,9 +74,7 @@ def remove_offsets(
 ) -> dict[str, Stored]:
     """Deletes committed offsets, or start offsets, which have to be all of their topics in a group."""
     commits = {group: rows for group, rows in wanted.items() if group not in shares}
-    topics = {
-        group: {tp.topic for tp in rows} for group, rows in wanted.items() if group in shares
-    }
+    topics = {group: {tp.topic for tp in rows} for group, rows in wanted.items() if group in shares}
     stored = admin.delete_offsets(commits) if commits else {}
     answers = admin.delete_share_offsets(topics) if topics else {}
     starts = {group: {tp: answers[group][tp.topic] for tp in wanted[group]} for group in answers}
@@ -106,3 +104,12 @@ def acknowledged(
         for tp, one in starts.items()
         if isinstance(one, ShareOffset) and one.start is not None and one.lag is not None and tp in ends
     }
+
+
+def forgotten(old: int, new: int, end: int, acknowledged: int) -> tuple[int, str]:
+    """How many of the ``acknowledged`` records after a start offset are delivered again once it is set to ``new``, in a
+    log with this end; and what is said of it. Pure.
+    """
+    count = min(acknowledged, max(0, end - new))
+    most = "up to " if new > old else ""
+    return count, f"{most}{count:,} acknowledged after it, delivered again" if count else ""

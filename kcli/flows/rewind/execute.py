@@ -252,9 +252,7 @@ def update_journal(
 
 
 class _Store:
-    """The commits, one request for each group, and the deletions. ``stored``: what became of them. Nothing is sent without
-    plans.
-    """
+    """The commits, one request for each group, and the deletions. ``stored``: what became of them."""
 
     def __init__(self, admin: Admin, plans: Sequence[GroupPlan]) -> None:
         self.stored: dict[str, Stored] = {plan.group: {item.tp: None for item in plan.todo} for plan in plans}

@@ -132,7 +132,14 @@ class Journals(JournalFolder):
     def write(self, plan: GroupPlan, now_ms: int) -> Path:
         """Writes the journal; file and name are on disk on return. Raises JournalError if that fails."""
         journal = Journal(
-            KIND, plan.id, now_ms, self.cluster, plan.group, plan.to, tuple(_rows(plan)), plan.undoes,
+            KIND,
+            plan.id,
+            now_ms,
+            self.cluster,
+            plan.group,
+            plan.to,
+            tuple(_rows(plan)),
+            plan.undoes,
             type=plan.type,
         )
         return self.put_first(journal.id, journal, "nothing was committed")

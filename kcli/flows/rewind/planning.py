@@ -47,8 +47,8 @@ def committed_groups(
 ) -> tuple[dict[str, GroupDescription], dict[str, Committed], dict[GroupTopic, KcliError]]:
     """The groups, their offsets, and the errors of those that cannot be read. ``held`` were described before.
 
-    ``may_be_absent``: these need not exist, and would be of this type. An undo may find its group gone, since coordinators
-    before 4.0 remove a group with its last offset; an import creates it.
+    ``may_be_absent``: these need not exist, and would be of this type. An undo may find its group gone, since
+    coordinators before 4.0 remove a group with its last offset; an import creates it.
     """
     found: dict[str, GroupDescription] = dict(held or {})
     failures: dict[GroupTopic, KcliError] = {}

@@ -13,6 +13,7 @@ from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.stored_offsets import forgotten
 from kcli.flows.rewind.mark import keeping_mark, own_metadata
 
 NO_RECORD = -1
@@ -122,14 +123,10 @@ def _forgetting(found: NewCommit, seen: PartitionState, *, anyway: bool = False)
     even to where it is.
     """
     old, new = seen.committed, found.new
-    if not seen.acknowledged or old is None or new is None or (old.offset == new.offset and not anyway):
+    if old is None or new is None or (old.offset == new.offset and not anyway):
         return found
-    count = min(seen.acknowledged, max(0, seen.end.offset - new.offset))
-    if not count:
-        return found
-    most = "up to " if new.offset > old.offset else ""
-    note = _joined(found.note, f"{most}{count:,} acknowledged after it, delivered again")
-    return NewCommit(new, note, count)
+    count, note = forgotten(old.offset, new.offset, seen.end.offset, seen.acknowledged)
+    return NewCommit(new, _joined(found.note, note) if note else found.note, count)
 
 
 def _place(target: Target, tp: TopicPartition, seen: PartitionState) -> tuple[int, int, str]:
@@ -154,7 +151,9 @@ def _place(target: Target, tp: TopicPartition, seen: PartitionState) -> tuple[in
     if seen.committed is None:
         raise TargetError(
             f"{tp}: there is no {'start' if seen.shared else 'committed'} offset to count from",
-            why="the group has not read in this partition" if seen.shared else "the group has not committed in this partition",
+            why="the group has not read in this partition"
+            if seen.shared
+            else "the group has not committed in this partition",
             do="give an offset or a time with --to",
         )
     return seen.committed.offset + (target.value if target.kind == "shift" else 0), -1, ""

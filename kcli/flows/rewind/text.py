@@ -307,7 +307,7 @@ def _summary(plan: GroupPlan) -> str:
         verdicts.append(f"{counted(first, 'partition')} {verb} no {what} yet and will be read from NEW on.")
     if forgotten := sum(item.forgotten for item in todo):
         verdicts.append(
-            f"What is acknowledged after the start offsets is forgotten ({counted(forgotten, 'record')}), also by an undo."
+            f"What is acknowledged after the start offsets is forgotten, also by an undo: {counted(forgotten, 'record')}."
         )
     if plan.counts_offsets:
         verdicts.append("The change counts offsets, not records.")

@@ -49,7 +49,7 @@ def group_creation(
     again: bool,
     dry: bool,
 ) -> OffsetsChange:
-    """A new group that starts at the target, in ``topics`` as of ``parse_topics``. ``kind``: ``share``, or ``classic``."""
+    """A new group, ``share`` or ``classic``, that starts at the target, in ``topics`` as of ``parse_topics``."""
     asked = RewindRequest(
         {name: target},
         words,
@@ -71,7 +71,11 @@ def _copied(source: str, name: str, admin: Admin) -> RewindPlan:
     target, kind = group_target(admin, source, exact=True)
     words = f"the {'start' if kind == SHARE else 'committed'} offsets of group {source}"
     asked = RewindRequest(
-        {name: target}, words, act="Copy into group", makes=True, absent="share" if kind == SHARE else "classic"
+        {name: target},
+        words,
+        act="Copy into group",
+        makes=True,
+        absent="share" if kind == SHARE else "classic",
     )
     command = join(["kcli", "groups", "rewind", name, "--to-group", source, "--live"])
     return _planned(asked, admin, command if admin.lacks("hold_group") is None else "")

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kcli.core.protocol.api import Request, Response
+from kcli.core.protocol.messages import alter_share_group_offsets as altering
+from kcli.core.protocol.messages import delete_share_group_offsets as deleting
 from kcli.core.protocol.messages import share_group_describe as share
 from kcli.core.protocol.messages import streams_group_describe as streams
 from kcli.core.protocol.messages.consumer_group_describe import (
@@ -330,6 +332,28 @@ class Groups(Inspection):
             else:
                 rows.append(other_groups.no_places(asked.group_id, Code.NONE))
         return DescribeShareGroupOffsetsResponse(throttle_time_ms=0, groups=rows)
+
+    async def alter_share_offsets(
+        self,
+        request: altering.AlterShareGroupOffsetsRequest,
+        *,
+        version: int,
+        client_id: str,
+        client_host: str,
+    ) -> altering.AlterShareGroupOffsetsResponse:
+        registry, known = self._do.registry, self._do.registry.find(request.group_id) is not None
+        return other_groups.alter_places(registry.others, request, self._do.topics, known=known)
+
+    async def delete_share_offsets(
+        self,
+        request: deleting.DeleteShareGroupOffsetsRequest,
+        *,
+        version: int,
+        client_id: str,
+        client_host: str,
+    ) -> deleting.DeleteShareGroupOffsetsResponse:
+        registry, known = self._do.registry, self._do.registry.find(request.group_id) is not None
+        return other_groups.delete_places(registry.others, request, self._do.topics, known=known)
 
     async def delete(
         self,

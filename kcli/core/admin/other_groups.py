@@ -172,7 +172,7 @@ def _streams_group(
         type=STREAMS,
         state=row.group_state,
         protocol_type=STREAMS,
-        assignor="",
+        assignor=row.assignor_name or "",
         coordinator=coordinator,
         members=tuple(_streams_member(member, topics, counts) for member in row.members),
         epoch=row.group_epoch,

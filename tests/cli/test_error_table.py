@@ -450,6 +450,9 @@ NOT_THERE = [
     Row("groups describe biling", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups lag biling", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups rewind biling --to 1 --topic orders --yes", 1, "biling does not exist", "", "did you mean billing?"),
+    Row("groups reset-app biling --yes", 1, "application biling does not exist", "neither a group", "did you mean billing?"),
+    Row("groups reset-app billing --internal-topic orders --yes", 7, "orders is no internal topic of billing",
+        "these are named billing-", "`kcli topics delete orders` deletes any topic"),
     Row("groups delete biling --yes", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups copy biling x --yes", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset", "of orders",
@@ -628,6 +631,8 @@ REFUSED = [
         "groups rewind billing --to 9 --yes", 7, "has members (1)",
         "its 1 member would overwrite the new offsets: reader at 127.0.0.1 (member", "--wait", member,
     ),
+    Row("groups reset-app billing --yes", 7, "has members (1)", "would overwrite the new offsets: reader at 127.0.0.1",
+        "`kcli groups remove-members billing` removes members that have died", member),
     Row("groups delete billing --yes", 7, "was not deleted", "NON_EMPTY_GROUP (68)",
         "`kcli groups remove-members billing MEMBER` removes one that has died", member),
     Row(

@@ -8,6 +8,7 @@ import pytest
 
 from kcli.core import Admin
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
+from kcli.core.protocol.messages.list_groups import ListGroupsRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
@@ -40,9 +41,13 @@ def app(**more: Any) -> StreamsGroup:
     )
 
 
-def made(kind: str = "streams", more: Mapping[str, int] = {}) -> FakeCluster:  # noqa: B006 - it is not changed
+def made(
+    kind: str = "streams",
+    more: Mapping[str, int] = {},
+    nodes: int = 1,
+) -> FakeCluster:
     """Ten records in each partition of ``lines``, three in ``through`` and in each internal partition."""
-    cluster = FakeCluster(1, topics={**TOPICS, **more})
+    cluster = FakeCluster(nodes, topics={**TOPICS, **more})
     for number in range(2):
         cluster.append("lines", number, batch(*[b"v"] * 10))
         cluster.append(CHANGELOG, number, batch(*[b"v"] * 3))
@@ -74,7 +79,7 @@ def topics(cluster: FakeCluster) -> set[str]:
 
 def offsets(cluster: FakeCluster) -> dict[tuple[str, int], tuple[int, str]]:
     found = cluster.with_groups(lambda groups: dict(groups.committed("app")))
-    return {tuple(tp): (one.offset, one.metadata) for tp, one in found.items()}
+    return {(tp.topic, tp.partition): (one.offset, one.metadata) for tp, one in found.items()}
 
 
 def rows(done: Done) -> dict[tuple[str, int | None], dict[str, Any]]:
@@ -130,7 +135,10 @@ def test_a_dry_run_changes_nothing(cluster: FakeCluster) -> None:
 def test_the_plan_says_what_cannot_be_undone(cluster: FakeCluster) -> None:
     done = kcli("groups", "reset-app", "app", "--dry-run", bootstrap=cluster.bootstrap)
     text = " ".join(done.out.split())
-    assert "2 internal topics will be deleted, with up to 6 records. That cannot be undone; the offsets can." in text
+    assert (
+        "2 internal topics will be deleted, with up to 6 records. That cannot be undone; the offsets can."
+        in text
+    )
     assert "delete state.dir of each instance" in text
     assert "kcli groups rewind app --undo" in text
 
@@ -231,6 +239,20 @@ def test_where_the_coordinator_does_not_know_the_topology_names_decide() -> None
         assert {offset for offset, _ in offsets(cluster).values()} == {0}
 
 
+def test_names_do_not_decide_while_groups_cannot_be_listed() -> None:
+    """One of them may be that of another application."""
+    with made("classic", nodes=2) as cluster:
+        here = cluster.coordinator("group", "app")
+        cluster.fail(ListGroupsRequest, Code.COORDINATOR_NOT_AVAILABLE, times=99, node=3 - here)
+        done = run(cluster, "reset-app app --yes", code=7)
+        assert set(statuses(done).values()) == {"refused"}
+        assert "not all groups could be listed" in done.err
+        assert topics(cluster) >= INTERNAL
+        cluster.with_groups(lambda groups: groups._do.registry.drop("app"))
+        cluster.add_group(app())
+        run(cluster, "reset-app app --yes")
+
+
 def test_an_application_without_a_group_has_its_topics_deleted() -> None:
     with made("classic") as cluster:
         cluster.with_groups(lambda groups: groups._do.deletions.delete_group("app"))
@@ -261,7 +283,8 @@ def test_its_members_may_be_removed(cluster: FakeCluster) -> None:
     done = run(cluster, "remove-members app m --yes")
     assert [(row["member_id"], row["status"]) for row in done.items] == [("m", "done")]
     (seen,) = cluster.seen(StreamsGroupHeartbeatRequest)
-    assert (seen.request.member_id, seen.request.member_epoch) == ("m", -1)
+    request: Any = seen.request
+    assert (request.member_id, request.member_epoch) == ("m", -1)
     run(cluster, "remove-members app --yes")
     run(cluster, "reset-app app --yes")
 
@@ -382,7 +405,9 @@ def test_a_streams_group_that_runs_is_not_rewound_live(cluster: FakeCluster) -> 
 
 def test_a_streams_group_is_deleted_and_its_offsets_restored(cluster: FakeCluster) -> None:
     done = run(cluster, "delete app --yes")
-    assert [(row["type"], row["committed_offsets"], row["status"]) for row in done.items] == [("streams", 3, "done")]
+    assert [(row["type"], row["committed_offsets"], row["status"]) for row in done.items] == [
+        ("streams", 3, "done")
+    ]
     assert topics(cluster) >= INTERNAL
     undo = json.loads(done.stdout)["undo"]
     assert kcli("undo", undo, "--yes", bootstrap=cluster.bootstrap).code == 0

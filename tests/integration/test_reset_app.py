@@ -56,10 +56,21 @@ class App:
 
     @contextmanager
     def running(self, sink: str) -> Iterator[subprocess.Popen[bytes]]:
-        command = tools.tool(str(WORD_COUNT), tools.STREAMS, *([tools.ROCKSDB] if self.store == "rocksdb" else []))
+        command = tools.tool(
+            str(WORD_COUNT), tools.STREAMS, *([tools.ROCKSDB] if self.store == "rocksdb" else [])
+        )
         if command is None:
             pytest.skip("there is no Java to run Kafka Streams")
-        words = [self.kafka.bootstrap, self.name, self.protocol, self.source, sink, str(self.folder), self.store, "1"]
+        words = [
+            self.kafka.bootstrap,
+            self.name,
+            self.protocol,
+            self.source,
+            sink,
+            str(self.folder),
+            self.store,
+            "1",
+        ]
         process = subprocess.Popen(
             [*command, *words], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -117,7 +128,10 @@ def test_an_application_that_was_reset_counts_as_a_new_one_does(
         (app.repartition, None): (None, "done", "delete_topic"),
     }
     assert app.internal() == set()
-    offsets = [json.loads(line) for line in run(kafka, "groups", "export", app.name, "--format", "ndjson").out.splitlines()]
+    offsets = [
+        json.loads(line)
+        for line in run(kafka, "groups", "export", app.name, "--format", "ndjson").out.splitlines()
+    ]
     assert {(row["topic"], row["partition"], row["offset"], row["metadata"]) for row in offsets} == {
         (app.source, 0, 0, ""),
         (app.source, 1, 0, ""),
@@ -154,7 +168,9 @@ def test_offsets_alone_would_count_twice(kafka: Kafka, tmp_path: Path) -> None:
     """Why a rewind of the inputs is refused while there are internal topics, and what it would lead to."""
     app = App(kafka, "streams", tmp_path)
     assert app.counts() == EXPECTED
-    refused = run(kafka, "groups", "rewind", app.name, "--topic", app.source, "--to", "earliest", "--yes", code=7)
+    refused = run(
+        kafka, "groups", "rewind", app.name, "--topic", app.source, "--to", "earliest", "--yes", code=7
+    )
     assert f"kcli groups reset-app {app.name}" in refused.err
     assert app.changelog in refused.err
     for line in (
@@ -164,14 +180,22 @@ def test_offsets_alone_would_count_twice(kafka: Kafka, tmp_path: Path) -> None:
         stdin = f"{app.source},0,0\n".encode() if "import" in line else b""
         assert f"kcli groups reset-app {app.name}" in run(kafka, *line, code=7, stdin=stdin).err
     done = streams_groups(
-        kafka, "--reset-offsets", "--group", app.name, "--input-topic", app.source, "--to-earliest", "--execute"
+        kafka,
+        "--reset-offsets",
+        "--group",
+        app.name,
+        "--all-input-topics",
+        "--to-earliest",
+        "--execute",
     )
     assert done.returncode == 0, done.stdout
     assert app.counts(until={word: 2 * count for word, count in EXPECTED.items()})["c"] == 120
 
 
 @BOTH
-def test_an_application_that_runs_is_refused_and_left_alone(kafka: Kafka, protocol: str, tmp_path: Path) -> None:
+def test_an_application_that_runs_is_refused_and_left_alone(
+    kafka: Kafka, protocol: str, tmp_path: Path
+) -> None:
     app = App(kafka, protocol, tmp_path)
     sink = kafka.topic("counted")
     with app.running(sink):
@@ -232,7 +256,9 @@ def test_groups_of_streams_are_deleted_and_restored(kafka: Kafka, tmp_path: Path
 
 @pytest.mark.long
 @BOTH
-def test_state_on_disk_is_counted_anew_once_it_is_removed(kafka: Kafka, protocol: str, tmp_path: Path) -> None:
+def test_state_on_disk_is_counted_anew_once_it_is_removed(
+    kafka: Kafka, protocol: str, tmp_path: Path
+) -> None:
     """The same with stores of RocksDB, whose folder the plan tells to remove."""
     app = App(kafka, protocol, tmp_path / "state", store="rocksdb")
     assert app.counts() == EXPECTED

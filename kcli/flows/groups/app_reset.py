@@ -21,6 +21,7 @@ from kcli.core.names import own_group_danger
 from kcli.flows.groups.app_offsets import ResetRequest, app_remedies, offsets_plan
 from kcli.flows.groups.internal_topics import InternalTopics, internal_topics, may_be_internal, of_topology
 from kcli.flows.groups.nearest import name_nearest
+from kcli.flows.permitted import may_be_more, may_see_all
 from kcli.flows.rewind import text
 from kcli.flows.rewind.change import CHANGE as OFFSET_CHANGE
 from kcli.flows.rewind.change import COLUMNS, FOUND, REASON, UNDO, Offset, OffsetsChange, Place
@@ -104,7 +105,7 @@ class AppReset(Change[Place, Facts]):
         self._group: GroupDescription | None = None
         self._plan = RewindPlan("", ())
         self._found = InternalTopics()
-        self._missing: list[str] = []
+        self._is_refused = False
         self._warnings: list[str] = []
 
     # the plan
@@ -158,8 +159,10 @@ class AppReset(Change[Place, Facts]):
         self._deletion = TopicDeletion(fit)
         deleted = {item.key: item for item in self._deletion.decide(admin)} if fit else {}
         self._warnings = [*self._deletion.warnings([]), *self._left_text()]
+        if not may_see_all(lambda: admin.describe_cluster(include_operations=True)):
+            self._warnings.append(may_be_more("topics and groups"))
         sizes = self._sizes(admin, [name for name, item in deleted.items() if item.facts is not None])
-        refusal = self._refusal()
+        refusal = self._refusal() or self._unlisted()
         for name in names:
             place, item = Place(group, name), deleted.get(name)
             if item is None:
@@ -198,6 +201,18 @@ class AppReset(Change[Place, Facts]):
             do=f"name all internal topics of {name}: `{join([*line, *(words or ['--internal-topic', 'TOPIC'])])}`",
         )
 
+    def _unlisted(self) -> KcliError | None:
+        """Names decide only where all groups are known that they could be of."""
+        error = self._found.unlisted
+        if error is None or self.request.internal:
+            return None
+        name = self.request.application
+        return NotPossibleError(
+            f"it is not known whether the internal topics of {name} are its own",
+            why=f"not all groups could be listed, whose names may fit, too: {error}",
+            do="try again when all coordinators are there, or name its internal topics with --internal-topic",
+        )
+
     def _refusal(self) -> KcliError | None:
         """Why nothing of the application may be reset now."""
         planned_refusal = next((group.refusal for group in self._plan.groups), None)
@@ -228,6 +243,7 @@ class AppReset(Change[Place, Facts]):
     def together(self, plan: Sequence[ResetItem]) -> list[ResetItem]:
         """All of it, or none."""
         refused = [item.error for item in plan if item.outcome is Outcome.REFUSED]
+        self._is_refused = bool(refused)
         if not refused:
             return list(plan)
         name = self.request.application
@@ -362,7 +378,7 @@ class AppReset(Change[Place, Facts]):
 
     def summary(self, items: Sequence[ResetItem]) -> Iterable[str]:
         """The offsets of the group, then the topics."""
-        if self._plan.groups:
+        if self._plan.groups and not self._is_refused:
             yield from self._offsets.summary([])
         gone = [item.facts.name for item in items if isinstance(item.facts, InternalTopic)]
         if gone:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription, Subtopology
+from kcli.core.admin.groups import GroupListing
 from kcli.core.errors import KcliError
 
 _ENDS = ("-changelog", "-repartition", "-subscription-registration-topic", "-subscription-response-topic")
@@ -20,12 +21,14 @@ _JOIN = re.compile(r".+-KTABLE-FK-JOIN-SUBSCRIPTION-(REGISTRATION|RESPONSE)-\d+-
 
 class InternalTopics(NamedTuple):
     """Topics that exist. ``own``: of the application. ``left``: named like internal ones of it, and not its own, with the
-    reason. ``unsure``: it is not known whose they are, with the other group that fits.
+    reason. ``unsure``: it is not known whose they are, with the other group that fits. ``unlisted``: why there may be
+    other groups that fit, where names have decided.
     """
 
     own: tuple[str, ...] = ()
     left: Mapping[str, str] = {}
     unsure: Mapping[str, str] = {}
+    unlisted: KcliError | None = None
 
 
 def may_be_internal(topic: str, application: str) -> bool:
@@ -55,17 +58,21 @@ def internal_topics(
     parts = None if group is None else group.subtopologies
     known = None if parts is None else of_topology(parts)
     doubtful = [name for name in topics if may_be_internal(name, application) and name not in (known or ())]
-    others = _others(admin, application, doubtful) if doubtful else {}
-    return judged(application, set(topics).difference(inputs), known, others)
+    listing = admin.list_groups() if doubtful else None
+    others = {} if listing is None else _others(admin, application, doubtful, listing)
+    found = judged(application, set(topics).difference(inputs), known, others)
+    if known is not None or listing is None or not listing.is_partial:
+        return found
+    return found._replace(unlisted=listing.missing[0])
 
 
 def _others(
-    admin: Admin, application: str, topics: Collection[str]
+    admin: Admin, application: str, topics: Collection[str], listing: GroupListing
 ) -> Mapping[str, GroupDescription | KcliError]:
     """The groups whose internal topics could be named like these, other than the application's own."""
     names = [
         row.group_id
-        for row in admin.list_groups().groups
+        for row in listing.groups
         if row.group_id.startswith(f"{application}-")
         and any(may_be_internal(one, row.group_id) for one in topics)
     ]

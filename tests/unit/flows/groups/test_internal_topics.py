@@ -32,7 +32,9 @@ def test_names_that_kafka_streams_gives(name: str) -> None:
     assert not may_be_internal(name, "app-store-changelog")
 
 
-@pytest.mark.parametrize("name", ["app", "app-orders", "app-changelogs", "xapp-a-changelog", "app_a-changelog"])
+@pytest.mark.parametrize(
+    "name", ["app", "app-orders", "app-changelogs", "xapp-a-changelog", "app_a-changelog"]
+)
 def test_other_names(name: str) -> None:
     assert not may_be_internal(name, "app")
 
@@ -64,7 +66,9 @@ def test_a_group_whose_name_fits_better_leaves_it_open(rival: GroupDescription |
     assert found.own == ("app-a-changelog", "app-b-repartition")
     assert found.unsure == {"app-2-c-changelog": "app-2"}
     known = judged("app", TOPICS, of_topology([PART]), {"app-2": rival})
-    assert known.left == {"app-2-c-changelog": "it is not in the topology of app, and group app-2 fits it, too"}
+    assert known.left == {
+        "app-2-c-changelog": "it is not in the topology of app, and group app-2 fits it, too"
+    }
 
 
 def test_the_topology_of_the_other_group_decides() -> None:

@@ -12,7 +12,10 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import Position
 from kcli.flows.groups.tasks import owned_tasks, task_lag
 
-PARTS = (Subtopology("0", ("a", "b"), ("app-r-repartition",)), Subtopology("1", (), (), ("app-r-repartition",)))
+PARTS = (
+    Subtopology("0", ("a", "b"), ("app-r-repartition",)),
+    Subtopology("1", (), (), ("app-r-repartition",)),
+)
 
 
 def member(name: str, now: Tasks, target: Tasks, client: StreamsClient | None = None) -> MemberDescription:
@@ -52,7 +55,8 @@ def test_tasks_that_move_are_to_be_revoked_here_and_assigned_there() -> None:
     moved = Task("0", 0)
     found = owned_tasks(
         described(
-            member("m", Tasks((moved, Task("1", 0))), Tasks((Task("1", 0),))), member("n", Tasks(), Tasks((moved,)))
+            member("m", Tasks((moved, Task("1", 0))), Tasks((Task("1", 0),))),
+            member("n", Tasks(), Tasks((moved,))),
         ),
         {},
     )

@@ -38,8 +38,9 @@ ENTRIES = (
                     "retention",
                     "config",
                 ),
-                meaning="A committed offset, a start offset of a share group, a topic without its records, an ACL that was deleted or created, a "
-                "quota, a SCRAM credential without its secrets, retention.ms of a topic, a configuration key.",
+                meaning="A committed offset, a start offset of a share group, a topic without its records, an ACL "
+                "that was deleted or created, a quota, a SCRAM credential without its secrets, retention.ms of a "
+                "topic, a configuration key.",
             ),
             Column("user", values="string", meaning="Of a credential: the user.", sometimes=True),
             Column("mechanism", values="string", meaning="Of a credential: its mechanism.", sometimes=True),

@@ -8,7 +8,7 @@ from benchmarks import _kafka_tools as tools
 from tests.kafka import Kafka
 from tests.secure_kafka import SecureKafka
 
-CONFIGS = "kafka.admin.ConfigCommand"
+CONFIGS = "org.apache.kafka.tools.ConfigCommand"
 ACLS = "org.apache.kafka.tools.AclCommand"
 
 

@@ -86,7 +86,10 @@ def survey_import(
         group_plan(groups[name], commits[name], found, to, now_ms, spans, topics)
         for name, found in items.items()
     ]
-    alone = {plan.group: unset if plan.is_share else with_internal_topics(admin, groups[plan.group]) for plan in plans}
+    alone = {
+        plan.group: unset if plan.is_share else with_internal_topics(admin, groups[plan.group])
+        for plan in plans
+    }
     plans = [replace(plan, refusal=plan.refusal or alone[plan.group]) for plan in plans]
     return RewindPlan(cluster, tuple(plans), ACT, tuple(names), failures)
 

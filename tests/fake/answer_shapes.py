@@ -28,6 +28,7 @@ from kcli.core.protocol.messages import (
     describe_producers,
     describe_quorum,
     describe_share_group_offsets,
+    describe_topic_partitions,
     describe_transactions,
     describe_user_scram_credentials,
     elect_leaders,
@@ -159,6 +160,9 @@ _PARTS: dict[type[Request], Parts] = {
 
 _NAMED: dict[type[Request], Named] = {
     metadata.MetadataRequest: Named("topics", "name", "topics", metadata.MetadataResponseTopic, "name"),
+    describe_topic_partitions.DescribeTopicPartitionsRequest: Named(
+        "topics", "name", "topics", describe_topic_partitions.DescribeTopicPartitionsResponseTopic, "name"
+    ),
     find_coordinator.FindCoordinatorRequest: Named(
         "coordinator_keys", "", "coordinators", find_coordinator.Coordinator, "key"
     ),
@@ -237,6 +241,7 @@ READ_ONLY = frozenset(
         list_offsets.ListOffsetsRequest,
         offset_for_leader_epoch.OffsetForLeaderEpochRequest,
         metadata.MetadataRequest,
+        describe_topic_partitions.DescribeTopicPartitionsRequest,
         find_coordinator.FindCoordinatorRequest,
         describe_configs.DescribeConfigsRequest,
         describe_groups.DescribeGroupsRequest,
@@ -273,6 +278,7 @@ BLANK: dict[type[Struct], dict[str, Any]] = {
     offset_fetch.OffsetFetchResponsePartition: {"committed_offset": -1, "committed_leader_epoch": -1},
     offset_fetch.OffsetFetchResponseGroup: {"topics": []},
     metadata.MetadataResponseTopic: {"partitions": []},
+    describe_topic_partitions.DescribeTopicPartitionsResponseTopic: {"partitions": [], "topic_id": bytes(16)},
     find_coordinator.Coordinator: {"node_id": -1, "host": "", "port": -1},
     init_producer_id.InitProducerIdResponse: {"producer_id": -1, "producer_epoch": -1},
     end_txn.EndTxnResponse: {"producer_id": -1, "producer_epoch": -1},

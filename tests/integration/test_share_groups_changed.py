@@ -3,7 +3,6 @@
 import json
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -191,7 +190,7 @@ def test_what_is_deleted_is_restored(world: World) -> None:
     assert group not in world.script("--list").split()
     world.undo()
     assert group in world.script("--list").split()
-    found: dict[str, Any] = {
+    found = {
         (row["TOPIC"], row["PARTITION"]): row["START-OFFSET"]
         for row in rows_of(world.script("--describe", "--group", group))
     }

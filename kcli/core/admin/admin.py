@@ -24,29 +24,36 @@ if TYPE_CHECKING:
         abilities,
         aborting,
         acls,
+        api_versions,
+        controllers,
         delegation_tokens,
         elections,
+        feature_updates,
         new_partitions,
         other_groups,
+        partitions,
         quotas,
         records,
+        replica_log_dirs,
         topic_changes,
         users,
     )
     from kcli.core.admin.abilities import Act
     from kcli.core.admin.acls import AclBinding, AclFilter
+    from kcli.core.admin.api_versions import ApiRanges
     from kcli.core.admin.brokers import ClusterDescription, LogDir
     from kcli.core.admin.commits import Stored
     from kcli.core.admin.committed import Committed
     from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigKind, ConfigResource
     from kcli.core.admin.delegation_tokens import DelegationToken, Principal
+    from kcli.core.admin.feature_updates import LevelChange
     from kcli.core.admin.features import BrokerFeatures
     from kcli.core.admin.first_records import FirstRecord
     from kcli.core.admin.group_description import GroupDescription, MemberBytes
     from kcli.core.admin.groups import GroupListing
     from kcli.core.admin.members import GroupMember
     from kcli.core.admin.preceding import Preceding
-    from kcli.core.admin.quorum import QuorumDescription
+    from kcli.core.admin.quorum import Endpoint, QuorumDescription
     from kcli.core.admin.quotas import QuotaEntity
     from kcli.core.admin.reassignments import Reassignment
     from kcli.core.admin.share_offsets import ShareOffsets
@@ -153,6 +160,34 @@ class Admin:
         """The controllers of a KRaft cluster (KIP-595); UnsupportedError with ZooKeeper, and before Kafka 3.3."""
         return operations.quorum.describe_quorum(self.cluster, self._start())
 
+    def add_controller(self, node: int, directory_id: str, listeners: tuple[Endpoint, ...]) -> None:
+        """Makes a controller a voter of the quorum (KIP-853); see ``controllers.add_controller``."""
+        operations.controllers.add_controller(self.cluster, node, directory_id, listeners, self._start())
+
+    def remove_controller(self, node: int, directory_id: str) -> None:
+        """Removes a controller from the voters (KIP-853)."""
+        operations.controllers.remove_controller(self.cluster, node, directory_id, self._start())
+
+    def unregister_broker(self, number: int) -> None:
+        """Forgets a broker that has stopped for good; see ``brokers.unregister_broker``."""
+        operations.brokers.unregister_broker(self.cluster, number, self._start())
+
+    def describe_api_versions(
+        self, *, broker_ids: Collection[int] | None = None
+    ) -> dict[int, ApiRanges | KcliError]:
+        """The first and last version of each API by its key, of every broker, by node id (KIP-35)."""
+        return operations.api_versions.describe_api_versions(
+            self.cluster, self._start(), broker_ids=broker_ids
+        )
+
+    def update_features(
+        self, levels: Mapping[str, int], change: LevelChange, *, validate_only: bool = False
+    ) -> dict[str, KcliError | None]:
+        """Finalizes levels of features (KIP-584); see ``feature_updates.update_features``."""
+        return operations.feature_updates.update_features(
+            self.cluster, levels, change, self._start(), validate_only=validate_only
+        )
+
     # --- topics and their records --------------------------------------------------------------------
 
     def list_topics(self) -> list[TopicInfo]:
@@ -165,6 +200,13 @@ class Admin:
         """Each name's topic, or the error."""
         names = several(names)
         return operations.topics.describe_topics(self.cluster, names, self._start())
+
+    def describe_partitions(self, names: Sequence[str] | None = None) -> dict[str, TopicInfo | KcliError]:
+        """As ``describe_topics``, in pages, and with eligible leader replicas where brokers report them (KIP-966); None:
+        all topics, by name.
+        """
+        found = None if names is None else several(names)
+        return operations.partitions.describe_partitions(self.cluster, found, self._start())
 
     def topic_operations(
         self, names: Sequence[str], *, missing_too: bool = False
@@ -327,6 +369,18 @@ class Admin:
     ) -> dict[TopicPartition, Reassignment]:
         """The reassignments in progress, of all partitions or of these (KIP-455)."""
         return operations.reassignments.list_reassignments(self.cluster, self._start(), partitions)
+
+    def alter_replica_log_dirs(
+        self, broker_id: int, wanted: Mapping[TopicPartition, str]
+    ) -> dict[TopicPartition, KcliError | None]:
+        """Starts to move the replicas that a broker has to these log directories of it (KIP-113).
+
+        Returns before anything is moved: ``describe_log_dirs`` shows the future replicas.
+        """
+        check_partitions(wanted)
+        return operations.replica_log_dirs.alter_replica_log_dirs(
+            self.cluster, broker_id, wanted, self._start()
+        )
 
     def elect_leaders(
         self, partitions: Collection[TopicPartition], *, unclean: bool = False

@@ -279,6 +279,45 @@ _OTHER_GROUP_VERBS = (
     Mode(("--describe",), "groups describe GROUP", {**_GROUPS, "--describe": ""}),
 )
 
+_RESET = {
+    **_CLUSTER,
+    "--to-earliest": "--to earliest",
+    "--to-latest": "--to latest",
+    "--to-current": "--to current",
+    "--to-offset=": "--to {}",
+    "--to-datetime=": "--to {}",
+    "--by-duration=": "--to @-{}",
+    "--shift-by=": "--to +{}",
+    "--shift-by=-": "--to -{}",
+    "--from-file=": "--from-file {}",
+    "--reset-offsets": "",
+    "--group=": "{}",
+    "--application-id=": "{}",
+    "--all-input-topics": "",
+    "--input-topic=": "--input-topic {}",
+    "--input-topics=": "--input-topic {}",
+    "--intermediate-topics=": "--intermediate-topic {}",
+    "--delete-all-internal-topics": "",
+    "--delete-internal-topic=": "--internal-topic {}",
+    "--internal-topics=": "--internal-topic {}",
+    "--all-groups": NOTHING,
+    "--export": NOTHING,
+    "--force": NOTHING,
+}
+_STREAMS = {**_GROUPS, "--input-topic=": "-t {}", "--all-input-topics": NOTHING, "--topology": "--topology"}
+_STREAMS_GROUP_VERBS = (
+    Mode(("--reset-offsets", "--export", "--to-current"), "groups export GROUP", {
+        **_STREAMS, "--reset-offsets": "", "--export": "", "--to-current": "", "--all-input-topics": "",
+    }),
+    Mode(("--reset-offsets",), "groups reset-app GROUP", _RESET),
+    Mode(("--delete-offsets",), "groups delete-offsets GROUP", {**_STREAMS, "--delete-offsets": ""}),
+    Mode(("--delete",), "groups delete GROUP", {
+        **_STREAMS, "--delete": "", "--all-groups": NOTHING, "--delete-all-internal-topics": NOTHING,
+    }),
+    Mode(("--describe",), "groups describe GROUP", {**_STREAMS, "--describe": ""}),
+    Mode((), "groups list --type streams", {**_GROUPS, "--list": ""}),
+)  # fmt: skip
+
 SCRIPTS: dict[str, tuple[Mode, ...]] = {
     "kafka-topics": (
         Mode(("--create",), "topics create TOPIC", {**_TOPICS, "--create": ""}),
@@ -296,9 +335,8 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
     "kafka-share-groups": (
         *_OTHER_GROUP_VERBS, Mode((), "groups list --type share", {**_GROUPS, "--list": ""}),
     ),
-    "kafka-streams-groups": (
-        *_OTHER_GROUP_VERBS, Mode((), "groups list --type streams", {**_GROUPS, "--list": ""}),
-    ),
+    "kafka-streams-groups": _STREAMS_GROUP_VERBS,
+    "kafka-streams-application-reset": (Mode((), "groups reset-app GROUP", _RESET),),
     "kafka-console-consumer": (Mode((), "consume TOPIC", _CONSUME),),
     "kafka-console-producer": (Mode((), "produce TOPIC", _PRODUCE),),
     "kafka-simple-consumer": (Mode((), "consume TOPIC", _CONSUME),),
@@ -404,7 +442,7 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
     }),),
     **dict.fromkeys((
         "kafka-storage", "kafka-dump-log", "kafka-metadata-shell", "kafka-replica-verification",
-        "kafka-streams-application-reset", "kafka-jmx",
+        "kafka-jmx",
         "connect-standalone", "connect-distributed", "connect-plugin-path", "trogdor", "kafka-server-start-docker",
         "zookeeper-shell", "zookeeper-security-migration",
     ), ()),

@@ -24,7 +24,7 @@ from kcli.core.protocol.schema import (
     Field,
     Struct,
 )
-from tests.protocol.kafka_json import Definition, common_structs, python_name, versions_of, within
+from tools.protocol.definitions import Definition, common_structs, python_name, versions_of, within
 
 T = TypeVar("T")
 

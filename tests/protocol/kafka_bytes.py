@@ -9,7 +9,7 @@ import struct
 from typing import Any
 from uuid import UUID
 
-from tests.protocol.kafka_json import Definition, common_structs, within
+from tools.protocol.definitions import Definition, common_structs, within
 
 _FORMATS = {
     "int8": "b",
@@ -58,7 +58,7 @@ def _made(field: Definition, root: Definition, version: int, rng: random.Random)
     match field["type"]:
         case "string":
             return rng.choice(_WORDS)
-        case "bytes":
+        case "bytes" | "records":
             return rng.randbytes(rng.choice((0, 1, 126, 127)))
         case "uuid":
             return UUID(bytes=rng.randbytes(16))
@@ -84,8 +84,10 @@ def _default(field: Definition, root: Definition, version: int) -> Any:
         return None
     if type_.startswith("[]"):
         return []
+    if type_ == "float64":
+        return float(said or 0)
     if type_ in _FORMATS:
-        return int(said or 0)
+        return int(str(said or 0), 0)
     if type_ in ("string", "bytes", "uuid", "bool"):
         return {"string": said or "", "bytes": b"", "uuid": UUID(int=0), "bool": said == "true"}[type_]
     parts = [part for part in _parts(field, root) if within(version, part["versions"])]
@@ -130,7 +132,7 @@ def _value(
         case "string":
             data = None if value is None else value.encode()
             return _length(None if data is None else len(data), "h", flexible=flexible) + (data or b"")
-        case "bytes":
+        case "bytes" | "records":
             return _length(None if value is None else len(value), "i", flexible=flexible) + (value or b"")
         case "uuid":
             return bytes(value.bytes)

@@ -33,15 +33,18 @@ class Array:
 class Field:
     """One row of a field table."""
 
-    __slots__ = ("default", "name", "nullable", "tag", "type", "versions")
+    __slots__ = ("default", "name", "nullable", "secret", "tag", "type", "versions")
 
-    def __init__(self, type_: Any, versions: str, default: Any, nullable: str, tag: int | None) -> None:
+    def __init__(
+        self, type_: Any, versions: str, default: Any, nullable: str, tag: int | None, secret: bool
+    ) -> None:
         self.name = ""
         self.type = type_
         self.versions = parse_versions(versions)
         self.default = default
         self.nullable = parse_versions(nullable) if nullable else None
         self.tag = tag
+        self.secret = secret
 
     def present(self, version: int) -> bool:
         """Whether ``version`` of the message has this field."""
@@ -96,13 +99,15 @@ def field(
     default_factory: Callable[[], Any] | None = None,
     nullable: str = "",
     tag: int | None = None,
+    secret: bool = False,
 ) -> Any:
-    """Declares a field. ``tag`` makes it a tagged field of the flexible versions (KIP-482).
+    """Declares a field. ``tag`` makes it a tagged field of the flexible versions (KIP-482), ``secret`` hides its value
+    wherever the message is shown.
 
     ``default_factory`` lets the constructor omit the field: the type's own empty value is used.
     """
     del default_factory
-    return Field(type_, versions, default, nullable, tag)
+    return Field(type_, versions, default, nullable, tag, secret)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
@@ -136,5 +141,7 @@ class Struct:
         own |= values
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{row.name}={getattr(self, row.name)!r}" for row in self.fields)
+        inside = ", ".join(
+            f"{row.name}={'(hidden)' if row.secret else repr(getattr(self, row.name))}" for row in self.fields
+        )
         return f"{type(self).__name__}({inside})"

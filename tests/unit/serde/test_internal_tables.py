@@ -1,33 +1,22 @@
 """Our tables of coordinators' records against the definitions inside Kafka's jars: each record, each version."""
 
 import base64
-import functools
 import random
 import struct
-import zipfile
 from typing import Any, ClassVar
 from uuid import UUID
 
 import pytest
 
 from kcli.core.protocol.schema import INT64, STRING, Struct, field
-from kcli.sandbox.errors import DownloadError
-from kcli.sandbox.fetch import Fetcher
-from kcli.sandbox.jar_list import repository_of
-from kcli.sandbox.paths import cache_root
 from kcli.serde.internal.group_records import NEVER, OffsetCommitValue
 from kcli.serde.internal.kinds import KINDS, TRANSACTION_STATES, RecordKind
 from kcli.serde.serde import SerdeContext
 from tests.protocol.compare import struct_differences
 from tests.protocol.kafka_bytes import encoded, made
-from tests.protocol.kafka_json import (
-    Definition,
-    _parse,
-    _repository,
-    python_name,
-    versions_of,
-)
+from tests.protocol.kafka_json import definitions
 from tests.unit.serde.schemas import serde
+from tools.protocol.definitions import python_name, versions_of
 
 
 class LegacyOffsetCommitValue(Struct):
@@ -52,32 +41,6 @@ REMOVED = {"ShareGroupPartitionMetadata": OLDER}
 """Kinds that newer brokers write no more, and where their definition was last."""
 
 
-@functools.cache
-def definitions(artifact: str, version: str) -> dict[str, Definition]:
-    """Name → definition; a field whose versions are not said has those in which it is tagged, as Kafka reads it."""
-    path = f"org/apache/kafka/{artifact}/{version}/{artifact}-{version}.jar"
-    file = repository_of(cache_root()) / path
-    if not file.exists():
-        try:
-            Fetcher(_repository()).fetch(path, file, on_bytes=lambda _count: None)
-        except DownloadError as error:
-            pytest.skip(f"no {artifact} {version} jar in the cache, and it cannot be fetched: {error}")
-    with zipfile.ZipFile(file) as jar:
-        names = [n for n in jar.namelist() if n.startswith("common/message/") and n.endswith(".json")]
-        found = [_parse(jar.read(name).decode()) for name in names]
-    for definition in found:
-        _complete(definition["fields"])
-        for shared in definition.get("commonStructs", ()):
-            _complete(shared["fields"])
-    return {definition["name"]: definition for definition in found}
-
-
-def _complete(fields: list[Definition]) -> None:
-    for row in fields:
-        row.setdefault("versions", row.get("taggedVersions"))
-        _complete(row.get("fields", []))
-
-
 def case_id(case: Any) -> str:
     return case.name if isinstance(case, RecordKind) else str(case)
 
@@ -89,7 +52,7 @@ def definition_names(kind: RecordKind) -> tuple[str, str]:
 
 @pytest.mark.parametrize("topic", JARS)
 def test_every_record_of_the_newest_kafka_has_a_table(topic: str) -> None:
-    theirs = definitions(JARS[topic], NEWEST)
+    theirs = definitions(NEWEST, JARS[topic])
     ours = {
         name for kind in KINDS[topic].values() for name in definition_names(kind) if kind.name not in REMOVED
     }
@@ -101,7 +64,7 @@ def test_every_record_of_the_newest_kafka_has_a_table(topic: str) -> None:
 @pytest.mark.parametrize(("topic", "kind"), ALL, ids=case_id)
 def test_a_key_equals_its_definition(topic: str, kind: RecordKind) -> None:
     kafka = REMOVED.get(kind.name, NEWEST)
-    definition = definitions(JARS[topic], kafka)[definition_names(kind)[0]]
+    definition = definitions(kafka, JARS[topic])[definition_names(kind)[0]]
     assert definition["flexibleVersions"] == "none"
     version = definition.get("apiKey", kind.number) if kafka == NEWEST else kind.number
     assert version == kind.number
@@ -112,7 +75,7 @@ def test_a_key_equals_its_definition(topic: str, kind: RecordKind) -> None:
 
 @pytest.mark.parametrize(("topic", "kind"), ALL, ids=case_id)
 def test_a_value_equals_its_definition(topic: str, kind: RecordKind) -> None:
-    definition = definitions(JARS[topic], REMOVED.get(kind.name, NEWEST))[definition_names(kind)[1]]
+    definition = definitions(REMOVED.get(kind.name, NEWEST), JARS[topic])[definition_names(kind)[1]]
     cls: Any = LegacyOffsetCommitValue if definition["name"].startswith("Legacy") else kind.value
     assert cls.versions == versions_of(definition["validVersions"])
     flexible = versions_of(definition["flexibleVersions"])
@@ -123,7 +86,7 @@ def test_a_value_equals_its_definition(topic: str, kind: RecordKind) -> None:
 
 @pytest.mark.parametrize("topic", ["consumer_offsets", "transaction_state"])
 def test_values_agree_with_an_older_kafka(topic: str) -> None:
-    older = definitions(JARS[topic], OLDER)
+    older = definitions(OLDER, JARS[topic])
     for kind in KINDS[topic].values():
         definition = older.get(f"{kind.name}Value")
         if definition is None or kind.name == "ShareGroupMetadata":  # that was a preview in 3.9
@@ -165,7 +128,7 @@ WALK = [
 def test_what_a_broker_writes_by_its_definition_is_read_as_it_was(
     topic: str, kind: RecordKind, version: int
 ) -> None:
-    theirs = definitions(JARS[topic], REMOVED.get(kind.name, NEWEST))
+    theirs = definitions(REMOVED.get(kind.name, NEWEST), JARS[topic])
     key_definition, value_definition = (theirs[name] for name in definition_names(kind))
     # The number of the kind is in the place of the key's version; all fields are there.
     key_definition = {**key_definition, "fields": [{**f, "versions": "0+"} for f in key_definition["fields"]]}
@@ -186,7 +149,7 @@ def test_the_first_offset_commits_read_like_the_later_ones() -> None:
 
 
 def test_a_table_that_differs_would_be_found() -> None:
-    definition = definitions(JARS["consumer_offsets"], NEWEST)["OffsetCommitValue"]
+    definition = definitions(NEWEST, JARS["consumer_offsets"])["OffsetCommitValue"]
     broken = [
         {**field, "type": "int32"} if field["name"] == "offset" else field for field in definition["fields"]
     ]

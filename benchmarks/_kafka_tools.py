@@ -8,11 +8,12 @@ from functools import cache
 from pathlib import Path
 
 from kcli.sandbox.artifacts import classpath
+from kcli.sandbox.config import DEFAULT_VERSION
 from kcli.sandbox.fetch import Fetcher
 from kcli.sandbox.jar_list import repository_of
 from kcli.sandbox.paths import cache_root
 
-VERSION = "4.3.1"
+VERSION = DEFAULT_VERSION
 _TOOLS = f"org/apache/kafka/kafka-tools/{VERSION}/kafka-tools-{VERSION}.jar"
 _ALSO = (
     f"org/apache/kafka/kafka-tools-api/{VERSION}/kafka-tools-api-{VERSION}.jar",

@@ -13,20 +13,20 @@ from kcli.sandbox.properties import render
 from kcli.sandbox.security.names import FIRST_VERSION, INTERNAL
 from kcli.sandbox.state import HOST, NodeState, SandboxState, node_data
 
-DEFAULT_VERSION = "4.3.1"
+DEFAULT_VERSION = "4.4.0"
 _FIRST_KRAFT = (3, 3)
 _FIRST_SHARE_GROUPS = (4, 0)
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)\Z")
 
 
 def parse_version(version: str) -> tuple[int, int, int]:
-    """(4, 3, 1) of ``4.3.1``; pre-releases such as ``4.3.0-rc1`` are not published and are refused."""
+    """(4, 4, 0) of ``4.4.0``; pre-releases such as ``4.4.0-rc1`` are not published and are refused."""
     match = _VERSION.match(version)
     if not match:
         raise UsageError(
             f"{version!r} is not a Kafka version",
             why="a version has three numbers, and only releases are published",
-            do="write it as in --kafka-version 4.3.1",
+            do="write it as in --kafka-version 4.4.0",
         )
     return int(match[1]), int(match[2]), int(match[3])
 

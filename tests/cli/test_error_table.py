@@ -440,7 +440,7 @@ NOT_THERE = [
     Row("produce ordrs", 1, "topic ordrs does not exist", "", "did you mean orders?"),
     Row("produce shipments", 1, "shipments does not exist", "no topic of", "`kcli topics create shipments` creates"),
     Row("produce shipments", 1, "shipments does not exist", "", "--allow-auto-topic-creation has the brokers"),
-    Row("sandbox up x --kafka-version 9.9", 2, "'9.9' is not a Kafka version", "three numbers", "--kafka-version 4.3.1"),
+    Row("sandbox up x --kafka-version 9.9", 2, "'9.9' is not a Kafka version", "three numbers", "--kafka-version 4.4.0"),
     Row("consume orders -p 9 -e", 1, "has no partition 9", "has 3 partitions",
         "`kcli topics describe orders` shows its partitions"),
     Row("produce orders -p 9", 1, "has no partition 9", "has 3 partitions",

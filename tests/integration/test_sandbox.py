@@ -20,6 +20,7 @@ import pytest
 
 from kcli.sandbox import process
 from kcli.sandbox.artifacts import classpath
+from kcli.sandbox.config import DEFAULT_VERSION
 from kcli.sandbox.discovery import find_sandbox, running
 from kcli.sandbox.errors import DownloadError, RefusedError, StartError, UsageError
 from kcli.sandbox.identity import ProcessId
@@ -65,7 +66,7 @@ def wait_until(condition, seconds: float = 10.0) -> None:  # type: ignore[no-unt
 def test_up_status_join_down(sandbox: Sandbox) -> None:
     before = java_processes()
     up = sandbox.up(QUICK)
-    assert (up.state, up.brokers, up.kafka_version) == ("up", 1, "4.3.1")
+    assert (up.state, up.brokers, up.kafka_version) == ("up", 1, DEFAULT_VERSION)
     assert cluster_is_ready([(HOST, sandbox.nodes[0].port)])
     assert find_sandbox() == ("default", {"bootstrap.servers": up.bootstrap})
     (node,) = up.nodes
@@ -331,7 +332,7 @@ def test_without_a_network_the_first_download_says_so(
         dead = server.getsockname()[1]
     monkeypatch.setenv("KCLI_MAVEN_REPO", f"http://{HOST}:{dead}/maven2")
     with pytest.raises(DownloadError) as caught:
-        classpath("4.3.1", cache=tmp_path)
+        classpath(DEFAULT_VERSION, cache=tmp_path)
     assert "cannot be reached" in caught.value.what
     assert "refused" in caught.value.why.lower()
     assert caught.value.exit_code == 1
@@ -340,7 +341,7 @@ def test_without_a_network_the_first_download_says_so(
 def test_from_the_cache_it_starts_without_a_network(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    classpath("4.3.1")
+    classpath(DEFAULT_VERSION)
     monkeypatch.setenv("KCLI_MAVEN_REPO", f"http://{HOST}:1/")
     monkeypatch.setitem(sys.modules, "jgo", None)
     assert sandbox.up(QUICK).state == "up"
@@ -348,8 +349,8 @@ def test_from_the_cache_it_starts_without_a_network(
 
 def test_a_version_that_is_not_published_names_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
-        classpath("4.3.99", cache=tmp_path)
-    assert "4.3." in caught.value.do
+        classpath("4.4.99", cache=tmp_path)
+    assert "4.4." in caught.value.do
     assert caught.value.exit_code == 2
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kcli.sandbox.config import DEFAULT_VERSION
 from kcli.sandbox.identity import identify
 from kcli.sandbox.process import alive
 from kcli.sandbox.sandbox import Sandbox
@@ -49,7 +50,7 @@ def test_the_life_of_a_sandbox(name: str) -> None:
     up = kcli("sandbox", "up", name, "--port", "0", "-o", "json")
     (status,) = items(up)
     assert (status["name"], status["state"], status["brokers"]) == (name, "up", 1)
-    assert "Kafka 4.3.1 at 127.0.0.1:" in up.stderr
+    assert f"Kafka {DEFAULT_VERSION} at 127.0.0.1:" in up.stderr
     steps = [line.split()[0] for line in up.stderr.splitlines()]
     assert steps == ["Kafka", "formatting", "starting", "sandbox"], up.stderr
 

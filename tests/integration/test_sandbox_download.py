@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 
 from kcli.sandbox.artifacts import classpath
+from kcli.sandbox.config import DEFAULT_VERSION
 from kcli.sandbox.errors import DownloadError
 from kcli.sandbox.jar_list import repository_of
 from kcli.sandbox.paths import cache_root
 from kcli.sandbox.progress import Progress
 
 pytestmark = pytest.mark.integration
-
-VERSION = "4.3.1"
 
 
 @dataclass
@@ -36,7 +35,7 @@ class Repository:
 
 @pytest.fixture
 def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
-    classpath(VERSION)  # fills the cache of this machine, if that is new
+    classpath(DEFAULT_VERSION)  # fills the cache of this machine, if that is new
     found = Repository(repository_of(cache_root()))
 
     class Handler(BaseHTTPRequestHandler):
@@ -85,11 +84,11 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
 
 def test_all_jars_come_checked_and_counted(repository: Repository, tmp_path: Path) -> None:
     seen: list[Progress] = []
-    jars = classpath(VERSION, cache=tmp_path, on_progress=seen.append)
-    assert [j.name for j in jars] == [j.name for j in classpath(VERSION)]
-    assert jars[0].name == f"kafka_2.13-{VERSION}.jar"
+    jars = classpath(DEFAULT_VERSION, cache=tmp_path, on_progress=seen.append)
+    assert [j.name for j in jars] == [j.name for j in classpath(DEFAULT_VERSION)]
+    assert jars[0].name == f"kafka_2.13-{DEFAULT_VERSION}.jar"
     assert all(
-        jar.read_bytes() == mine.read_bytes() for jar, mine in zip(jars, classpath(VERSION), strict=True)
+        jar.read_bytes() == mine.read_bytes() for jar, mine in zip(jars, classpath(DEFAULT_VERSION), strict=True)
     )
     last = [p for p in seen if p.stage == "download"][-1]
     assert last.jars_done == last.jars_total == len(jars)
@@ -100,7 +99,7 @@ def test_all_jars_come_checked_and_counted(repository: Repository, tmp_path: Pat
 def test_a_wrong_checksum_is_refused_and_nothing_of_it_stays(repository: Repository, tmp_path: Path) -> None:
     repository.tampered = "scala-library"
     with pytest.raises(DownloadError, match="SHA-1") as caught:
-        classpath(VERSION, cache=tmp_path)
+        classpath(DEFAULT_VERSION, cache=tmp_path)
     assert "scala-library" in caught.value.what
     assert not list(tmp_path.rglob("*scala-library*.jar"))
     assert not list(tmp_path.rglob(".*"))
@@ -110,19 +109,19 @@ def test_a_failure_in_the_middle_of_resolving_makes_no_holes(repository: Reposit
     """jgo swallows the failure of a description, and would leave out that jar and all below it."""
     repository.hung_up = "kafka-raft"
     with pytest.raises(DownloadError, match="kafka-raft"):
-        classpath(VERSION, cache=tmp_path)
+        classpath(DEFAULT_VERSION, cache=tmp_path)
     repository.hung_up = "//none"
-    assert len(classpath(VERSION, cache=tmp_path)) == len(classpath(VERSION))
+    assert len(classpath(DEFAULT_VERSION, cache=tmp_path)) == len(classpath(DEFAULT_VERSION))
 
 
 def test_a_busy_repository_is_retried(repository: Repository, tmp_path: Path) -> None:
     repository.busy_once = "kafka-clients"
-    assert classpath(VERSION, cache=tmp_path)
+    assert classpath(DEFAULT_VERSION, cache=tmp_path)
 
 
 def test_two_at_once_download_once(repository: Repository, tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
-        one, two = pool.map(lambda _n: classpath(VERSION, cache=tmp_path), range(2))
+        one, two = pool.map(lambda _n: classpath(DEFAULT_VERSION, cache=tmp_path), range(2))
     assert one == two
-    fetched = [path for path in repository.asked if path.endswith(f"kafka_2.13-{VERSION}.pom")]
+    fetched = [path for path in repository.asked if path.endswith(f"kafka_2.13-{DEFAULT_VERSION}.pom")]
     assert len(fetched) == 1

@@ -16,6 +16,7 @@ from confluent_kafka import TopicPartition as JudgePartition
 
 from kcli.core import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigOp, ConfigResource
+from kcli.sandbox.config import DEFAULT_VERSION
 from tests.fake.raw_broker import RawBroker, ready, until
 from tests.fake.raw_client import RawClient
 from tests.kafka import Kafka, sandboxed, version_of
@@ -23,7 +24,7 @@ from tests.run import Done, kcli_process
 
 pytestmark = pytest.mark.integration
 
-NEW, OLD = "4.3.1", "2.8.2"
+NEW, OLD = DEFAULT_VERSION, "2.8.2"
 _CHECK = "transaction.partition.verification.enable"
 _BEFORE_IMPLICIT = 9
 

@@ -20,7 +20,7 @@ from kcli.commands.shared.options import SANDBOX, CountType
 )
 @click.argument("name", required=False, type=SANDBOX, metavar="[NAME]")
 @click.option("--brokers", type=CountType(1), metavar="N", help="number of brokers (default: 1)")
-@click.option("--kafka-version", metavar="VERSION", help="any published version (default: 4.3.1)")
+@click.option("--kafka-version", metavar="VERSION", help="any published version (default: 4.4.0)")
 @click.option(
     "--port",
     type=CountType(0, 65535),

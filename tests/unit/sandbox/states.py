@@ -23,7 +23,7 @@ def make_state(
     brokers: int = 1,
     process: ProcessId | None = None,
     phase: Phase = Phase.UP,
-    version: str = "4.3.1",
+    version: str = "4.4.0",
     port: int = 9092,
     zookeeper: bool = False,
     secure: bool = False,

@@ -16,7 +16,7 @@ from kcli.sandbox.state import Listener, NodeState, SandboxState
 from tests.unit.sandbox.states import make_state
 
 
-def plan(brokers: int, *, version: str = "4.3.1", zookeeper: bool = False, **extra: str) -> SandboxState:
+def plan(brokers: int, *, version: str = "4.4.0", zookeeper: bool = False, **extra: str) -> SandboxState:
     state = make_state(brokers=brokers, version=version, zookeeper=zookeeper)
     return replace(state, extra=extra, data="/d")
 
@@ -90,7 +90,7 @@ def test_more_listeners_are_advertised_and_mapped() -> None:
         ("3.2.3", True),
         ("3.3.0", False),
         ("3.9.2", False),
-        ("4.3.1", False),
+        ("4.4.0", False),
         ("10.0.0", False),
     ],
 )
@@ -98,7 +98,7 @@ def test_zookeeper_before_3_3(version: str, expected: bool) -> None:
     assert uses_zookeeper(version) is expected
 
 
-@pytest.mark.parametrize("version", ["", "4", "4.3", "4.3.1-rc0", "v4.3.1", "../x", "4.3.1\n"])
+@pytest.mark.parametrize("version", ["", "4", "4.4", "4.4.0-rc0", "v4.4.0", "../x", "4.4.0\n"])
 def test_an_invalid_version_is_refused(version: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_version(version)

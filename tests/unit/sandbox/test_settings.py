@@ -35,7 +35,7 @@ def test_without_settings_anything_matches() -> None:
 
 
 def test_the_same_settings_match() -> None:
-    said = Settings(version="4.3.1", brokers=1, port=9092, data="/data/default", ephemeral=False)
+    said = Settings(version="4.4.0", brokers=1, port=9092, data="/data/default", ephemeral=False)
     assert differences(said, make_state()) == []
     assert differences(Settings(port=0), make_state()) == []
 
@@ -44,7 +44,7 @@ def test_the_same_settings_match() -> None:
     ("said", "text"),
     [
         (Settings(brokers=3), "--brokers 3 (it has 1)"),
-        (Settings(version="3.9.2"), "--kafka-version 3.9.2 (it has 4.3.1)"),
+        (Settings(version="3.9.2"), "--kafka-version 3.9.2 (it has 4.4.0)"),
         (Settings(port=9999), "--port 9999 (it has 9092)"),
         (Settings(ephemeral=True), "--ephemeral True (it has False)"),
         (Settings(secure=True), "--secure True (it has False)"),
@@ -86,4 +86,4 @@ def test_a_secure_sandbox_stays_secure() -> None:
 
 def test_a_newer_version_may_take_over_the_data() -> None:
     kept = make_state(version="3.9.2")
-    refuse_mismatched_data(resolve(Settings(version="4.3.1"), kept, default_data=""), kept)
+    refuse_mismatched_data(resolve(Settings(version="4.4.0"), kept, default_data=""), kept)

@@ -13,12 +13,12 @@ from typing import NamedTuple, Self
 
 import pytest
 
-from benchmarks._kafka_tools import tool
+from benchmarks._kafka_tools import VERSION, tool
 
 RUNNER = Path(__file__).parent / "ToolRunner.java"
 JARS = (
     "net/sourceforge/argparse4j/argparse4j/0.7.0/argparse4j-0.7.0.jar",
-    "org/apache/kafka/kafka-streams/{version}/kafka-streams-{version}.jar",
+    f"org/apache/kafka/kafka-streams/{VERSION}/kafka-streams-{VERSION}.jar",
 )
 _TOOLS = "org.apache.kafka.tools."
 SCRIPTS = {
@@ -85,7 +85,7 @@ class Scripts:
         command = tool(str(RUNNER), *JARS)
         if command is None:
             pytest.skip("Kafka's tools cannot be had: there is no Java")
-        command[1:2] = ["-Xmx256m", "-XX:+UseSerialGC", "-Djava.security.manager=allow"]
+        command[1:2] = ["-Xmx256m", "-XX:+UseSerialGC"]
         self._jvm = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )

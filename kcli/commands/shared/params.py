@@ -18,7 +18,7 @@ from kcli.core.clock import wall_ms
 from kcli.core.codecs.codec import check_level, codec_by_name
 from kcli.core.errors import ConfigError
 from kcli.core.names import is_topic_name
-from kcli.core.positions import OffsetSpec, RangeSpec, parse_offset, parse_range, read_instant
+from kcli.core.positions import SPECIAL_WORDS, OffsetSpec, RangeSpec, parse_offset, parse_range, read_instant
 from kcli.core.types import CODEC_NAMES, Header, TopicPartition
 
 if TYPE_CHECKING:
@@ -346,7 +346,7 @@ SERDES_BOTH_WAYS = (
 SERDES = (*SERDES_BOTH_WAYS, "consumer_offsets", "transaction_state", "share_group_state")
 """Offered by completion for ``-s``: ``kcli.serde.NAMES``, which is not loaded for a help text."""
 
-OFFSET_WORDS = ("earliest", "latest", "stored")
+OFFSET_WORDS = ("earliest", "latest", *SPECIAL_WORDS, "stored")
 """Offered by completion for offsets."""
 
 SIZE = Word("size", parse_size)
@@ -360,7 +360,7 @@ HEADERS = Word("header", parse_headers)
 SERDE = Word("serde", str, SERDES, concept="serdes")
 CODEC = Word("codec", parse_codec, CODEC_NAMES)
 DELIMITER = Word("delimiter", parse_delimiter)
-OFFSET = Word("offset", offset, OFFSET_WORDS[:2], concept="offsets")
+OFFSET = Word("offset", offset, OFFSET_WORDS[:-1], concept="offsets")
 OFFSET_RANGE = Word("range", offset_range, OFFSET_WORDS, concept="offsets")
 INSTANT = Word("time", instant, concept="times")
 FIELDS = Word("fields", str, completes="fields")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         elections,
         new_partitions,
         other_groups,
+        partitions,
         quotas,
         records,
         topic_changes,
@@ -165,6 +166,13 @@ class Admin:
         """Each name's topic, or the error."""
         names = several(names)
         return operations.topics.describe_topics(self.cluster, names, self._start())
+
+    def describe_partitions(self, names: Sequence[str] | None = None) -> dict[str, TopicInfo | KcliError]:
+        """As ``describe_topics``, in pages, and with eligible leader replicas where brokers report them (KIP-966); None:
+        all topics, by name.
+        """
+        found = None if names is None else several(names)
+        return operations.partitions.describe_partitions(self.cluster, found, self._start())
 
     def topic_operations(
         self, names: Sequence[str], *, missing_too: bool = False

@@ -156,12 +156,13 @@ class _Logs:
         there = {tp for _, tp in pairs if tp.partition in present.get(tp.topic, ())}
         self.starts = self._list(admin, dict.fromkeys(there, EARLIEST))
         self.ends = self._list(admin, dict.fromkeys(there, LATEST))
-        times = {  # a target in time is the same for all groups
-            tp: target.value
+        wanted = {  # such a target is the same for all groups
+            tp: time
             for group, tp in pairs
-            if (target := request.targets[group]).kind == "time" and tp in there
+            if (time := request.targets[group].listed) is not None and tp in there
         }
-        self.at_times = self._list(admin, times)
+        self.at_times = self._list(admin, wanted)
+        times = {tp: time for tp, time in wanted.items() if time >= 0}
         self.disorder = {} if disorders is None else disorders(self._limits(times))
 
     def _list(
@@ -172,9 +173,9 @@ class _Logs:
     def _limits(self, times: Mapping[TopicPartition, int]) -> list[TimeLimit]:
         """The offsets at a time that records follow."""
         return [
-            TimeLimit(tp, times[tp], info.offset, end.offset)
-            for tp, info in self.at_times.items()
-            if isinstance(info, OffsetInfo)
+            TimeLimit(tp, time, info.offset, end.offset)
+            for tp, time in times.items()
+            if isinstance(info := self.at_times[tp], OffsetInfo)
             and isinstance(end := self.ends[tp], OffsetInfo)
             and 0 <= info.offset < end.offset
         ]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kcli.core.cluster.offsets import OffsetInfo
+from kcli.core.cluster.offsets import OffsetInfo, not_tiered
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.positions import OffsetSpec
@@ -21,7 +21,7 @@ NO_RECORD = -1
 @dataclass(frozen=True, slots=True)
 class Target:
     """``kind``: ``earliest``, ``latest``, ``current``, ``offset`` (``value``), ``shift`` (``value`` from the commit),
-    ``time`` (``value`` in ms since the epoch), ``given``.
+    ``time`` (``value`` in ms since the epoch), ``special`` (``value`` of ``SPECIAL_WORDS``), ``given``.
 
     ``given`` uses ``offsets``, those of another group or of a file; with ``exact`` they are restored unchanged, with
     metadata and leader epochs and regardless of the log's bounds, None meaning no commit (an undo). ``topic_ids``: of the
@@ -39,10 +39,15 @@ class Target:
         """Whether it needs a committed offset."""
         return self.kind in ("current", "shift")
 
+    @property
+    def listed(self) -> int | None:
+        """What brokers are asked for: a time or a special offset."""
+        return self.value if self.kind in ("time", "special") else None
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """What is known of one partition. ``at_time``: the first record that is not older, for a target in time;
+    """What is known of one partition. ``at_time``: what brokers have found, for a time or a special offset;
     ``disorder``: what is to be said of records that follow it and are older.
     """
 
@@ -114,8 +119,8 @@ def _place(target: Target, tp: TopicPartition, seen: PartitionState) -> tuple[in
         return seen.end.offset, seen.end.leader_epoch, ""
     if target.kind == "offset":
         return target.value, -1, ""
-    if target.kind == "time":
-        return _at_time(tp, seen)
+    if target.listed is not None:
+        return _at_time(target, tp, seen)
     if target.kind == "given":
         given = target.offsets.get(tp)
         if given is None:
@@ -134,7 +139,7 @@ def _place(target: Target, tp: TopicPartition, seen: PartitionState) -> tuple[in
     return seen.committed.offset + (target.value if target.kind == "shift" else 0), -1, ""
 
 
-def _at_time(tp: TopicPartition, seen: PartitionState) -> tuple[int, int, str]:
+def _at_time(target: Target, tp: TopicPartition, seen: PartitionState) -> tuple[int, int, str]:
     if seen.at_time is None:
         raise TargetError(
             f"{tp}: the offset at that time is not known",
@@ -143,6 +148,11 @@ def _at_time(tp: TopicPartition, seen: PartitionState) -> tuple[int, int, str]:
         )
     if seen.at_time.offset != NO_RECORD:
         return seen.at_time.offset, seen.at_time.leader_epoch, seen.disorder
+    if target.kind == "special":
+        missing = not_tiered(tp, target.value)
+        if missing is not None:
+            raise missing
+        return seen.end.offset, seen.end.leader_epoch, "no record"
     end = seen.end
     stays = seen.committed is not None and seen.committed.offset == end.offset
     return end.offset, end.leader_epoch, f"no record since; {'stays at end' if stays else 'goes to end'}"

@@ -59,7 +59,7 @@ STATE = (
 )
 """What the scripts say of all that a row could change."""
 EVERY_FIELD = (
-    *("print.key=true", "print.headers=true", "print.partition=true"),
+    *("print.key=true", "print.headers=true"),
     *("key.separator=|", "null.literal=NULL"),
 )
 
@@ -129,7 +129,7 @@ def _clear(admin: Admin) -> None:
 
 def _fill(admin: Admin, bootstrap: str) -> None:
     """Times of orders are a minute apart; the group has read five of the six records of each partition."""
-    made = admin.create_topics([TopicSpec(name, partitions, 1) for name, partitions in TOPICS.items()])
+    made = admin.create_topics([TopicSpec(name, partitions, 1, {"retention.ms": "-1"}) for name, partitions in TOPICS.items()])
     assert set(made.values()) == {None}, made
     with Producer(bootstrap_servers=bootstrap) as producer:
         for number in range(RECORDS):

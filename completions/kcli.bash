@@ -85,8 +85,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli groups describe")
-            names="--members --offsets --state --match --all --empty-group --internal --peek -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--match --peek -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--members --offsets --state --config --match --all --type --empty-group --internal --peek -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--match --type --peek -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli groups why")
@@ -115,8 +115,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli groups create")
-            names="-t --topic --from -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-t --topic --from -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="-t --topic --type --from --to -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic --type --from --to -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli groups delete")
@@ -862,6 +862,7 @@ _kcli_value() {
         "kcli groups lag -o" | "kcli groups lag --output") reply="table plain wide tsv csv json ndjson yaml name openmetrics" ;;
         "kcli groups lag --color") reply="auto always never" ;;
         "kcli groups lag --progress") reply="auto none bar json" ;;
+        "kcli groups describe --type") reply="classic consumer share streams" ;;
         "kcli groups describe -F" | "kcli groups describe --command-config") files=1 ;;
         "kcli groups describe -X" | "kcli groups describe --command-property") keys="$_kcli_keys" ;;
         "kcli groups describe --profile") asked=profiles ;;
@@ -912,7 +913,8 @@ _kcli_value() {
         "kcli groups copy --color") reply="auto always never" ;;
         "kcli groups copy --progress") reply="auto none bar json" ;;
         "kcli groups create -t" | "kcli groups create --topic") asked=topics ;;
-        "kcli groups create --from") reply="earliest latest" ;;
+        "kcli groups create --type") reply="classic consumer share streams" ;;
+        "kcli groups create --from" | "kcli groups create --to") reply="earliest latest" ;;
         "kcli groups create -F" | "kcli groups create --command-config") files=1 ;;
         "kcli groups create -X" | "kcli groups create --command-property") keys="$_kcli_keys" ;;
         "kcli groups create --profile") asked=profiles ;;

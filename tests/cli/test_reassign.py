@@ -593,7 +593,7 @@ def test_a_move_that_another_client_cancels_is_7(held: Reassign) -> None:
     other = threading.Thread(target=cancel)
     other.start()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kcli.flows.reassign.run.VISIBLE_WITHIN", 0.1)
+        patch.setattr("kcli.flows.reassign.change.VISIBLE_WITHIN", 0.1)
         done = held(f"run {held.file({'t-0': [1, 2, 4]})} --watch --yes -o json", 7)
     other.join()
     type_remedy(

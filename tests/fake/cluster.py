@@ -22,7 +22,8 @@ Nodes (``node_controls``): stop(node, fail_over=), start, fail_over, pause, resu
     close_connection, cap_versions({Api: version}), hide(Api), use_tls(context, node), advertise(node, host)
 Topics (``topic_controls``): create_topic, delete_topic, recreate_topic, add_partitions, configure, topic_id, leader,
     move_leader(topic, partition, node), set_isr, reassignment, copy_replica, finish_reassignment, truncate,
-    delete_records, append, cap_high_watermark, log(topic, partition), set_sequence, forget_producer
+    delete_records, append, finish_log_dir_move, log_dir, cap_high_watermark, log(topic, partition), set_sequence,
+    forget_producer
 Coordinators (``coordinator_controls``): coordinator, move_coordinator("group" | "transaction", key, node),
     lose_coordinator("group", partition),
     transactions, expire_transaction, complete_transaction, next_producer_id(id, epoch), set_producer_epoch
@@ -34,6 +35,7 @@ What was seen: requests, seen(Api), wait_for(Api, count), wait_until(condition),
 ``test_like_a_real_broker`` sends the same requests to a real Kafka and compares the answers, several hundred of them.
 Access: acls (``acl_admin``), quotas (``quota_admin``), which are kept and not obeyed; scram (``scram_store``), with which
 SCRAM logins are checked; tokens (``token_admin``), with which logins by delegation tokens are.
+Controllers: quorum (``controller_admin``): make_dynamic(voters, observers), behind; levels: ``feature_admin``.
 Not simulated: replication record by record (replicas share one log), recompression by the
 broker. Bad peers that are no brokers at all are in ``peers``, a client for raw requests in ``raw_client``.
 """
@@ -43,6 +45,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from tests.fake.acl_admin import Acl
+from tests.fake.controller_admin import Quorum
 from tests.fake.coordinator_controls import CoordinatorControls
 from tests.fake.groups_view import GroupsView
 from tests.fake.journal import ConnectionSeen, Journal, Matcher, Seen
@@ -156,6 +159,16 @@ class FakeCluster(Knobs, NodeControls, TopicControls, CoordinatorControls, Group
     def tokens(self) -> Tokens:
         """The delegation tokens; may be changed."""
         return self._state.tokens
+
+    @property
+    def quorum(self) -> Quorum:
+        """The voters and observers; may be changed."""
+        return self._state.quorum
+
+    @property
+    def stopped_brokers(self) -> set[int]:
+        """Brokers that are registered and are no nodes; may be changed."""
+        return self._state.stopped_brokers
 
     def close(self) -> None:
         """Resets all connections and gives the ports back."""

@@ -19,9 +19,9 @@ from kcli.core.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 from kcli.core.protocol.messages.list_config_resources import (
+    ConfigResource,
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
-    ListedConfigResource,
 )
 from tests.fake.codes import Code, RefusedError
 from tests.fake.topic_admin import DEFAULTS
@@ -39,7 +39,13 @@ _LISTS = (
     "leader.replication.throttled.replicas",
 )
 _NUMBERS = ("max.message.bytes", "min.insync.replicas", "retention.bytes", "retention.ms", "segment.bytes")
-_GROUP_DEFAULTS = {"consumer.heartbeat.interval.ms": "5000", "consumer.session.timeout.ms": "45000"}
+_GROUP_DEFAULTS = {
+    "consumer.heartbeat.interval.ms": "5000",
+    "consumer.session.timeout.ms": "45000",
+    "errors.deadletterqueue.topic.name": "",
+    "share.auto.offset.reset": "latest",
+    "share.record.lock.duration.ms": "30000",
+}
 _METRICS_DEFAULTS = {"interval.ms": "300000", "match": "", "metrics": ""}
 _LOGGERS = (
     "kafka.server.KafkaApis",
@@ -271,7 +277,7 @@ async def list_config_resources(
     """What has something set; version 0 lists client metrics only."""
     kinds = (request.resource_types or [_METRICS, _GROUP]) if ctx.version else [_METRICS]
     rows = [
-        ListedConfigResource(resource_name=name, resource_type=kind)
+        ConfigResource(resource_name=name, resource_type=kind)
         for (kind, name), own in ctx.state.configs.items()
         if kind in kinds and own
     ]

@@ -4,9 +4,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.protocol.api import Request, Response
+from kcli.core.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
 from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kcli.core.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
+from kcli.core.protocol.messages.delete_share_group_offsets import DeleteShareGroupOffsetsRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.describe_share_group_offsets import DescribeShareGroupOffsetsRequest
 from kcli.core.protocol.messages.heartbeat import HeartbeatRequest
@@ -89,12 +91,14 @@ GROUP_APIS: tuple[tuple[type[Request], int, int, "Handler"], ...] = (
     (SyncGroupRequest, 0, 5, _of_one_group(Groups.sync)),
     (DescribeGroupsRequest, 0, 6, _of_many_groups(Groups.describe)),
     (ListGroupsRequest, 0, 5, _of_many_groups(Groups.list_groups)),
-    (DeleteGroupsRequest, 0, 2, _of_many_groups(Groups.delete)),
+    (DeleteGroupsRequest, 0, 3, _of_many_groups(Groups.delete)),
     (OffsetDeleteRequest, 0, 0, _of_one_group(Groups.delete_offsets)),
     (ConsumerGroupHeartbeatRequest, 0, 1, _of_one_group(Groups.consumer_heartbeat)),
     (ConsumerGroupDescribeRequest, 0, 1, _of_many_groups(Groups.consumer_describe)),
     (ShareGroupDescribeRequest, 1, 1, _of_many_groups(Groups.share_describe)),
-    (StreamsGroupDescribeRequest, 0, 0, _of_many_groups(Groups.streams_describe)),
+    (StreamsGroupDescribeRequest, 0, 1, _of_many_groups(Groups.streams_describe)),
     (DescribeShareGroupOffsetsRequest, 0, 1, _share_offsets),
+    (AlterShareGroupOffsetsRequest, 0, 0, _of_one_group(Groups.alter_share_offsets)),
+    (DeleteShareGroupOffsetsRequest, 0, 0, _of_one_group(Groups.delete_share_offsets)),
 )
 """Request, first and last version, who answers."""

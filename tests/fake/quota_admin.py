@@ -2,20 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from kcli.core.protocol.messages.alter_client_quotas import (
-    AlterClientQuotasRequest,
-    AlterClientQuotasResponse,
-    AlteredQuotas,
-    QuotaAlteration,
-)
-from kcli.core.protocol.messages.describe_client_quotas import (
-    DescribeClientQuotasRequest,
-    DescribeClientQuotasResponse,
-    QuotaComponent,
-    QuotaEntity,
-    QuotaEntry,
-    QuotaValue,
-)
+from kcli.core.protocol.messages import alter_client_quotas as altered
+from kcli.core.protocol.messages import describe_client_quotas as described
 from tests.fake.codes import Code, RefusedError
 
 if TYPE_CHECKING:
@@ -36,27 +24,27 @@ _ALLOWED = ({"user"}, {"client-id"}, {"user", "client-id"}, {"ip"})
 
 
 async def describe_client_quotas(
-    ctx: "Context", request: DescribeClientQuotasRequest
-) -> DescribeClientQuotasResponse:
+    ctx: "Context", request: described.DescribeClientQuotasRequest
+) -> described.DescribeClientQuotasResponse:
     """All entities that have the components."""
     found = [
-        QuotaEntry(
-            entity=[QuotaEntity(entity_type=kind, entity_name=name) for kind, name in entity],
-            values=[QuotaValue(key=key, value=value) for key, value in values.items()],
+        described.EntryData(
+            entity=[described.EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
+            values=[described.ValueData(key=key, value=value) for key, value in values.items()],
         )
         for entity, values in ctx.state.quotas.items()
         if values and _matches(request, dict(entity))
     ]
-    return DescribeClientQuotasResponse(entries=found)
+    return described.DescribeClientQuotasResponse(entries=found)
 
 
-def _matches(request: DescribeClientQuotasRequest, entity: dict[str, str | None]) -> bool:
+def _matches(request: described.DescribeClientQuotasRequest, entity: dict[str, str | None]) -> bool:
     if request.strict and {part.entity_type for part in request.components} != entity.keys():
         return False
     return all(_has(entity, part) for part in request.components)
 
 
-def _has(entity: dict[str, str | None], part: QuotaComponent) -> bool:
+def _has(entity: dict[str, str | None], part: described.ComponentData) -> bool:
     if part.entity_type not in entity:
         return False
     name = entity[part.entity_type]
@@ -65,14 +53,16 @@ def _has(entity: dict[str, str | None], part: QuotaComponent) -> bool:
     )
 
 
-async def alter_client_quotas(ctx: "Context", request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
+async def alter_client_quotas(
+    ctx: "Context", request: altered.AlterClientQuotasRequest
+) -> altered.AlterClientQuotasResponse:
     """Each entity on its own: all its changes or none."""
     rows = [_alter(ctx, entry, dry=request.validate_only) for entry in request.entries]
     ctx.state.changed()
-    return AlterClientQuotasResponse(entries=rows)
+    return altered.AlterClientQuotasResponse(entries=rows)
 
 
-def _alter(ctx: "Context", entry: QuotaAlteration, *, dry: bool) -> AlteredQuotas:
+def _alter(ctx: "Context", entry: altered.RequestedEntryData, *, dry: bool) -> altered.EntryData:
     entity: Entity = frozenset((part.entity_type, part.entity_name) for part in entry.entity)
     kinds = {kind for kind, _ in entity}
     code, message = 0, None
@@ -93,4 +83,4 @@ def _alter(ctx: "Context", entry: QuotaAlteration, *, dry: bool) -> AlteredQuota
             ctx.state.quotas[entity] = values
     except RefusedError as refused:
         code, message = refused.code, refused.message
-    return AlteredQuotas(error_code=code, error_message=message, entity=entry.entity)
+    return altered.EntryData(error_code=code, error_message=message, entity=entry.entity)

@@ -14,6 +14,7 @@ from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from kcli.core.protocol.schema import NO_UUID
 from tests.fake.raw_client import RawClient, batch, produce_request
 
 _FIRST_EPOCH_BUMP = 5
@@ -86,17 +87,19 @@ class RawTransaction:
         )
         return int(self.client.ask(ask, version).error_code)
 
-    def commit_offsets(self, offset: int, version: int = 5, **member: Any) -> int:
-        """TxnOffsetCommit for partition 0."""
+    def commit_offsets(
+        self, offset: int, version: int = 5, topic_id: bytes = NO_UUID, partition: int = 0, **member: Any
+    ) -> int:
+        """TxnOffsetCommit for one partition, whose topic is named by ``topic_id`` from v6 on."""
         part = TxnOffsetCommitRequestPartition(
-            partition_index=0, committed_offset=offset, committed_metadata=None
+            partition_index=partition, committed_offset=offset, committed_metadata=None
         )
         ask = TxnOffsetCommitRequest(
             transactional_id=self.name,
             group_id=self.group,
             producer_id=self.id,
             producer_epoch=self.epoch,
-            topics=[TxnOffsetCommitRequestTopic(name=self.topic, partitions=[part])],
+            topics=[TxnOffsetCommitRequestTopic(name=self.topic, topic_id=topic_id, partitions=[part])],
             **member,
         )
         return int(self.client.ask(ask, version).topics[0].partitions[0].error_code)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.core.protocol.api import Response
 from tests.fake.acl_admin import Acl
+from tests.fake.controller_admin import Quorum
 from tests.fake.coordinators import Coordinators
 from tests.fake.groups.coordinator import Groups
 from tests.fake.journal import Journal
@@ -44,6 +45,11 @@ class State:
         self.quotas: dict[Entity, dict[str, float]] = {}
         self.scram = ScramStore(settings)
         self.tokens = Tokens()
+        self.quorum = Quorum()
+        self.further_levels: dict[str, int] = {}
+        """The finalized levels of ``settings.further_features``."""
+        self.stopped_brokers: set[int] = set()
+        """Brokers that are registered and gone for good: fenced, and no nodes."""
         self.bugs: list[BaseException] = []
         """Exceptions in handlers; the cluster raises the first one when it is closed."""
         self.groups = Groups(self.topics.infos, time.monotonic, **settings.groups)

@@ -10,16 +10,27 @@ from kcli.core.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from kcli.core.protocol.messages.add_raft_voter import AddRaftVoterRequest, Listener
 from kcli.core.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
-    AlteredEntity,
-    QuotaAlteration,
-    QuotaOp,
+    EntityData,
+    OpData,
+    RequestedEntryData,
 )
 from kcli.core.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
     ReassignableTopic,
+)
+from kcli.core.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from kcli.core.protocol.messages.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsRequestTopic,
 )
 from kcli.core.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -39,6 +50,10 @@ from kcli.core.protocol.messages.delete_records import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
+from kcli.core.protocol.messages.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequestTopic,
+)
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest
 from kcli.core.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
@@ -53,6 +68,8 @@ from kcli.core.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
 )
+from kcli.core.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+from kcli.core.protocol.messages.describe_topic_partitions import TopicRequest as DescribedTopic
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kcli.core.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
@@ -101,6 +118,7 @@ from kcli.core.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from kcli.core.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
@@ -112,6 +130,8 @@ from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest
+from kcli.core.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from kcli.core.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -141,6 +161,7 @@ def requests(version, topic_id):
     asked = ListOffsetsTopic(name=TOPIC, partitions=[ListOffsetsPartition(partition_index=0, timestamp=-1)])
     yield ListOffsetsRequest(replica_id=-1, topics=[asked])
     yield MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)])
+    yield DescribeTopicPartitionsRequest(topics=[DescribedTopic(name=TOPIC)])
     yield FindCoordinatorRequest(key=GROUP, coordinator_keys=[GROUP])
     yield ApiVersionsRequest(client_software_name="raw", client_software_version="1")
     yield SaslHandshakeRequest(mechanism="PLAIN")
@@ -176,14 +197,22 @@ def requests(version, topic_id):
         filters=[DeleteAclsFilter(resource_type_filter=2, operation=1, permission_type=1)]
     )
     yield DescribeClientQuotasRequest(components=[])
-    limited = QuotaAlteration(
-        entity=[AlteredEntity(entity_type="user", entity_name="a")],
-        ops=[QuotaOp(key="request_percentage", value=5.0)],
+    limited = RequestedEntryData(
+        entity=[EntityData(entity_type="user", entity_name="a")],
+        ops=[OpData(key="request_percentage", value=5.0)],
     )
     yield AlterClientQuotasRequest(entries=[limited])
     yield DescribeUserScramCredentialsRequest(users=None)
     stored = ScramCredentialUpsertion(name="a", mechanism=1, iterations=4096, salt=b"s", salted_password=b"p")
     yield AlterUserScramCredentialsRequest(deletions=[], upsertions=[stored])
+    listener = Listener(name="CONTROLLER", host="h", port=9093)
+    yield AddRaftVoterRequest(
+        cluster_id=None, timeout_ms=1000, voter_id=4, voter_directory_id=bytes(16), listeners=[listener]
+    )
+    yield RemoveRaftVoterRequest(cluster_id=None, voter_id=4, voter_directory_id=bytes(16))
+    yield UnregisterBrokerRequest(broker_id=9)
+    level = FeatureUpdateKey(feature="transaction.version", max_version_level=2)
+    yield UpdateFeaturesRequest(feature_updates=[level])
     yield CreateDelegationTokenRequest(renewers=[], max_lifetime_ms=-1)
     yield RenewDelegationTokenRequest(hmac=b"h", renew_period_ms=-1)
     yield ExpireDelegationTokenRequest(hmac=b"h", expiry_time_period_ms=-1)
@@ -200,6 +229,8 @@ def requests(version, topic_id):
     yield DescribeLogDirsRequest(topics=None)
     moved = ReassignableTopic(name=TOPIC, partitions=[ReassignablePartition(partition_index=0, replicas=[1])])
     yield AlterPartitionReassignmentsRequest(topics=[moved])
+    onto = AlterReplicaLogDir(path="/fake/1", topics=[AlterReplicaLogDirTopic(name=TOPIC, partitions=[0])])
+    yield AlterReplicaLogDirsRequest(dirs=[onto])
     yield ListPartitionReassignmentsRequest(topics=None)
     yield ElectLeadersRequest(
         election_type=0, topic_partitions=[TopicPartitions(topic=TOPIC, partitions=[0])]
@@ -248,6 +279,14 @@ def requests(version, topic_id):
     yield ConsumerGroupDescribeRequest(group_ids=["k"])
     yield ShareGroupDescribeRequest(group_ids=["k"])
     yield StreamsGroupDescribeRequest(group_ids=["k"])
+    altered = AlterShareGroupOffsetsRequestTopic(
+        topic_name=TOPIC,
+        partitions=[AlterShareGroupOffsetsRequestPartition(partition_index=0, start_offset=0)],
+    )
+    yield AlterShareGroupOffsetsRequest(group_id="shared", topics=[altered])
+    yield DeleteShareGroupOffsetsRequest(
+        group_id="shared", topics=[DeleteShareGroupOffsetsRequestTopic(topic_name=TOPIC)]
+    )
     yield DescribeShareGroupOffsetsRequest(
         groups=[DescribeShareGroupOffsetsRequestGroup(group_id="k", topics=None)]
     )

@@ -164,7 +164,7 @@ def test_versions_are_offered_as_by_a_real_broker(cluster):
     with RawClient(cluster.address(1)) as client:
         answer = client.ask(ApiVersionsRequest(client_software_name="raw", client_software_version="1"), 4)
         rows = {r.api_key: (r.min_version, r.max_version) for r in answer.api_keys}
-        assert (rows[0], rows[1], rows[3], rows[18]) == ((0, 13), (4, 18), (0, 13), (0, 4))
+        assert (rows[0], rows[1], rows[3], rows[18]) == ((0, 13), (4, 18), (0, 13), (0, 5))
         features = {f.name: f.max_version_level for f in answer.finalized_features}
         assert features["transaction.version"] == 2
     with FakeCluster(1, transaction_version=0) as old, RawClient(old.address(1)) as client:
@@ -176,7 +176,7 @@ def test_api_versions_too_new_is_answered_in_v0(cluster):
     with RawClient(cluster.address(1)) as client:
         client.write(struct.pack(">ihhihb", 12, 18, 99, 77, -1, 0) + b"\0")
         frame = client.read_frame()
-        assert struct.unpack(">ihihhh", frame) == (77, 35, 1, 18, 0, 4)
+        assert struct.unpack(">ihihhh", frame) == (77, 35, 1, 18, 0, 5)
         assert client.ask(EVERYTHING, 9).brokers
 
 

@@ -250,7 +250,7 @@ def test_the_old_protocol_needs_add_offsets(cluster, txn):
     assert [txn.commit_offsets(1, version=v) for v in (0, 3, 4)] == [48, 48, 120]
     assert txn.add_group() == 0
     assert txn.commit_offsets(1, version=3) == 0
-    assert txn.commit_offsets(2, version=3, generation_id=7, member_id="unknown") == 25
+    assert txn.commit_offsets(2, version=3, generation_id_or_member_epoch=7, member_id="unknown") == 25
     assert txn.end(version=3) == 0
     assert cluster.committed_offsets("g") == {TopicPartition("t", 0): 1}
 

@@ -18,9 +18,9 @@ from kcli.core.protocol.messages.create_delegation_token import (
 )
 from kcli.core.protocol.messages.describe_delegation_token import (
     DescribedDelegationToken,
+    DescribedDelegationTokenRenewer,
     DescribeDelegationTokenRequest,
     DescribeDelegationTokenResponse,
-    DescribedRenewer,
 )
 from kcli.core.protocol.messages.expire_delegation_token import (
     ExpireDelegationTokenRequest,
@@ -174,7 +174,10 @@ async def describe_delegation_token(
             max_timestamp=token.latest,
             token_id=token.id,
             hmac=token.hmac,
-            renewers=[DescribedRenewer(principal_type="User", principal_name=n) for n in token.renewers],
+            renewers=[
+                DescribedDelegationTokenRenewer(principal_type="User", principal_name=n)
+                for n in token.renewers
+            ],
         )
         for token in ctx.state.tokens.values()
         if owners is None or token.owner in owners

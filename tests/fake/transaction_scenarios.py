@@ -24,6 +24,24 @@ def new_transactions(broker):
     yield "all", [broker.fetch(o, committed=c) for o in range(6) for c in (0, 1)]
     yield "offsets", [ready(lambda: txn.commit_offsets(5)), ready(txn.end), txn.epoch]
     yield "mixed", [ready(lambda: txn.add(0)[0]), txn.produce(1, version=9), ready(txn.end), txn.epoch]
+    topic_id = bytes(broker.metadata(broker.topic).topic_id)
+
+    def by_id(**asked):
+        return txn.commit_offsets(6, version=6, **{"topic_id": topic_id, **asked})
+
+    yield "offsets by id", [ready(by_id), by_id(topic_id=b"x" * 16), by_id(topic_id=bytes(16))]
+    yield "partition of an id", by_id(partition=7)
+    yield (
+        "strangers by id",
+        [by_id(generation_id_or_member_epoch=7, member_id="nobody"), by_id(member_id="m")],
+    )
+    group, txn.group = txn.group, "nobody-s-group"
+    yield (
+        "no group",
+        [by_id(generation_id_or_member_epoch=7), txn.commit_offsets(1, generation_id_or_member_epoch=7)],
+    )
+    txn.group = group
+    yield "end", [ready(txn.end), txn.epoch]
 
 
 def old_transactions(broker):
@@ -38,7 +56,10 @@ def old_transactions(broker):
     yield "unknown partition", txn.add(0, 7)
     yield "add group", ready(txn.add_group)
     yield "offsets", ready(lambda: txn.commit_offsets(1, version=3))
-    yield "unknown member", txn.commit_offsets(1, version=3, generation_id=7, member_id="nobody")
+    yield (
+        "unknown member",
+        txn.commit_offsets(1, version=3, generation_id_or_member_epoch=7, member_id="nobody"),
+    )
     yield "end", (ready(lambda: txn.end(version=3)), txn.epoch)
     broker.settled()
     yield "end again", ready(lambda: txn.end(version=3))

@@ -30,6 +30,9 @@ FIRST_EPOCH_BUMP = 5
 _FIRST_WITH_MANY = 4
 _KNOWS_FENCED = 2
 _KNOWS_ABORTABLE = 4
+_FIRST_WITH_TOPIC_IDS = 6
+Place = tuple[str, bytes, int]
+"""A partition as TxnOffsetCommit names it: by name, or since v6 by id."""
 
 
 async def add_partitions_to_txn(
@@ -141,25 +144,36 @@ async def txn_offset_commit(ctx: "Context", request: TxnOffsetCommitRequest) -> 
     return _stored(request, _store(ctx, request))
 
 
-def _store(ctx: "Context", request: TxnOffsetCommitRequest) -> dict[TopicPartition, int]:
-    offsets = {
-        TopicPartition(t.name, p.partition_index): (
-            p.committed_offset,
-            p.committed_leader_epoch,
-            p.committed_metadata,
+def _store(ctx: "Context", request: TxnOffsetCommitRequest) -> dict[Place, int]:
+    """The broker turns down the topics that it does not know by their ids; the coordinator is asked about the rest."""
+    by_id = ctx.version >= _FIRST_WITH_TOPIC_IDS
+    names = {info.topic_id: name for name, info in ctx.state.topics.infos().items()}
+    asked: dict[Place, TopicPartition | None] = {}
+    offsets: dict[TopicPartition, tuple[int, int, str | None]] = {}
+    for topic in request.topics:
+        name = names.get(bytes(topic.topic_id)) if by_id else topic.name
+        for row in topic.partitions:
+            tp = None if name is None else TopicPartition(name, row.partition_index)
+            asked[_place(topic, row)] = tp
+            if tp is not None:
+                offsets[tp] = (row.committed_offset, row.committed_leader_epoch, row.committed_metadata)
+    codes: dict[TopicPartition, int] = {}
+    if offsets:
+        codes = ctx.state.groups.txn_commit(
+            request.group_id,
+            request.producer_id,
+            offsets,
+            generation_id=request.generation_id_or_member_epoch,
+            member_id=request.member_id,
+            group_instance_id=request.group_instance_id,
+            version=ctx.version,
         )
-        for t in request.topics
-        for p in t.partitions
-    }
-    codes: dict[TopicPartition, int] = ctx.state.groups.txn_commit(
-        request.group_id,
-        request.producer_id,
-        offsets,
-        generation_id=request.generation_id,
-        member_id=request.member_id,
-        group_instance_id=request.group_instance_id,
-    )
-    return codes
+    unknown = int(Code.UNKNOWN_TOPIC_ID)
+    return {place: unknown if tp is None else codes[tp] for place, tp in asked.items()}
+
+
+def _place(topic: Any, row: Any) -> Place:
+    return topic.name, bytes(topic.topic_id), row.partition_index
 
 
 def _own(ctx: "Context", transactional_id: str) -> None:
@@ -182,23 +196,23 @@ def _offset_code(code: int, version: int) -> int:
 
 
 def _all_offsets(request: TxnOffsetCommitRequest, code: int) -> TxnOffsetCommitResponse:
-    every = {TopicPartition(t.name, p.partition_index): code for t in request.topics for p in t.partitions}
-    return _stored(request, every)
+    return _stored(request, {_place(t, row): code for t in request.topics for row in t.partitions})
 
 
-def _stored(request: Any, codes: dict[TopicPartition, int]) -> TxnOffsetCommitResponse:
+def _stored(request: TxnOffsetCommitRequest, codes: dict[Place, int]) -> TxnOffsetCommitResponse:
     return TxnOffsetCommitResponse(
+        throttle_time_ms=0,
         topics=[
             TxnOffsetCommitResponseTopic(
                 name=t.name,
+                topic_id=bytes(t.topic_id),
                 partitions=[
                     TxnOffsetCommitResponsePartition(
-                        partition_index=p.partition_index,
-                        error_code=codes[TopicPartition(t.name, p.partition_index)],
+                        partition_index=row.partition_index, error_code=codes[_place(t, row)]
                     )
-                    for p in t.partitions
+                    for row in t.partitions
                 ],
             )
             for t in request.topics
-        ]
+        ],
     )

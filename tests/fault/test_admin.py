@@ -262,6 +262,28 @@ def test_a_deletion_whose_answer_was_lost_is_no_failure() -> None:
         assert len(cluster.seen(DeleteGroupsRequest)) == 3
 
 
+@pytest.mark.parametrize(
+    ("newest", "said"),
+    [(3, "GROUP_DELETION_FAILED (134): the plugin kept it"), (2, "GROUP_DELETION_FAILED (134)")],
+)
+def test_the_coordinator_says_why_a_group_is_not_deleted_from_version_3_on(newest: int, said: str) -> None:
+    def refuse(_request: Any, answer: Any) -> None:
+        (row,) = answer.results
+        row.error_code, row.error_message = Code.GROUP_DELETION_FAILED, "the plugin kept it"
+
+    with FakeCluster(3, topics={"t": 3}) as cluster:
+        cluster.cap_versions({DeleteGroupsRequest: newest})
+        committed(cluster, {"g": {T0: 1}})
+        cluster.replace(DeleteGroupsRequest, refuse)
+        with administrator(cluster) as admin:
+            (error,) = admin.delete_groups(["g"]).values()
+        assert isinstance(error, BrokerError)
+        assert error.code == Code.GROUP_DELETION_FAILED
+        assert error.what == "deleting group g"
+        assert error.why.startswith(said)
+        assert ("the plugin" in error.why) == (newest == 3)
+
+
 def test_a_removal_whose_answer_was_lost_is_no_failure() -> None:
     with FakeCluster(3, topics={"t": 3}) as cluster:
         member = Member(cluster, "g")

@@ -356,6 +356,31 @@ def test_offsets_of_a_recreated_topic_are_not_committed_in_a_transaction(cluster
         cluster.wait_until(lambda: offsets(cluster, "g2") == {tp(0): 3})
 
 
+@pytest.mark.parametrize("by_id", [True, False], ids=["by id", "by name"])
+def test_a_topic_recreated_just_before_its_offsets_are_committed_in_a_transaction(
+    cluster: FakeCluster, by_id: bool
+) -> None:
+    """After the metadata that was asked for: only TxnOffsetCommit by topic id (KIP-1319) notices it."""
+    if not by_id:
+        cluster.cap_versions({TxnOffsetCommitRequest: 5})
+    with quick(cluster, transactional_id="x") as producer:
+        producer.init_transactions(PATIENCE)
+        producer.begin_transaction()
+        offset = OffsetAndMetadata(5, topic_id=cluster.topic_id("t"))
+        cluster.intercept(TxnOffsetCommitRequest, lambda _request: recreate(cluster), times=1)
+        if by_id:
+            with pytest.raises(TransactionAbortableError, match="topic t was deleted and created again"):
+                producer.send_offsets_to_transaction({tp(0): offset}, "g2", PATIENCE)
+            producer.abort_transaction(PATIENCE)
+            assert offsets(cluster, "g2") == {}
+        else:
+            producer.send_offsets_to_transaction({tp(0): offset}, "g2", PATIENCE)
+            producer.commit_transaction(PATIENCE)
+            assert offsets(cluster, "g2") == {tp(0): 5}
+        versions = {seen.version for seen in cluster.seen(TxnOffsetCommitRequest)}
+        assert versions == {6 if by_id else 5}
+
+
 def test_offsets_that_wait_for_their_topic_are_not_committed_in_one_that_comes_meanwhile(
     cluster: FakeCluster,
 ) -> None:

@@ -9,7 +9,7 @@ from kcli.sandbox.errors import DownloadError
 from tools.protocol import definitions as kafka
 from tools.protocol.definitions import CLIENTS, Definition
 
-NEWEST = "4.3.1"
+NEWEST = "4.4.0"
 OLDER = ("3.9.2", "2.8.2")
 
 

@@ -32,8 +32,13 @@ def structs() -> Iterator[type[Struct]]:
                 yield found
 
 
-NO_SECRET = {"token_id", "tokens"}
-"""The name of a delegation token, and structs of which only the HMAC is one."""
+NO_SECRET = {
+    "token_id",
+    "tokens",
+    "token_requester_principal_type",
+    "token_requester_principal_name",
+}
+"""The name of a delegation token, who asked for it, and structs of which only the HMAC is a secret."""
 SECRETS = [
     (one, row.name)
     for one in structs()

@@ -1,7 +1,5 @@
 """Every message table against the definitions that Kafka publishes, in every version the table claims."""
 
-import inspect
-import sys
 from typing import Any
 
 import pytest
@@ -17,12 +15,6 @@ REQUESTS = requests()
 DATA = data()
 
 
-def newest(request_type: type[Request]) -> str:
-    """The version of Kafka by which its table is made."""
-    made = inspect.getsource(sys.modules[request_type.__module__]).startswith("# Made by `make protocol`")
-    return "4.4.0" if made else NEWEST
-
-
 def test_all_tables_are_found() -> None:
     names = {request.__name__ for request in REQUESTS}
     assert names >= {"ApiVersionsRequest", "ProduceRequest", "FetchRequest", "MetadataRequest"}
@@ -31,7 +23,7 @@ def test_all_tables_are_found() -> None:
 @pytest.mark.case("S0-2")
 @pytest.mark.parametrize("request_type", REQUESTS, ids=case_id)
 def test_table_equals_the_definition_of_the_newest_kafka(request_type: type[Request]) -> None:
-    assert differences(request_type, definitions(newest(request_type)), newest=True) == []
+    assert differences(request_type, definitions(NEWEST), newest=True) == []
 
 
 @pytest.mark.parametrize("kafka", OLDER)
@@ -52,10 +44,10 @@ def test_older_kafkas_share_versions_with_the_basic_tables(kafka: str) -> None:
 
 @pytest.mark.parametrize("request_type", REQUESTS, ids=case_id)
 def test_api_keys_and_names_are_those_of_kafka(request_type: type[Request]) -> None:
-    definition = definitions(newest(request_type))[request_type.__name__]
+    definition = definitions(NEWEST)[request_type.__name__]
     assert definition["type"] == "request"
     assert request_type.api_name == definition["name"].removesuffix("Request")
-    assert definitions(newest(request_type))[request_type.response.__name__]["apiKey"] == request_type.api_key
+    assert definitions(NEWEST)[request_type.response.__name__]["apiKey"] == request_type.api_key
 
 
 def test_api_keys_are_unique() -> None:

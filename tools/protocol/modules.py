@@ -14,6 +14,8 @@ def modules(kafka: str) -> dict[str, str]:
     found = {}
     for api, about in notes.APIS.items():
         found[f"{FOLDER}/{snake(api)}.py"] = _module(kafka, _api_text(api, known), _titled(api, about, known))
+    for module, (about, names) in notes.DATA.items():
+        found[f"{FOLDER}/{module}.py"] = _module(kafka, _data_text([known[name] for name in names]), about)
     return found
 
 
@@ -46,6 +48,14 @@ def _api_text(api: str, known: dict[str, Definition]) -> str:
     if api in notes.NO_NEWS:
         options.append(f"no_news={notes.NO_NEWS[api]}")
     tables.add(request, ", ".join(["Request", *options, f"response={response['name']}"]))
+    return tables.text
+
+
+def _data_text(roots: list[Definition]) -> str:
+    tables = Tables(roots)
+    for root in roots:
+        first_line = f"versions: ClassVar[tuple[int, int]] = {versions_of(root['validVersions'])}"
+        tables.add(root, "Struct", (first_line, ""))
     return tables.text
 
 

@@ -92,13 +92,42 @@ Version 1 returns for how long the session is valid (KIP-368), in milliseconds; 
 the others to themselves.
 """
 
+DATA = {
+    "consumer_protocol": (
+        """What members of a ``consumer`` group say to each other inside JoinGroup and SyncGroup; no API of its own.
+
+Brokers pass these bytes on unread. Each stands behind an INT16 with its version. Later versions only add fields
+at the end, so that a version from the future is read as the newest one known here.
+""",
+        ("ConsumerProtocolSubscription", "ConsumerProtocolAssignment"),
+    ),
+}
+"""Modules of tables that travel inside other messages: the docstring, and the definitions by name."""
+
+WHOLE = {"ConsumerProtocolSubscription.TopicPartition"}
+"""``Message.Struct`` whose fields need no versions of their own, as the field that holds it has them: so that two
+messages can share it.
+"""
+
 NEWEST_USED: dict[str, int] = {}
 """The newest version that is used, where it is not Kafka's newest. A version that Kafka calls unstable is never used."""
 
 NO_NEWS = {"JoinGroup": 6, "SyncGroup": 4}
 """As ``no_news`` of kcli.core.protocol.api.Request."""
 
-CLASSES: dict[str, str] = {}
+CLASSES = {
+    # kcli.core.types has a TopicPartition.
+    "ConsumerProtocolAssignment.TopicPartition": "TopicPartitions",
+    "ConsumerProtocolSubscription.TopicPartition": "TopicPartitions",
+    # In the definitions a request and its response have different structs of these names.
+    "DescribeQuorumRequest.PartitionData": "PartitionData",
+    "DescribeQuorumRequest.TopicData": "TopicData",
+    "DescribeQuorumResponse.Listener": "DescribeQuorumListener",
+    "DescribeQuorumResponse.Node": "DescribeQuorumNode",
+    "DescribeQuorumResponse.PartitionData": "DescribeQuorumPartitionData",
+    "DescribeQuorumResponse.ReplicaState": "DescribeQuorumReplicaState",
+    "DescribeQuorumResponse.TopicData": "DescribeQuorumTopicData",
+}
 """``Message.Struct`` → the name of its class, where Kafka's would not do."""
 
 LONG_ARRAYS = {
@@ -120,7 +149,7 @@ VIEWS = {
     "SyncGroupRequestAssignment.assignment",
     "SyncGroupResponse.assignment",
 }
-"""Bytes that are used as views into the response; the others are copied first."""
+"""More bytes that are used as views into what was received than those of which Kafka says so (``zeroCopy``)."""
 
 SECRETS = {
     "AlterableConfig.value",

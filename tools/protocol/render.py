@@ -113,10 +113,12 @@ class Tables:
         if parts is None:
             type_ = _CONSTANTS[their_type]
             annotation = _PYTHON.get(their_type, "int")
-            if where in notes.VIEWS:
+            if field.get("zeroCopy") or where in notes.VIEWS:
                 annotation = "bytes | memoryview"
         else:
             type_ = annotation = self._names[root["name"], their_type]
+            if f"{root['name']}.{their_type}" in notes.WHOLE:
+                parts = [{**part, "versions": _EVERY_VERSION} for part in parts]
             self._add(Part(type_, self._class(f"{type_}(Struct)", parts, root)))
         if field["type"].startswith("[]"):
             long = where in notes.LONG_ARRAYS

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.admin.group_description import MemberDescription, Task, Tasks
+from kcli.core.errors import KcliError
 from kcli.core.names import group_shown
 from kcli.core.types import GroupPartition, Node, Record, TopicPartition
 from kcli.flows.groups.description import Described, assigned, owner_fields
@@ -17,11 +19,13 @@ from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 from kcli.output.template import rfc3339
 
-if TYPE_CHECKING:  # loads the consumer
+if TYPE_CHECKING:  # loads the consumer, and configurations
+    from kcli.core.admin.configs import ConfigEntry
     from kcli.flows.groups.records_around import RecordsAround
 
 Row = dict[str, Any]
 Times = Mapping[GroupPartition, int]
+Configs = Mapping[str, "list[ConfigEntry] | KcliError"]
 Records = Mapping[GroupPartition, "RecordsAround"]
 
 _RECORD = (
@@ -111,6 +115,12 @@ MEMBERS = (
         )
     ),
 )
+CONFIGS = (
+    GROUP,
+    Column("key", values="string", meaning="The key, as Kafka names it."),
+    Column("value", "prose", meaning="The value in force; null where there is none."),
+    Column("source", values="string", meaning="Where it comes from: group, default, static broker, …"),
+)
 STATES = (
     GROUP,
     Column("type", spare=2, meaning="classic, consumer, share or streams."),
@@ -160,6 +170,13 @@ PARTS = (
             _peeked("next", "The records after the commit, with --peek."),
         ),
         meaning="The partitions; null where they are unknown, absent where they were not requested.",
+    ),
+    Column(
+        "configs",
+        values="objects?",
+        sometimes=True,
+        inner=CONFIGS[1:],
+        meaning="The keys that concern groups of its type; null where they are unknown, absent without --config.",
     ),
 )
 """What a description has in JSON besides the columns of its group."""
@@ -237,18 +254,37 @@ def member_items(group: Described) -> list[Row]:
 def offset_rows(group: Described, times: Times) -> list[Row]:
     """A line for each partition for which the group has a commit or an owner."""
     owners = {} if group.description is None else assigned(group.description)
+    readers = Counter(tp for member in group.members for tp in member.assignment or ())
     return [
         {
             "group": group.group_id,
             "topic": tp.topic,
             "partition": tp.partition,
             **_offsets(position),
-            **owner_fields(owners.get(tp)),
+            **owner_fields(None if position.shared and readers[tp] > 1 else owners.get(tp)),
             "commit_time": times.get(GroupPartition(group.group_id, tp)),
-            "note": _note(position),
+            "note": _note(position, readers[tp] if position.shared else 0),
         }
         for tp, position in group.positions.items()
     ]
+
+
+def config_rows(group: Described, configs: Configs) -> list[Row]:
+    """A line for each key of its configuration."""
+    found = configs[group.group_id]
+    return (
+        [] if isinstance(found, KcliError) else [{"group": group.group_id, **_config(one)} for one in found]
+    )
+
+
+def config_items(group: Described, configs: Configs) -> list[Row] | None:
+    """The keys, for JSON; None where they are not known."""
+    found = configs[group.group_id]
+    return None if isinstance(found, KcliError) else [_config(one) for one in found]
+
+
+def _config(entry: ConfigEntry) -> Row:
+    return {"key": entry.name, "value": entry.value, "source": entry.source}
 
 
 def offset_items(group: Described, times: Times, records: Records | None) -> list[Row]:
@@ -329,9 +365,11 @@ def _offsets(position: Position) -> Row:
     }
 
 
-def _note(position: Position) -> str | None:
+def _note(position: Position, readers: int) -> str | None:
+    """``readers``: how many members of a share group have the partition."""
     rewind = marked_by(position.committed)
-    return position.note or (f"set by rewind {rewind}" if rewind else None)
+    notes = [position.note, f"read by {counted(readers, 'member')}" if readers > 1 else None]
+    return "; ".join(filter(None, notes)) or (f"set by rewind {rewind}" if rewind else None)
 
 
 def _known(number: int) -> int | None:

@@ -17,10 +17,11 @@ from kcli.commands.shared.usage import usage
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.files.atomic import replace_file
+from kcli.flows.partitions_file import STDIN
 from kcli.flows.reassign import rows as view
 from kcli.flows.reassign.assignment import Placement, assignment
 from kcli.flows.reassign.moves import Move, planned_moves, traffic
-from kcli.flows.reassign.plan_file import STDIN, file_text, read_plan_file
+from kcli.flows.reassign.plan_file import file_text, read_plan_file
 from kcli.flows.reassign.replicas import ClusterReplicas, survey
 from kcli.flows.reassign.run import ReassignmentRun
 from kcli.output.progress import counted

@@ -133,6 +133,19 @@ def parse_rate(text: str) -> Rate:
     return rate
 
 
+def bytes_a_second(throttle: Rate | None, path: str) -> int | None:
+    """The limit of ``--throttle`` of the command; usage error for a rate of records."""
+    if throttle is None:
+        return None
+    if throttle.bytes is None:
+        raise usage(
+            f"{path}: --throttle needs a unit",
+            why="it limits bytes a second",
+            do="write --throttle 50MB/s, or --throttle 50MiB/s",
+        )
+    return max(1, int(throttle.bytes))
+
+
 def parse_partitions(text: str) -> tuple[int, ...]:
     """``0,2,5-7``, in order, without repeats."""
     return _parse_numbers(text, "partitions", "0,2,5-7")

@@ -120,6 +120,11 @@ class DescribeOptions:
         return [word.replace("_", "-") for word in words if getattr(self, word)]
 
     @property
+    def named(self) -> bool:
+        """Whether a topic is named, which has to exist."""
+        return (bool(self.names) or self.topic_id is not None) and not self.if_exists
+
+    @property
     def every(self) -> bool:
         """Whether all topics are looked through, internal ones too."""
         return not self.names and self.match is None and self.topic_id is None
@@ -181,11 +186,11 @@ def describe_topics(inv: Invocation, asked: DescribeOptions) -> int:
         if not asked.names:
             warn_of_hidden(inv, admin, "topics")
         nodes = admin.connect().nodes
-    if not shown and (whole or not asked.names):
+    if not shown and (whole or not asked.named):
         inv.talk.remark(nothing_described(asked))
     found = Described(shown, whole, ends, configs, tiers.items, nodes)
-    print_descriptions(inv, cluster, found, listed=not asked.names or asked.if_exists, headed=headed)
-    return inv.finish(done=bool(shown) or not asked.names or asked.if_exists)
+    print_descriptions(inv, cluster, found, listed=not asked.named, headed=headed)
+    return inv.finish(done=bool(shown) or not asked.named)
 
 
 def _described(inv: Invocation, admin: Admin, asked: DescribeOptions) -> dict[str, TopicInfo]:

@@ -16,7 +16,7 @@ from kcli.core.future import Future
 from kcli.core.options import ClientOptions
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.create_delegation_token import (
-    CreatableRenewer,
+    CreatableRenewers,
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
 )
@@ -122,7 +122,7 @@ def create_token(
     request = CreateDelegationTokenRequest(
         owner_principal_type=owner.type if owner else None,
         owner_principal_name=owner.name if owner else None,
-        renewers=[CreatableRenewer(principal_type=one.type, principal_name=one.name) for one in renewers],
+        renewers=[CreatableRenewers(principal_type=one.type, principal_name=one.name) for one in renewers],
         max_lifetime_ms=max_lifetime_ms,
     )
     if owner is not None:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType, ToCoordinator
 from kcli.core.cluster.everywhere import ALL_LISTED, Unlisted, ask_coordinators
-from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.fanout import Items, Part, fan_out, verdict
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND
 from kcli.core.errors import BrokerError, ConfigError, KcliError, too_old
 from kcli.core.names import unknown_group
 from kcli.core.near_names import near_names
-from kcli.core.permissions import on_group
+from kcli.core.permissions import Permission, on_group
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kcli.core.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kcli.core.protocol.table import Table
@@ -196,7 +196,11 @@ def delete_groups(
 
     def read(response: DeleteGroupsResponse, _part: Part[str]) -> Iterator[tuple[str, int | KcliError, None]]:
         for row in response.results:
-            yield row.group_id, row.error_code, None
+            what = f"deleting group {row.group_id}"
+            yield row.group_id, verdict(row.error_code, what, row.error_message, needs(row.group_id)), None
+
+    def needs(group: str) -> list[Permission]:
+        return [on_group("DELETE", group)]
 
     route = ToCoordinator[str](cluster, coordinators, str)
     items = dict.fromkeys(names)
@@ -209,7 +213,7 @@ def delete_groups(
         deadline,
         "deleting group",
         unsure=unsure,
-        needs=lambda group: [on_group("DELETE", group)],
+        needs=needs,
     )
     return {group: _deleted(group, error, {*unsure, *emptied}) for group, error in found.items()}
 

@@ -10,14 +10,14 @@ from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
-    AlteredEntity,
-    QuotaAlteration,
-    QuotaOp,
+    EntityData,
+    OpData,
+    RequestedEntryData,
 )
 from kcli.core.protocol.messages.describe_client_quotas import (
+    ComponentData,
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
-    QuotaComponent,
 )
 
 _EXACT, _DEFAULT = 0, 1
@@ -50,7 +50,7 @@ def describe_quotas(
     """The quotas of the entities that have all ``wanted`` parts; with ``strict``, and no others."""
     request = DescribeClientQuotasRequest(
         components=[
-            QuotaComponent(entity_type=kind, match_type=_DEFAULT if name is None else _EXACT, match=name)
+            ComponentData(entity_type=kind, match_type=_DEFAULT if name is None else _EXACT, match=name)
             for kind, name in wanted.items()
         ],
         strict=strict,
@@ -83,10 +83,10 @@ def alter_quotas(
     """
     request = AlterClientQuotasRequest(
         entries=[
-            QuotaAlteration(
-                entity=[AlteredEntity(entity_type=kind, entity_name=name) for kind, name in entity.parts],
+            RequestedEntryData(
+                entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity.parts],
                 ops=[
-                    QuotaOp(key=key, value=0.0 if value is None else value, remove=value is None)
+                    OpData(key=key, value=0.0 if value is None else value, remove=value is None)
                     for key, value in changes.items()
                 ],
             )

@@ -30,7 +30,7 @@ from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
-    OwnedTopicPartitions,
+    TopicPartitions,
 )
 
 Partitions = dict[bytes, list[int]]
@@ -119,7 +119,7 @@ class ConsumerGroupHeartbeats:
             request.subscribed_topic_names = list(self.topics)
         if self._reported is None or self._reported[1] != self.owned:
             request.topic_partitions = [
-                OwnedTopicPartitions(topic_id=topic, partitions=list(partitions))
+                TopicPartitions(topic_id=topic, partitions=list(partitions))
                 for topic, partitions in self.owned.items()
             ]
         return request

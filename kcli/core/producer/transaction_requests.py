@@ -36,6 +36,7 @@ from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
+from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 FENCING = frozenset({INVALID_PRODUCER_EPOCH, PRODUCER_FENCED})
@@ -74,6 +75,7 @@ class EpochClaim:
 _TOPIC = attrgetter("topic")
 _LAST_CLIENT_VERSION = 3  # AddPartitionsToTxn v4 and later are for brokers only
 _FIRST_WITH_MEMBERS = 3  # TxnOffsetCommit before KIP-447 would commit without checking the membership
+_LAST_BY_NAME = 5  # TxnOffsetCommit: v6 names topics by their ids only (KIP-1319)
 _LAST_VERSION_1 = 4  # TxnOffsetCommit and EndTxn: v5 is the protocol of transaction version 2
 
 
@@ -131,20 +133,29 @@ def refused(
 ) -> dict[TopicPartition, int | None]:
     """The partitions whose offset was rejected, with the code; None where the response omits a partition."""
     codes: dict[TopicPartition, int | None] = dict.fromkeys(offsets)
+    names = {offset.topic_id: tp.topic for tp, offset in offsets.items()}
     for topic in answer.topics:
+        name = topic.name or names.get(topic.topic_id, "")
         for row in topic.partitions:
-            tp = TopicPartition(topic.name, row.partition_index)
+            tp = TopicPartition(name, row.partition_index)
             if tp in codes:
                 codes[tp] = row.error_code
     return {tp: code for tp, code in codes.items() if code != NONE}
 
 
 def _commit_offsets(producer: Mapping[str, Any], waiting: GroupOffsets) -> TxnOffsetCommitRequest:
-    """Offsets to be committed with the transaction, checked against the membership (KIP-447)."""
+    """Offsets to be committed with the transaction, checked against the membership (KIP-447), and by topic id if every
+    offset has one.
+    """
     group, offsets = waiting.group, waiting.offsets
+
+    def topic(tp: TopicPartition) -> tuple[str, bytes]:
+        return tp.topic, offsets[tp].topic_id
+
     topics = [
         TxnOffsetCommitRequestTopic(
-            name=topic,
+            name=name,
+            topic_id=topic_id,
             partitions=[
                 TxnOffsetCommitRequestPartition(
                     partition_index=tp.partition,
@@ -155,16 +166,20 @@ def _commit_offsets(producer: Mapping[str, Any], waiting: GroupOffsets) -> TxnOf
                 for tp in partitions
             ],
         )
-        for topic, partitions in groupby(sorted(offsets), _TOPIC)
+        for (name, topic_id), partitions in groupby(
+            sorted(offsets, key=lambda tp: (*topic(tp), tp.partition)), topic
+        )
     ]
     request = TxnOffsetCommitRequest(
         **producer,
         group_id=group.group_id,
-        generation_id=group.generation_id,
+        generation_id_or_member_epoch=group.generation_id,
         member_id=group.member_id,
         group_instance_id=group.group_instance_id,
         topics=topics,
     )
+    if any(offset.topic_id == NO_UUID for offset in offsets.values()):
+        request.cap_version(_LAST_BY_NAME)
     if group != GroupMetadata(group.group_id):
         request.require_version(_FIRST_WITH_MEMBERS)
     return request

@@ -237,10 +237,10 @@ class TransactionSteps:
         self._requests.send(request, node_id, lambda future: self._answered(step, node_id, request, future))
 
     def _topics_are_the_same(self) -> bool:
-        """Whether metadata requested since the call says so: TxnOffsetCommit names topics, and does not give their ids.
+        """Whether metadata requested since the call says so: TxnOffsetCommit gives the ids of topics since v6 only.
 
         Only for offsets that have the id of their topic; others are committed for whatever has the name. A topic that is
-        created again between that response and the commit is not noticed.
+        created again between that response and the commit is noticed by a coordinator that knows v6.
         """
         waiting, view = self.transaction.offsets[0], self._cluster.view
         known = {tp: offset for tp, offset in waiting.offsets.items() if offset.topic_id != NO_UUID}

@@ -1,4 +1,4 @@
-"""``kcli groups remove-members``: removes members from a group (KIP-345)."""
+"""``kcli groups remove-members``: removes members from a group (KIP-345): of consumers only, as LeaveGroup does."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.admin.members import GroupMember
-from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import own_group_danger
+from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.groups.members import MEMBERS, described, member_row, member_table
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.permitted import denied_groups
@@ -85,8 +86,15 @@ class MemberRemoval(Change[Member, MemberDescription | None]):
         return list(items.values())
 
     def _described(self, admin: Admin, *, include_operations: bool = False) -> GroupDescription:
-        found = admin.describe_groups([self.group], include_operations=include_operations)
+        found = admin.describe_groups([self.group], include_operations=include_operations, all_types=True)
         group = found[self.group]
+        if not isinstance(group, KcliError) and group.type in (SHARE, STREAMS):
+            raise UnsupportedError(
+                f"members of group {self.group} cannot be removed",
+                why=f"it is a {group.type} group, and LeaveGroup, by which others remove members, is for consumer groups",
+                do=f"stop them; one that has died is gone after {group.type}.session.timeout.ms: "
+                f"`kcli groups describe {quote(self.group)} --config` shows it",
+            )
         if isinstance(group, KcliError):
             if include_operations:
                 name_nearest(admin, found)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcli.flows.monitor.cluster_reading import Part, View
 from kcli.flows.monitor.snapshot import Snapshot
-from kcli.flows.quorum import BEHIND, LEADER, OBSERVER, VOTER, Standing, standings
+from kcli.flows.quorum.standings import BEHIND, LEADER, OBSERVER, VOTER, Standing, standings
 from kcli.output.progress import counted
 from kcli.tui import figures
 from kcli.tui.cells import Cell

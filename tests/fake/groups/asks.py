@@ -209,8 +209,7 @@ def consumer_heartbeat(
     held = None
     if owned is not None:
         held = [
-            chb.OwnedTopicPartitions(topic_id=name.encode() * 16, partitions=list(p))
-            for name, p in owned.items()
+            chb.TopicPartitions(topic_id=name.encode() * 16, partitions=list(p)) for name, p in owned.items()
         ]
     return chb.ConsumerGroupHeartbeatRequest(
         group_id=group, member_id=member, member_epoch=epoch, topic_partitions=held, **more

@@ -22,6 +22,8 @@ from tests.fake.groups.topics import Place, Topics
 
 _FIRST_WITH_MEMBER_EPOCH = 9
 _FIRST_WITH_TOPIC_IDS = 10
+_TXN_FIRST_WITH_TOPIC_IDS = 6
+"""TxnOffsetCommit; its codes are those of OffsetCommit since then (KIP-1319)."""
 
 Name = tuple[str, bytes]
 """A topic as a request names it: by its name, or by its id since v10; the other one is empty."""
@@ -64,6 +66,7 @@ class Commits:
         generation: int,
         member_id: str,
         instance_id: str | None,
+        version: int,
     ) -> dict[TopicPartition, int]:
         """Code by partition; what is accepted stays invisible until the transaction ends."""
         codes = dict.fromkeys(offsets, int(Code.UNKNOWN_TOPIC_OR_PARTITION))
@@ -73,7 +76,7 @@ class Commits:
         if not known:
             return codes
         try:
-            self._check_transactional(group_id, generation, member_id, instance_id, known)
+            self._check_transactional(group_id, generation, member_id, instance_id, known, version)
         except RefusedError as refused:
             return codes | dict.fromkeys(known, refused.code)
         for tp, (offset, leader_epoch, metadata) in known.items():
@@ -137,17 +140,20 @@ class Commits:
         member_id: str,
         instance_id: str | None,
         partitions: Iterable[TopicPartition],
+        version: int,
     ) -> None:
+        says_more = version >= _TXN_FIRST_WITH_TOPIC_IDS
         group = self._registry.find(group_id)
         if group is None:
             if generation >= 0:
-                raise RefusedError(Code.ILLEGAL_GENERATION)
+                raise not_found(group_id, None) if says_more else RefusedError(Code.ILLEGAL_GENERATION)
             group = self._registry.classic_for_offsets(group_id)
         if isinstance(group, ClassicGroup):
             group.check_commit(member_id, instance_id, generation, transactional=True)
         else:
             ids = self._with_ids(partitions)
-            group.check_transactional_commit(member_id, instance_id, generation, ids)
+            stale = Code.STALE_MEMBER_EPOCH if says_more else Code.ILLEGAL_GENERATION
+            group.check_transactional_commit(member_id, instance_id, generation, ids, stale)
 
     def _check_metadata(self, metadata: str | None) -> int:
         too_large = len(metadata or "") > self._settings.max_metadata

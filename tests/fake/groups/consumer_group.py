@@ -163,11 +163,11 @@ class ConsumerGroup:
         member.check_places(epoch, places, Code.STALE_MEMBER_EPOCH)
 
     def check_transactional_commit(
-        self, member_id: str, instance_id: str | None, epoch: int, places: Iterable[Place]
+        self, member_id: str, instance_id: str | None, epoch: int, places: Iterable[Place], stale: int
     ) -> None:
         """A stranger without id and epoch is accepted, also on a live group (kafka-facts 2)."""
         if epoch >= 0 or member_id or instance_id is not None:
-            self.member(member_id).check_places(epoch, places, Code.ILLEGAL_GENERATION)
+            self.member(member_id).check_places(epoch, places, stale)
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
         """Members say who they are since OffsetFetch v9, and with a former epoch they get nothing."""

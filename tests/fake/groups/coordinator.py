@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kcli.core.protocol.api import Request, Response
+from kcli.core.protocol.messages import alter_share_group_offsets as altering
+from kcli.core.protocol.messages import delete_share_group_offsets as deleting
 from kcli.core.protocol.messages import share_group_describe as share
 from kcli.core.protocol.messages import streams_group_describe as streams
 from kcli.core.protocol.messages.consumer_group_describe import (
@@ -108,6 +110,7 @@ class Groups(Inspection):
         generation_id: int = -1,
         member_id: str = "",
         group_instance_id: str | None = None,
+        version: int = 5,
     ) -> dict[TopicPartition, int]:
         """TxnOffsetCommit, the transaction already judged: (offset, leader epoch, metadata) becomes a code."""
         return self._do.commits.commit_in_transaction(
@@ -117,6 +120,7 @@ class Groups(Inspection):
             generation=generation_id,
             member_id=member_id,
             instance_id=group_instance_id,
+            version=version,
         )
 
     def complete_txn(self, producer_id: int, committed: bool) -> None:
@@ -328,6 +332,28 @@ class Groups(Inspection):
             else:
                 rows.append(other_groups.no_places(asked.group_id, Code.NONE))
         return DescribeShareGroupOffsetsResponse(throttle_time_ms=0, groups=rows)
+
+    async def alter_share_offsets(
+        self,
+        request: altering.AlterShareGroupOffsetsRequest,
+        *,
+        version: int,
+        client_id: str,
+        client_host: str,
+    ) -> altering.AlterShareGroupOffsetsResponse:
+        registry, known = self._do.registry, self._do.registry.find(request.group_id) is not None
+        return other_groups.alter_places(registry.others, request, self._do.topics, known=known)
+
+    async def delete_share_offsets(
+        self,
+        request: deleting.DeleteShareGroupOffsetsRequest,
+        *,
+        version: int,
+        client_id: str,
+        client_host: str,
+    ) -> deleting.DeleteShareGroupOffsetsResponse:
+        registry, known = self._do.registry, self._do.registry.find(request.group_id) is not None
+        return other_groups.delete_places(registry.others, request, self._do.topics, known=known)
 
     async def delete(
         self,

@@ -30,7 +30,14 @@ class Deletions:
 
     def delete_group(self, group_id: str) -> DeletableGroupResult:
         group = self._registry.find(group_id)
-        if group is None:
+        other = self._registry.others.by_id.get(group_id)
+        if other is not None and not other.members:
+            code = Code.NONE
+            del self._registry.others.by_id[group_id]
+            self._offsets.delete_group(group_id)
+        elif other is not None:
+            code = Code.NON_EMPTY_GROUP
+        elif group is None:
             code = Code.GROUP_ID_NOT_FOUND
         elif group.members:
             code = Code.NON_EMPTY_GROUP

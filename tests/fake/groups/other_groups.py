@@ -1,10 +1,13 @@
 """Share groups (KIP-932) and streams groups (KIP-1071), as a test has put them there. They have no members that send
-requests: states, members and offsets are what the test says.
+requests: states, members and offsets are what the test says. Start offsets of share groups without members are altered
+and deleted as by Kafka 4.4.0.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from kcli.core.protocol.messages import alter_share_group_offsets as altering
+from kcli.core.protocol.messages import delete_share_group_offsets as deleting
 from kcli.core.protocol.messages import describe_share_group_offsets as offsets
 from kcli.core.protocol.messages import share_group_describe as share
 from kcli.core.protocol.messages import streams_group_describe as streams
@@ -158,6 +161,80 @@ def share_places(
 
 def no_places(group_id: str, code: int) -> offsets.DescribeShareGroupOffsetsResponseGroup:
     return offsets.DescribeShareGroupOffsetsResponseGroup(group_id=group_id, topics=[], error_code=code)
+
+
+def alter_places(
+    groups: OtherGroups, request: altering.AlterShareGroupOffsetsRequest, topics: Topics, *, known: bool
+) -> altering.AlterShareGroupOffsetsResponse:
+    """Makes a share group that is not there. What was acknowledged is forgotten. ``known``: it is one of consumers."""
+    group = groups.by_id.get(request.group_id)
+    if known or isinstance(group, StreamsGroup):
+        refused = groups.not_found(request.group_id, SHARE, known=known)
+        return unaltered(refused.code, refused.message)
+    if group is not None and group.members:
+        return unaltered(Code.NON_EMPTY_GROUP)
+    rows = []
+    for topic in request.topics:
+        for asked in topic.partitions:
+            tp = TopicPartition(topic.topic_name, asked.partition_index)
+            code = Code.UNKNOWN_TOPIC_OR_PARTITION
+            if tp in topics:
+                code = Code.NONE
+                group = group or ShareGroup(request.group_id)
+                group.places[tp] = SharePlace(asked.start_offset)
+            row = altering.AlterShareGroupOffsetsResponsePartition(
+                partition_index=tp.partition, error_code=code
+            )
+            rows.append((tp.topic, row))
+    if group is not None:
+        groups.by_id[group.id] = group
+    return altering.AlterShareGroupOffsetsResponse(
+        throttle_time_ms=0,
+        error_code=Code.NONE,
+        responses=[
+            altering.AlterShareGroupOffsetsResponseTopic(
+                topic_name=name, topic_id=topics.id_of(name) or bytes(16), partitions=some
+            )
+            for name, some in by_topic(rows)
+        ],
+    )
+
+
+def delete_places(
+    groups: OtherGroups, request: deleting.DeleteShareGroupOffsetsRequest, topics: Topics, *, known: bool
+) -> deleting.DeleteShareGroupOffsetsResponse:
+    """Of whole topics. The group stays."""
+    group = groups.by_id.get(request.group_id)
+    if not isinstance(group, ShareGroup):
+        refused = groups.not_found(request.group_id, SHARE, known=known)
+        return undeleted(refused.code, refused.message)
+    if group.members:
+        return undeleted(Code.NON_EMPTY_GROUP)
+    rows = []
+    for asked in request.topics:
+        there = [tp for tp in group.places if tp.topic == asked.topic_name]
+        for tp in there:
+            del group.places[tp]
+        rows.append(
+            deleting.DeleteShareGroupOffsetsResponseTopic(
+                topic_name=asked.topic_name,
+                topic_id=topics.id_of(asked.topic_name) or bytes(16),
+                error_code=Code.NONE if there else Code.UNKNOWN_TOPIC_OR_PARTITION,
+            )
+        )
+    return deleting.DeleteShareGroupOffsetsResponse(throttle_time_ms=0, error_code=Code.NONE, responses=rows)
+
+
+def unaltered(code: int, message: str | None = None) -> altering.AlterShareGroupOffsetsResponse:
+    return altering.AlterShareGroupOffsetsResponse(
+        throttle_time_ms=0, error_code=code, error_message=message, responses=[]
+    )
+
+
+def undeleted(code: int, message: str | None = None) -> deleting.DeleteShareGroupOffsetsResponse:
+    return deleting.DeleteShareGroupOffsetsResponse(
+        throttle_time_ms=0, error_code=code, error_message=message, responses=[]
+    )
 
 
 def _place(

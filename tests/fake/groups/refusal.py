@@ -1,6 +1,7 @@
 """A request of any group API refused as a whole: the code at the place where that API and version has one."""
 
 from kcli.core.protocol.api import Request, Response
+from kcli.core.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
 from kcli.core.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -14,6 +15,7 @@ from kcli.core.protocol.messages.delete_groups import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
 )
+from kcli.core.protocol.messages.delete_share_group_offsets import DeleteShareGroupOffsetsRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kcli.core.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -53,7 +55,13 @@ from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from tests.fake.groups.listing import undescribed, undescribed_classic
-from tests.fake.groups.other_groups import no_places, undescribed_share, undescribed_streams
+from tests.fake.groups.other_groups import (
+    no_places,
+    unaltered,
+    undeleted,
+    undescribed_share,
+    undescribed_streams,
+)
 from tests.fake.groups.rebalance import refused_join, refused_sync
 
 _JOIN_GROUP_WITHOUT_PROTOCOL = 7
@@ -76,6 +84,10 @@ def refusal(request: Request, version: int, code: int) -> Response:
             return ListGroupsResponse(error_code=code, groups=[])
         case OffsetDeleteRequest():
             return OffsetDeleteResponse(error_code=code, topics=[])
+        case AlterShareGroupOffsetsRequest():
+            return unaltered(code)
+        case DeleteShareGroupOffsetsRequest():
+            return undeleted(code)
         case OffsetCommitRequest():
             return _commit(request, code)
         case TxnOffsetCommitRequest():
@@ -139,6 +151,7 @@ def _commit_in_transaction(request: TxnOffsetCommitRequest, code: int) -> TxnOff
         topics=[
             TxnOffsetCommitResponseTopic(
                 name=topic.name,
+                topic_id=bytes(topic.topic_id),
                 partitions=[
                     TxnOffsetCommitResponsePartition(partition_index=row.partition_index, error_code=code)
                     for row in topic.partitions

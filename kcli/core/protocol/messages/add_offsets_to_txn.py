@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """AddOffsetsToTxn (API 25): a group whose offsets a transaction is about to commit (KIP-98)."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """AddPartitionsToTxn (API 24): partitions that a transaction is about to write to; clients use v0 to v3 (KIP-98)."""
 
 from kcli.core.protocol.api import Request, Response
@@ -44,11 +45,7 @@ class AddPartitionsToTxnTransaction(Struct):
     producer_id: int = field(INT64, "4+", default=0)
     producer_epoch: int = field(INT16, "4+", default=0)
     verify_only: bool = field(BOOL, "4+", default=False)
-    topics: list[AddPartitionsToTxnTopic] = field(
-        Array(AddPartitionsToTxnTopic),
-        "4+",
-        default_factory=list,
-    )
+    topics: list[AddPartitionsToTxnTopic] = field(Array(AddPartitionsToTxnTopic), "4+", default_factory=list)
 
 
 class AddPartitionsToTxnRequest(

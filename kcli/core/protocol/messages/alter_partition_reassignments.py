@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """AlterPartitionReassignments (API 45): other replicas for partitions, or the end of a reassignment (KIP-455)."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """AlterUserScramCredentials (API 51): SCRAM credentials to be set or removed (KIP-554)."""
 
 from kcli.core.protocol.api import Request, Response
@@ -25,11 +26,7 @@ class ScramCredentialUpsertion(Struct):
     mechanism: int = field(INT8)
     iterations: int = field(INT32)
     salt: bytes = field(BYTES)
-    salted_password: bytes = field(BYTES)
-
-    def __repr__(self) -> str:
-        """Without the salted password, with which anyone can authenticate as the user."""
-        return f"ScramCredentialUpsertion(name={self.name!r}, mechanism={self.mechanism}, iterations={self.iterations})"
+    salted_password: bytes = field(BYTES, secret=True)
 
 
 class AlterUserScramCredentialsRequest(

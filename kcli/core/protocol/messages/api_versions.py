@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """ApiVersions (API 18): what a broker offers, asked first on every connection (KIP-35, 511, 584)."""
 
 from kcli.core.protocol.api import Request, Response
@@ -36,6 +37,8 @@ class ApiVersionsResponse(Response):
     zk_migration_ready: bool = field(BOOL, "3+", default=False, tag=3)
 
 
-class ApiVersionsRequest(Request, key=18, versions=(0, 4), flexible=3, response=ApiVersionsResponse):
+class ApiVersionsRequest(Request, key=18, versions=(0, 5), flexible=3, response=ApiVersionsResponse):
     client_software_name: str = field(STRING, "3+", default="")
     client_software_version: str = field(STRING, "3+", default="")
+    cluster_id: str | None = field(STRING, "5+", default=None, nullable="5+")
+    node_id: int = field(INT32, "5+", default=-1)

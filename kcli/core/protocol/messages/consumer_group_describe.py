@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """ConsumerGroupDescribe (API 69): groups of the new protocol with members and assignments (KIP-848)."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """ConsumerGroupHeartbeat (API 68): joins, keeps and leaves a group of the new protocol (KIP-848)."""
 
 from kcli.core.protocol.api import Request, Response
@@ -23,11 +24,6 @@ class ConsumerGroupHeartbeatResponse(Response):
     assignment: Assignment | None = field(Assignment, default=None, nullable="0+")
 
 
-class OwnedTopicPartitions(Struct):
-    topic_id: bytes = field(UUID)
-    partitions: list[int] = field(Array(INT32))
-
-
 class ConsumerGroupHeartbeatRequest(
     Request, key=68, versions=(0, 1), flexible=0, response=ConsumerGroupHeartbeatResponse
 ):
@@ -40,6 +36,6 @@ class ConsumerGroupHeartbeatRequest(
     subscribed_topic_names: list[str] | None = field(Array(STRING), default=None, nullable="0+")
     subscribed_topic_regex: str | None = field(STRING, "1+", default=None, nullable="1+")
     server_assignor: str | None = field(STRING, default=None, nullable="0+")
-    topic_partitions: list[OwnedTopicPartitions] | None = field(
-        Array(OwnedTopicPartitions), default=None, nullable="0+"
+    topic_partitions: list[TopicPartitions] | None = field(
+        Array(TopicPartitions), default=None, nullable="0+"
     )

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """What members of a ``consumer`` group say to each other inside JoinGroup and SyncGroup; no API of its own.
 
 Brokers pass these bytes on unread. Each stands behind an INT16 with its version. Later versions only add fields

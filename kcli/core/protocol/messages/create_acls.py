@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """CreateAcls (API 30): ACLs to be added (KIP-140, KIP-290)."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """CreatePartitions (API 37): more partitions for topics that exist (KIP-195)."""
 
 from kcli.core.protocol.api import Request, Response

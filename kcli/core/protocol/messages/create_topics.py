@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """CreateTopics (API 19): new topics, sent to the controller; topic ids in the answer since v7."""
 
 from kcli.core.protocol.api import Request, Response

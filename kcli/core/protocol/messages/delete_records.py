@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """DeleteRecords (API 21): records before an offset, to be removed by the partition's leader (KIP-107)."""
 
 from kcli.core.protocol.api import Request, Response

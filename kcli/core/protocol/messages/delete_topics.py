@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """DeleteTopics (API 20): topics to be deleted, by name or, since v6, by id."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """DescribeAcls (API 29): the ACLs that a filter matches (KIP-140, KIP-290)."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """DescribeCluster (API 60): the brokers and the id of a cluster (KIP-700)."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """DescribeConfigs (API 32): configurations of topics and brokers with their sources."""
 
 from kcli.core.protocol.api import Request, Response

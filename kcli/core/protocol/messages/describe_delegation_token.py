@@ -1,10 +1,11 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """DescribeDelegationToken (API 41): the delegation tokens that a client may see, with their HMACs (KIP-48, KIP-373)."""
 
 from kcli.core.protocol.api import Request, Response
 from kcli.core.protocol.schema import BYTES, INT16, INT32, INT64, STRING, Array, Struct, field
 
 
-class DescribedRenewer(Struct):
+class DescribedDelegationTokenRenewer(Struct):
     principal_type: str = field(STRING)
     principal_name: str = field(STRING)
 
@@ -12,20 +13,14 @@ class DescribedRenewer(Struct):
 class DescribedDelegationToken(Struct):
     principal_type: str = field(STRING)
     principal_name: str = field(STRING)
-    token_requester_principal_type: str = field(STRING, "3+")
-    token_requester_principal_name: str = field(STRING, "3+")
+    token_requester_principal_type: str = field(STRING, "3+", default="")
+    token_requester_principal_name: str = field(STRING, "3+", default="")
     issue_timestamp: int = field(INT64)
     expiry_timestamp: int = field(INT64)
     max_timestamp: int = field(INT64)
     token_id: str = field(STRING)
-    hmac: bytes = field(BYTES)
-    renewers: list[DescribedRenewer] = field(Array(DescribedRenewer))
-
-    def __repr__(self) -> str:
-        """Without the HMAC, with which anyone can authenticate as the owner."""
-        return (
-            f"DescribedDelegationToken(token_id={self.token_id!r}, expiry_timestamp={self.expiry_timestamp})"
-        )
+    hmac: bytes = field(BYTES, secret=True)
+    renewers: list[DescribedDelegationTokenRenewer] = field(Array(DescribedDelegationTokenRenewer))
 
 
 class DescribeDelegationTokenResponse(Response):

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """DescribeGroups (API 15): classic groups with members and assignments."""
 
 from kcli.core.protocol.api import Request, Response

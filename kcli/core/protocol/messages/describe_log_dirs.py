@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """DescribeLogDirs (API 35): what lies in a broker's log directories, in bytes (KIP-113, KIP-827)."""
 
 from kcli.core.protocol.api import Request, Response

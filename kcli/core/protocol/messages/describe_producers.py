@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """DescribeProducers (API 61): the producers that a partition's leader knows (KIP-664)."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """DescribeQuorum (API 55): the controllers of a KRaft cluster (KIP-595, KIP-836, KIP-853)."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """DescribeShareGroupOffsets (API 90): where share groups are (KIP-932); their lag since v1 (KIP-1226)."""
 
 from kcli.core.protocol.api import Request, Response

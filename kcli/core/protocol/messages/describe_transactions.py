@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """DescribeTransactions (API 65): transactional ids with their state and partitions (KIP-664)."""
 
 from kcli.core.protocol.api import Request, Response

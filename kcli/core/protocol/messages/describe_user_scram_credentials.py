@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """DescribeUserScramCredentials (API 50): the SCRAM mechanisms and iterations of users (KIP-554). Never a password."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """ElectLeaders (API 43): a leader among the replicas of partitions, the preferred or any (KIP-183, KIP-460)."""
 
 from kcli.core.protocol.api import Request, Response
@@ -17,7 +18,7 @@ class ReplicaElectionResult(Struct):
 
 class ElectLeadersResponse(Response):
     throttle_time_ms: int = field(INT32)
-    error_code: int = field(INT16, "1+")
+    error_code: int = field(INT16, "1+", default=0)
     replica_election_results: list[ReplicaElectionResult] = field(Array(ReplicaElectionResult))
 
 
@@ -27,6 +28,6 @@ class TopicPartitions(Struct):
 
 
 class ElectLeadersRequest(Request, key=43, versions=(0, 2), flexible=2, response=ElectLeadersResponse):
-    election_type: int = field(INT8, "1+")
+    election_type: int = field(INT8, "1+", default=0)
     topic_partitions: list[TopicPartitions] | None = field(Array(TopicPartitions), nullable="0+")
     timeout_ms: int = field(INT32, default=60000)

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """EndTxn (API 26): commits or aborts a transaction; since v5 the answer carries the next epoch (KIP-890)."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """ExpireDelegationToken (API 40): another expiry of a delegation token, or its end at once (KIP-48)."""
 
 from kcli.core.protocol.api import Request, Response
@@ -13,9 +14,5 @@ class ExpireDelegationTokenResponse(Response):
 class ExpireDelegationTokenRequest(
     Request, key=40, versions=(1, 2), flexible=2, response=ExpireDelegationTokenResponse
 ):
-    hmac: bytes = field(BYTES)
+    hmac: bytes = field(BYTES, secret=True)
     expiry_time_period_ms: int = field(INT64)
-
-    def __repr__(self) -> str:
-        """Without the HMAC."""
-        return f"ExpireDelegationTokenRequest(expiry_time_period_ms={self.expiry_time_period_ms})"

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """Fetch (API 1): record batches from partitions; sessions since v7 (KIP-227), topic ids since v13."""
 
 from collections.abc import Iterable
@@ -49,7 +50,7 @@ class PartitionData(Struct):
     current_leader: LeaderIdAndEpoch = field(LeaderIdAndEpoch, "12+", default_factory=LeaderIdAndEpoch, tag=1)
     snapshot_id: SnapshotId = field(SnapshotId, "12+", default_factory=SnapshotId, tag=2)
     aborted_transactions: list[AbortedTransaction] | None = field(
-        Array(AbortedTransaction), "4+", nullable="4+"
+        Array(AbortedTransaction), "4+", default_factory=list, nullable="4+"
     )
     preferred_read_replica: int = field(INT32, "11+", default=-1)
     records: Iterable[Buffer] | memoryview | None = field(RECORDS, nullable="0+")

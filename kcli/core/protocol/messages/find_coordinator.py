@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """FindCoordinator (API 10): who coordinates groups and transactions; many keys in one request since v4 (KIP-699)."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """Heartbeat (API 12): a member of a classic group is alive."""
 
 from kcli.core.protocol.api import Request, Response

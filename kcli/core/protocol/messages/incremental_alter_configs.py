@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """IncrementalAlterConfigs (API 44): single configuration keys to be set, removed or extended (KIP-339)."""
 
 from kcli.core.protocol.api import Request, Response
@@ -19,11 +20,7 @@ class IncrementalAlterConfigsResponse(Response):
 class AlterableConfig(Struct):
     name: str = field(STRING)
     config_operation: int = field(INT8)
-    value: str | None = field(STRING, nullable="0+")
-
-    def __repr__(self) -> str:
-        """Leaves out the value, which may be a password."""
-        return f"AlterableConfig(name={self.name!r}, config_operation={self.config_operation})"
+    value: str | None = field(STRING, nullable="0+", secret=True)
 
 
 class AlterConfigsResource(Struct):

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """JoinGroup (API 11): a member joins a classic group; the answer waits for the other members."""
 
 from kcli.core.protocol.api import Request, Response

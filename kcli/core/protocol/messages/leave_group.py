@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """LeaveGroup (API 13): members leave a classic group; several since v3 (KIP-345)."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """ListGroups (API 16): the groups that a broker coordinates."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """ListOffsets (API 2): offsets by timestamp or by place (−1 end, −2 start, −3 newest timestamp, …)."""
 
 from kcli.core.protocol.api import Request, Response

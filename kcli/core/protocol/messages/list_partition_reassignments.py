@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """ListPartitionReassignments (API 46): the partitions whose replicas are being moved (KIP-455)."""
 
 from kcli.core.protocol.api import Request, Response

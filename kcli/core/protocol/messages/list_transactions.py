@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """ListTransactions (API 66): the transactional ids that a broker coordinates (KIP-664)."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """Metadata (API 3): brokers, topics, partitions and their leaders."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """OffsetCommit (API 8): positions of a group, kept by its coordinator. By topic id since v10."""
 
 from kcli.core.protocol.api import Request, Response

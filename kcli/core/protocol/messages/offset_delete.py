@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """OffsetDelete (API 47): committed positions to be forgotten (KIP-496)."""
 
 from kcli.core.protocol.api import Request, Response
@@ -16,7 +17,7 @@ class OffsetDeleteResponseTopic(Struct):
 
 class OffsetDeleteResponse(Response):
     error_code: int = field(INT16)
-    throttle_time_ms: int = field(INT32, default=0)
+    throttle_time_ms: int = field(INT32)
     topics: list[OffsetDeleteResponseTopic] = field(Array(OffsetDeleteResponseTopic))
 
 
@@ -29,6 +30,6 @@ class OffsetDeleteRequestTopic(Struct):
     partitions: list[OffsetDeleteRequestPartition] = field(Array(OffsetDeleteRequestPartition))
 
 
-class OffsetDeleteRequest(Request, key=47, versions=(0, 0), flexible=0x7FFF, response=OffsetDeleteResponse):
+class OffsetDeleteRequest(Request, key=47, versions=(0, 0), response=OffsetDeleteResponse):
     group_id: str = field(STRING)
     topics: list[OffsetDeleteRequestTopic] = field(Array(OffsetDeleteRequestTopic))

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """OffsetFetch (API 9): committed positions; several groups since v8 (KIP-709), topic ids since v10."""
 
 from collections.abc import Sequence
@@ -59,21 +60,13 @@ class OffsetFetchResponse(Response):
 
 class OffsetFetchRequestTopic(Struct):
     name: str = field(STRING, "0-7", default="")
-    partition_indexes: list[int] = field(
-        Array(INT32),
-        "0-7",
-        default_factory=list,
-    )
+    partition_indexes: list[int] = field(Array(INT32), "0-7", default_factory=list)
 
 
 class OffsetFetchRequestTopics(Struct):
     name: str = field(STRING, "8-9", default="")
     topic_id: bytes = field(UUID, "10+", default=NO_UUID)
-    partition_indexes: list[int] = field(
-        Array(INT32),
-        "8+",
-        default_factory=list,
-    )
+    partition_indexes: list[int] = field(Array(INT32), "8+", default_factory=list)
 
 
 class OffsetFetchRequestGroup(Struct):
@@ -90,9 +83,5 @@ class OffsetFetchRequest(Request, key=9, versions=(1, 10), flexible=6, response=
     topics: list[OffsetFetchRequestTopic] | None = field(
         Array(OffsetFetchRequestTopic), "0-7", default_factory=list, nullable="2-7"
     )
-    groups: list[OffsetFetchRequestGroup] = field(
-        Array(OffsetFetchRequestGroup),
-        "8+",
-        default_factory=list,
-    )
+    groups: list[OffsetFetchRequestGroup] = field(Array(OffsetFetchRequestGroup), "8+", default_factory=list)
     require_stable: bool = field(BOOL, "7+", default=False)

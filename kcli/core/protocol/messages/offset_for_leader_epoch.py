@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """OffsetForLeaderEpoch (API 23): where a leader epoch ends in the log: how truncation is noticed (KIP-320)."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """Produce (API 0): record batches to partition leaders. v13 names topics by id (KIP-516).
 
 Kafka 4.3.1 advertises v0 to v2 but closes the connection on them; this table begins at v3.

@@ -15,4 +15,4 @@ class PushTelemetryRequest(Request, key=72, versions=(0, 0), flexible=0, respons
     subscription_id: int = field(INT32)
     terminating: bool = field(BOOL)
     compression_type: int = field(INT8)
-    metrics: bytes = field(BYTES)
+    metrics: bytes | memoryview = field(BYTES)

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """RenewDelegationToken (API 39): a later expiry of a delegation token, which its HMAC names (KIP-48)."""
 
 from kcli.core.protocol.api import Request, Response
@@ -13,9 +14,5 @@ class RenewDelegationTokenResponse(Response):
 class RenewDelegationTokenRequest(
     Request, key=39, versions=(1, 2), flexible=2, response=RenewDelegationTokenResponse
 ):
-    hmac: bytes = field(BYTES)
+    hmac: bytes = field(BYTES, secret=True)
     renew_period_ms: int = field(INT64)
-
-    def __repr__(self) -> str:
-        """Without the HMAC."""
-        return f"RenewDelegationTokenRequest(renew_period_ms={self.renew_period_ms})"

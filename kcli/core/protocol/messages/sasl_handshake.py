@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """SaslHandshake (API 17): which SASL mechanism follows; the response lists those that the broker offers.
 
 Version 1 means that the tokens travel in SaslAuthenticate (KIP-152), version 0 that they follow without a header.

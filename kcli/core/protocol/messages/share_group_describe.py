@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """ShareGroupDescribe (API 77): share groups with members and assignments (KIP-932)."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """SyncGroup (API 14): the leader hands in the assignment of a classic group, every member gets its own."""
 
 from kcli.core.protocol.api import Request, Response

@@ -1,3 +1,4 @@
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
 """WriteTxnMarkers (API 27): ends a transaction in its partitions; brokers say it to each other, and tools to brokers."""
 
 from kcli.core.protocol.api import Request, Response

@@ -110,13 +110,17 @@ class Scripts:
 
     def options(self, script: str) -> list[str]:
         """All options of its own help and of its subcommands', but those that nearly every script has."""
-        helps = [self.run(script, *words, "--help") for words in ((), *((one,) for one in SUBCOMMANDS.get(script, ())))]
+        helps = [
+            self.run(script, *words, "--help")
+            for words in ((), *((one,) for one in SUBCOMMANDS.get(script, ())))
+        ]
         return list(dict.fromkeys(name for one in helps for name in named_options(one.out + one.err)))
 
 
 def named_options(text: str) -> list[str]:
     """The options that a help text of jopt-simple or argparse4j explains."""
-    heads = (re.split(r"\s{2,}|<|\[", found[1])[0] for line in text.splitlines() if (found := _OPTION_LINE.fullmatch(line)))
+    told = (found[1] for line in text.splitlines() if (found := _OPTION_LINE.fullmatch(line)))
+    heads = (re.split(r"\s{2,}|<|\[", one)[0] for one in told)
     return [name for head in heads for name in _OPTION.findall(head) if name not in EVERYWHERE]
 
 

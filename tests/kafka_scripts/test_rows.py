@@ -98,7 +98,9 @@ def same_figures(world: World, row: Row) -> None:
     assert (theirs.status, ours.code) == (0, 0), theirs.err + ours.err
     if "kafka" in row.kcli:
         assert len(ours.out.splitlines()) >= 1
-        assert re.sub(r"[\d.:, -]+", "#", ours.out.splitlines()[-1]) == re.sub(r"[\d.:, -]+", "#", theirs.out.splitlines()[-1])
+        assert re.sub(r"[\d.:, -]+", "#", ours.out.splitlines()[-1]) == re.sub(
+            r"[\d.:, -]+", "#", theirs.out.splitlines()[-1]
+        )
 
 
 def same_words(world: World, row: Row) -> None:

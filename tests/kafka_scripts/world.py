@@ -54,7 +54,10 @@ STATE = (
     ("kafka-configs", "--describe", "--broker-logger", "1"),
     ("kafka-configs", "--describe", "--entity-type", "groups"),
     ("kafka-configs", "--describe", "--entity-type", "client-metrics"),
-    *(("kafka-configs", "--describe", "--entity-type", kind) for kind in ("topics", "users", "clients", "ips")),
+    *(
+        ("kafka-configs", "--describe", "--entity-type", kind)
+        for kind in ("topics", "users", "clients", "ips")
+    ),
     *(("kafka-configs", "--describe", f"--{kind}-defaults") for kind in ("user", "client", "ip")),
 )
 """What the scripts say of all that a row could change."""
@@ -115,13 +118,16 @@ class World:
 
 def _clear(admin: Admin) -> None:
     topics = [one.name for one in admin.list_topics() if not one.internal]
-    outcomes = [admin.delete_topics(topics), admin.delete_groups([one.group_id for one in admin.list_groups().groups])]
+    outcomes = [
+        admin.delete_topics(topics),
+        admin.delete_groups([one.group_id for one in admin.list_groups().groups]),
+    ]
     admin.delete_acls([AclFilter()])
     unset = {
         ConfigResource(kind, name): [ConfigChange(key, None, ConfigOp.DELETE) for key in keys]
         for (kind, name), keys in CONFIGURED.items()
     }
-    outcomes.append(admin.alter_configs(unset))
+    assert set(admin.alter_configs(unset).values()) == {None}
     for entity, quotas in admin.describe_quotas().items():
         admin.alter_quotas(entity, dict.fromkeys(quotas))
     assert all(error is None for outcome in outcomes for error in outcome.values()), outcomes
@@ -129,7 +135,9 @@ def _clear(admin: Admin) -> None:
 
 def _fill(admin: Admin, bootstrap: str) -> None:
     """Times of orders are a minute apart; the group has read five of the six records of each partition."""
-    made = admin.create_topics([TopicSpec(name, partitions, 1, {"retention.ms": "-1"}) for name, partitions in TOPICS.items()])
+    made = admin.create_topics(
+        [TopicSpec(name, partitions, 1, {"retention.ms": "-1"}) for name, partitions in TOPICS.items()]
+    )
     assert set(made.values()) == {None}, made
     with Producer(bootstrap_servers=bootstrap) as producer:
         for number in range(RECORDS):

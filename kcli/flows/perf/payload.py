@@ -43,7 +43,8 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What values are like, and their keys: from ``low`` to ``high`` bytes, all sizes equally often, or the lines of ``file`` in order.
+    """What values are like: from ``low`` to ``high`` bytes, all sizes equally often, or the lines of ``file`` in order;
+    and their ``keys``, None without.
 
     ``compressible``: the share of a value that a codec reduces to nothing, the rest being random bytes; None: random
     capital letters, as Kafka's tool sends them, of which a codec leaves about 60 %. The same ``seed`` makes the same.

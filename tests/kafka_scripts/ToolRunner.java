@@ -5,6 +5,9 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
+import java.security.Permission;
+import java.security.Policy;
+import java.security.ProtectionDomain;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -18,7 +21,7 @@ import org.apache.kafka.common.utils.internals.Exit;
  * status, stdout and stderr in base64.
  */
 public final class ToolRunner {
-    private static final class Ended extends RuntimeException {
+    private static final class Ended extends SecurityException {
         private final int status;
 
         Ended(int status) {
@@ -30,11 +33,33 @@ public final class ToolRunner {
     public static void main(String[] ignored) throws Exception {
         PrintStream answers = System.out;
         BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        trapExits();
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
             answers.println(answer(line.split("\t", -1)));
             answers.flush();
         }
         Runtime.getRuntime().halt(0);
+    }
+
+    /** Some tools call System.exit; everything else is permitted. */
+    @SuppressWarnings("removal")
+    private static void trapExits() {
+        Policy.setPolicy(new Policy() {
+            @Override
+            public boolean implies(ProtectionDomain domain, Permission permission) {
+                return true;
+            }
+        });
+        System.setSecurityManager(new SecurityManager() {
+            @Override
+            public void checkExit(int status) {
+                throw new Ended(status);
+            }
+
+            @Override
+            public void checkPermission(Permission permission) {
+            }
+        });
     }
 
     private static String answer(String[] parts) throws Exception {

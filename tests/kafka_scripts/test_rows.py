@@ -25,7 +25,7 @@ NO_CHANGE = {"--dry-run", "--to-current", "--if-not-exists", "--if-exists", "--p
 """Options of lines that change nothing in this world."""
 
 ELSEWHERE = {
-    "kafka-delegation-tokens": "brokers give tokens to authenticated clients only: tests/integration/test_token_commands.py",
+    "kafka-delegation-tokens": "brokers give tokens to authenticated clients: tests/integration/test_token_commands.py",
 }
 """Scripts whose rows another test runs, beside the script too."""
 

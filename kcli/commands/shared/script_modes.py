@@ -25,6 +25,12 @@ _CLUSTER = {
     "--version": "",
     "--help": "",
 }
+_LEVELS = {
+    **_CLUSTER,
+    "--feature=": "--feature {}",
+    "--metadata=": "--metadata {}",
+    "--release-version=": "--release-version {}",
+}
 _NAMED = {**_CLUSTER, "--topic=": "{}", "--group=": "{}"}
 _TOPICS = {
     **_NAMED,
@@ -366,22 +372,30 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
         }),
     ),
     "kafka-metadata-quorum": (
-        Mode(("add-controller",), ""),
-        Mode(("remove-controller",), ""),
-        Mode((), "cluster describe", {**_CLUSTER, "describe": "", "--status": "", "--replication": "",
+        Mode(("add-controller",), "quorum add-controller ID --endpoint HOST:PORT", {**_CLUSTER, "add-controller": ""}),
+        Mode(("remove-controller",), "quorum remove-controller", {
+            **_CLUSTER, "remove-controller": "", "--controller-id=": "{}",
+            "--controller-directory-id=": "--directory-id {}",
+        }),
+        Mode((), "quorum describe", {**_CLUSTER, "describe": "", "--status": "", "--replication": "",
             "--human-readable": ""}),
     ),
     "kafka-features": (
-        Mode(("upgrade",), ""),
-        Mode(("downgrade",), ""),
-        Mode(("disable",), ""),
-        Mode((), "cluster describe --features", {**_CLUSTER, "describe": ""}),
+        Mode(("upgrade",), "features upgrade", {**_LEVELS, "upgrade": ""}),
+        Mode(("downgrade",), "features downgrade", {**_LEVELS, "downgrade": "", "--unsafe": "--unsafe"}),
+        Mode(("disable",), "features downgrade", {
+            **_CLUSTER, "disable": "", "--feature=": "--feature {}=0", "--unsafe": "--unsafe",
+        }),
+        Mode((), "features list", {**_CLUSTER, "describe": ""}),
     ),
     "kafka-cluster": (
-        Mode(("unregister",), ""),
-        Mode((), "cluster describe", {**_CLUSTER, "cluster-id": "", "list-endpoints": "", "--config=": "-F {}"}),
+        Mode(("unregister",), "brokers unregister", {**_CLUSTER, "unregister": "", "--id=": "{}", "--config=": "-F {}"}),
+        Mode(("list-endpoints",), "brokers list", {
+            **_CLUSTER, "list-endpoints": "", "--include-fenced-brokers": "", "--config=": "-F {}",
+        }),
+        Mode((), "cluster describe", {**_CLUSTER, "cluster-id": "", "--config=": "-F {}"}),
     ),
-    "kafka-broker-api-versions": (Mode((), "doctor", _CLUSTER),),
+    "kafka-broker-api-versions": (Mode((), "brokers api-versions -o kafka", _CLUSTER),),
     "kafka-producer-perf-test": (Mode((), "perf produce", _PERF),),
     "kafka-consumer-perf-test": (Mode((), "perf consume", _PERF),),
     "kafka-e2e-latency": (Mode((), "perf e2e", _PERF),),

@@ -7,8 +7,8 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas tokens users doctor undo mirror perf query pipeline profile config sandbox demo completion schema man help"
-            aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
+            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls top exporter txn quotas tokens users doctor undo mirror perf query pipeline profile config sandbox demo completion schema man help"
+            aliases="profiles=profile topic=topics group=groups acl=acls broker=brokers quota=quotas user=users transactions=txn tui=top" ;;
         "kcli produce")
             names="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter -Z --empty-is-null --null-marker --tee -k --key -H --header --value --tombstone --key-from --headers-from --partition-from -p --partition --partitioner -s --serde -z --compression --acks --idempotent --no-idempotent --transactional-id --transaction-every --rate --allow-auto-topic-creation --expect --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter --null-marker -k --key -H --header --value --key-from --headers-from --partition-from -p --partition --partitioner -s --serde -z --compression --acks --transactional-id --transaction-every --rate --expect --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
@@ -142,6 +142,71 @@ _kcli_command() {
         "kcli cluster describe")
             names="--features --log-dirs -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli brokers")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="list describe api-versions unregister"
+            aliases="" ;;
+        "kcli brokers list")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli brokers describe")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli brokers api-versions")
+            names="--differences -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli brokers unregister")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli quorum")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="describe add-controller remove-controller"
+            aliases="" ;;
+        "kcli quorum describe")
+            names="-w --watch -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli quorum add-controller")
+            names="--endpoint --directory-id -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--endpoint --directory-id -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli quorum remove-controller")
+            names="--directory-id -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--directory-id -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli features")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="list upgrade downgrade"
+            aliases="" ;;
+        "kcli features list")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli features upgrade")
+            names="--feature --metadata --release-version -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--feature --metadata --release-version -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli features downgrade")
+            names="--feature --metadata --release-version --unsafe -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--feature --metadata --release-version -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli configs")
@@ -520,8 +585,8 @@ _kcli_command() {
             children="up down status logs"
             aliases="" ;;
         "kcli sandbox up")
-            names="--brokers --kafka-version --port --data --ephemeral --secure -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--brokers --kafka-version --port --data -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--brokers --controllers --kafka-version --port --data --ephemeral --secure -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--brokers --controllers --kafka-version --port --data -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli sandbox down")
@@ -557,8 +622,8 @@ _kcli_command() {
         "kcli man")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas tokens users doctor undo mirror perf query pipeline profile config sandbox demo completion schema options offsets times filters formats serdes output security exit-codes environment tasks"
-            aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
+            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls top exporter txn quotas tokens users doctor undo mirror perf query pipeline profile config sandbox demo completion schema options offsets times filters formats serdes output security exit-codes environment tasks"
+            aliases="profiles=profile topic=topics group=groups acl=acls broker=brokers quota=quotas user=users transactions=txn tui=top" ;;
         "kcli man topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
@@ -573,6 +638,21 @@ _kcli_command() {
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="describe"
+            aliases="" ;;
+        "kcli man brokers")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list describe api-versions unregister"
+            aliases="" ;;
+        "kcli man quorum")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="describe add-controller remove-controller"
+            aliases="" ;;
+        "kcli man features")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list upgrade downgrade"
             aliases="" ;;
         "kcli man configs")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -642,8 +722,8 @@ _kcli_command() {
         "kcli help")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster configs reassign elect-leaders acls top exporter txn quotas tokens users doctor undo mirror perf query pipeline profile config sandbox demo completion schema options profiles offsets times filters formats serdes output security exit-codes environment tasks"
-            aliases="profiles=profile topic=topics group=groups acl=acls quota=quotas user=users transactions=txn tui=top" ;;
+            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls top exporter txn quotas tokens users doctor undo mirror perf query pipeline profile config sandbox demo completion schema options profiles offsets times filters formats serdes output security exit-codes environment tasks"
+            aliases="profiles=profile topic=topics group=groups acl=acls broker=brokers quota=quotas user=users transactions=txn tui=top" ;;
         "kcli help topics")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
@@ -658,6 +738,21 @@ _kcli_command() {
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="describe"
+            aliases="" ;;
+        "kcli help brokers")
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list describe api-versions unregister"
+            aliases="" ;;
+        "kcli help quorum")
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="describe add-controller remove-controller"
+            aliases="" ;;
+        "kcli help features")
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list upgrade downgrade"
             aliases="" ;;
         "kcli help configs")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -950,6 +1045,84 @@ _kcli_value() {
         "kcli cluster describe -o" | "kcli cluster describe --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli cluster describe --color") reply="auto always never" ;;
         "kcli cluster describe --progress") reply="auto none bar json" ;;
+        "kcli brokers -F" | "kcli brokers --command-config") files=1 ;;
+        "kcli brokers -X" | "kcli brokers --command-property") keys="$_kcli_keys" ;;
+        "kcli brokers --profile") asked=profiles ;;
+        "kcli brokers -o" | "kcli brokers --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli brokers --color") reply="auto always never" ;;
+        "kcli brokers --progress") reply="auto none bar json" ;;
+        "kcli brokers list -F" | "kcli brokers list --command-config") files=1 ;;
+        "kcli brokers list -X" | "kcli brokers list --command-property") keys="$_kcli_keys" ;;
+        "kcli brokers list --profile") asked=profiles ;;
+        "kcli brokers list -o" | "kcli brokers list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli brokers list --color") reply="auto always never" ;;
+        "kcli brokers list --progress") reply="auto none bar json" ;;
+        "kcli brokers describe -F" | "kcli brokers describe --command-config") files=1 ;;
+        "kcli brokers describe -X" | "kcli brokers describe --command-property") keys="$_kcli_keys" ;;
+        "kcli brokers describe --profile") asked=profiles ;;
+        "kcli brokers describe -o" | "kcli brokers describe --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli brokers describe --color") reply="auto always never" ;;
+        "kcli brokers describe --progress") reply="auto none bar json" ;;
+        "kcli brokers api-versions -F" | "kcli brokers api-versions --command-config") files=1 ;;
+        "kcli brokers api-versions -X" | "kcli brokers api-versions --command-property") keys="$_kcli_keys" ;;
+        "kcli brokers api-versions --profile") asked=profiles ;;
+        "kcli brokers api-versions -o" | "kcli brokers api-versions --output") reply="table plain wide tsv csv json ndjson yaml name kafka" ;;
+        "kcli brokers api-versions --color") reply="auto always never" ;;
+        "kcli brokers api-versions --progress") reply="auto none bar json" ;;
+        "kcli brokers unregister -F" | "kcli brokers unregister --command-config") files=1 ;;
+        "kcli brokers unregister -X" | "kcli brokers unregister --command-property") keys="$_kcli_keys" ;;
+        "kcli brokers unregister --profile") asked=profiles ;;
+        "kcli brokers unregister -o" | "kcli brokers unregister --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli brokers unregister --color") reply="auto always never" ;;
+        "kcli brokers unregister --progress") reply="auto none bar json" ;;
+        "kcli quorum -F" | "kcli quorum --command-config") files=1 ;;
+        "kcli quorum -X" | "kcli quorum --command-property") keys="$_kcli_keys" ;;
+        "kcli quorum --profile") asked=profiles ;;
+        "kcli quorum -o" | "kcli quorum --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli quorum --color") reply="auto always never" ;;
+        "kcli quorum --progress") reply="auto none bar json" ;;
+        "kcli quorum describe -F" | "kcli quorum describe --command-config") files=1 ;;
+        "kcli quorum describe -X" | "kcli quorum describe --command-property") keys="$_kcli_keys" ;;
+        "kcli quorum describe --profile") asked=profiles ;;
+        "kcli quorum describe -o" | "kcli quorum describe --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli quorum describe --color") reply="auto always never" ;;
+        "kcli quorum describe --progress") reply="auto none bar json" ;;
+        "kcli quorum add-controller -F" | "kcli quorum add-controller --command-config") files=1 ;;
+        "kcli quorum add-controller -X" | "kcli quorum add-controller --command-property") keys="$_kcli_keys" ;;
+        "kcli quorum add-controller --profile") asked=profiles ;;
+        "kcli quorum add-controller -o" | "kcli quorum add-controller --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli quorum add-controller --color") reply="auto always never" ;;
+        "kcli quorum add-controller --progress") reply="auto none bar json" ;;
+        "kcli quorum remove-controller -F" | "kcli quorum remove-controller --command-config") files=1 ;;
+        "kcli quorum remove-controller -X" | "kcli quorum remove-controller --command-property") keys="$_kcli_keys" ;;
+        "kcli quorum remove-controller --profile") asked=profiles ;;
+        "kcli quorum remove-controller -o" | "kcli quorum remove-controller --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli quorum remove-controller --color") reply="auto always never" ;;
+        "kcli quorum remove-controller --progress") reply="auto none bar json" ;;
+        "kcli features -F" | "kcli features --command-config") files=1 ;;
+        "kcli features -X" | "kcli features --command-property") keys="$_kcli_keys" ;;
+        "kcli features --profile") asked=profiles ;;
+        "kcli features -o" | "kcli features --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli features --color") reply="auto always never" ;;
+        "kcli features --progress") reply="auto none bar json" ;;
+        "kcli features list -F" | "kcli features list --command-config") files=1 ;;
+        "kcli features list -X" | "kcli features list --command-property") keys="$_kcli_keys" ;;
+        "kcli features list --profile") asked=profiles ;;
+        "kcli features list -o" | "kcli features list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli features list --color") reply="auto always never" ;;
+        "kcli features list --progress") reply="auto none bar json" ;;
+        "kcli features upgrade -F" | "kcli features upgrade --command-config") files=1 ;;
+        "kcli features upgrade -X" | "kcli features upgrade --command-property") keys="$_kcli_keys" ;;
+        "kcli features upgrade --profile") asked=profiles ;;
+        "kcli features upgrade -o" | "kcli features upgrade --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli features upgrade --color") reply="auto always never" ;;
+        "kcli features upgrade --progress") reply="auto none bar json" ;;
+        "kcli features downgrade -F" | "kcli features downgrade --command-config") files=1 ;;
+        "kcli features downgrade -X" | "kcli features downgrade --command-property") keys="$_kcli_keys" ;;
+        "kcli features downgrade --profile") asked=profiles ;;
+        "kcli features downgrade -o" | "kcli features downgrade --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli features downgrade --color") reply="auto always never" ;;
+        "kcli features downgrade --progress") reply="auto none bar json" ;;
         "kcli configs -F" | "kcli configs --command-config") files=1 ;;
         "kcli configs -X" | "kcli configs --command-property") keys="$_kcli_keys" ;;
         "kcli configs --profile") asked=profiles ;;
@@ -1602,6 +1775,21 @@ _kcli_value() {
         "kcli man cluster --profile") asked=profiles ;;
         "kcli man cluster --color") reply="auto always never" ;;
         "kcli man cluster --progress") reply="auto none bar json" ;;
+        "kcli man brokers -F" | "kcli man brokers --command-config") files=1 ;;
+        "kcli man brokers -X" | "kcli man brokers --command-property") keys="$_kcli_keys" ;;
+        "kcli man brokers --profile") asked=profiles ;;
+        "kcli man brokers --color") reply="auto always never" ;;
+        "kcli man brokers --progress") reply="auto none bar json" ;;
+        "kcli man quorum -F" | "kcli man quorum --command-config") files=1 ;;
+        "kcli man quorum -X" | "kcli man quorum --command-property") keys="$_kcli_keys" ;;
+        "kcli man quorum --profile") asked=profiles ;;
+        "kcli man quorum --color") reply="auto always never" ;;
+        "kcli man quorum --progress") reply="auto none bar json" ;;
+        "kcli man features -F" | "kcli man features --command-config") files=1 ;;
+        "kcli man features -X" | "kcli man features --command-property") keys="$_kcli_keys" ;;
+        "kcli man features --profile") asked=profiles ;;
+        "kcli man features --color") reply="auto always never" ;;
+        "kcli man features --progress") reply="auto none bar json" ;;
         "kcli man configs -F" | "kcli man configs --command-config") files=1 ;;
         "kcli man configs -X" | "kcli man configs --command-property") keys="$_kcli_keys" ;;
         "kcli man configs --profile") asked=profiles ;;
@@ -1687,6 +1875,21 @@ _kcli_value() {
         "kcli help cluster --profile") asked=profiles ;;
         "kcli help cluster --color") reply="auto always never" ;;
         "kcli help cluster --progress") reply="auto none bar json" ;;
+        "kcli help brokers -F" | "kcli help brokers --command-config") files=1 ;;
+        "kcli help brokers -X" | "kcli help brokers --command-property") keys="$_kcli_keys" ;;
+        "kcli help brokers --profile") asked=profiles ;;
+        "kcli help brokers --color") reply="auto always never" ;;
+        "kcli help brokers --progress") reply="auto none bar json" ;;
+        "kcli help quorum -F" | "kcli help quorum --command-config") files=1 ;;
+        "kcli help quorum -X" | "kcli help quorum --command-property") keys="$_kcli_keys" ;;
+        "kcli help quorum --profile") asked=profiles ;;
+        "kcli help quorum --color") reply="auto always never" ;;
+        "kcli help quorum --progress") reply="auto none bar json" ;;
+        "kcli help features -F" | "kcli help features --command-config") files=1 ;;
+        "kcli help features -X" | "kcli help features --command-property") keys="$_kcli_keys" ;;
+        "kcli help features --profile") asked=profiles ;;
+        "kcli help features --color") reply="auto always never" ;;
+        "kcli help features --progress") reply="auto none bar json" ;;
         "kcli help configs -F" | "kcli help configs --command-config") files=1 ;;
         "kcli help configs -X" | "kcli help configs --command-property") keys="$_kcli_keys" ;;
         "kcli help configs --profile") asked=profiles ;;
@@ -1807,7 +2010,7 @@ _kcli_argument() {
         "kcli sandbox status 0") asked=sandboxes ;;
         "kcli sandbox logs 0") asked=sandboxes ;;
         "kcli completion 0") reply="bash zsh fish" ;;
-        "kcli schema 0") reply="Acl AclCheck AclCheckList AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigResource ConfigResourceList ConfigValue ConfigValueList ConsumePlan ConsumeReport DoctorFinding DoctorReport Error ExportChain ExportManifest ExportPlan Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList GroupWhy GroupWhyList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordCount RecordCountList RecordFields RecordFieldsList RecordList ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList Token TokenCreatePlan TokenCreatePlanItem TokenCreateReport TokenCreateReportItem TokenExpirePlan TokenExpirePlanItem TokenExpireReport TokenExpireReportItem TokenList TokenRenewPlan TokenRenewPlanItem TokenRenewReport TokenRenewReportItem TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopMirror TopMirrorList TopPartition TopPartitionList TopReader TopReaderList TopReplica TopReplicaList TopTopic TopTopicList TopTopicPartition TopTopicPartitionList TopTransaction TopTransactionList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem TopicWho TopicWhoList Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerdictChange VerifiedPartition" ;;
+        "kcli schema 0") reply="Acl AclCheck AclCheckList AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ApiVersion ApiVersionList Broker BrokerDescription BrokerDescriptionList BrokerList BrokerUnregisterPlan BrokerUnregisterPlanItem BrokerUnregisterReport BrokerUnregisterReportItem ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigResource ConfigResourceList ConfigValue ConfigValueList ConsumePlan ConsumeReport ControllerAddPlan ControllerAddPlanItem ControllerAddReport ControllerAddReportItem ControllerRemovePlan ControllerRemovePlanItem ControllerRemoveReport ControllerRemoveReportItem DoctorFinding DoctorReport Error ExportChain ExportManifest ExportPlan Feature FeatureDowngradePlan FeatureDowngradePlanItem FeatureDowngradeReport FeatureDowngradeReportItem FeatureList FeatureUpgradePlan FeatureUpgradePlanItem FeatureUpgradeReport FeatureUpgradeReportItem Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList GroupWhy GroupWhyList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quorum QuorumReplica Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordCount RecordCountList RecordFields RecordFieldsList RecordList ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList Token TokenCreatePlan TokenCreatePlanItem TokenCreateReport TokenCreateReportItem TokenExpirePlan TokenExpirePlanItem TokenExpireReport TokenExpireReportItem TokenList TokenRenewPlan TokenRenewPlanItem TokenRenewReport TokenRenewReportItem TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopMirror TopMirrorList TopPartition TopPartitionList TopReader TopReaderList TopReplica TopReplicaList TopTopic TopTopicList TopTopicPartition TopTopicPartitionList TopTransaction TopTransactionList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem TopicWho TopicWhoList Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerdictChange VerifiedPartition" ;;
         *) ;;
     esac
 }

@@ -6,7 +6,8 @@ from typing import Any
 from tests.fake.journal import Seen
 
 CHANGES = {
-    "AddOffsetsToTxn", "AddPartitionsToTxn", "AddRaftVoter", "AlterPartitionReassignments", "AlterUserScramCredentials",
+    "AddOffsetsToTxn", "AddPartitionsToTxn", "AddRaftVoter", "AlterPartitionReassignments", "AlterReplicaLogDirs",
+    "AlterUserScramCredentials",
     "ConsumerGroupHeartbeat", "CreateAcls", "CreateDelegationToken", "DeleteAcls", "DeleteGroups",
     "DeleteRecords", "DeleteTopics", "ElectLeaders", "EndTxn", "ExpireDelegationToken", "Heartbeat",
     "InitProducerId", "JoinGroup", "LeaveGroup",

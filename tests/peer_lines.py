@@ -290,8 +290,13 @@ kafka-share-groups.sh --list: --state=stable
 kafka-share-groups.sh --describe --group g: --members --offsets --state --verbose
 kafka-share-groups.sh --reset-offsets --group g:
 kafka-share-groups.sh --delete --group g:
-kafka-streams-groups.sh --describe --group g: --members --offsets --state --verbose
-kafka-streams-groups.sh --delete --group g:
+kafka-streams-groups.sh --list: --state=stable
+kafka-streams-groups.sh --describe --group g: --members --offsets --state --topology --verbose --timeout=500
+kafka-streams-groups.sh --reset-offsets --group g: --all-input-topics --input-topic=orders:0,1 --to-earliest --to-latest
+ --to-current --to-offset=5 --to-datetime=2026-11-21T10:00:00Z --by-duration=PT1H --shift-by=-5 --shift-by=5 --from-file=f
+ --execute --dry-run --delete-all-internal-topics --delete-internal-topic=g-s-changelog --export
+kafka-streams-groups.sh --delete --group g: --delete-all-internal-topics
+kafka-streams-groups.sh --delete-offsets --group g: --input-topic=orders --all-input-topics
 kafka-configs.sh --describe --entity-type topics --entity-name orders: --all --bootstrap-server=h:1
 kafka-configs.sh --describe --entity-type brokers --entity-name 1: --all
 kafka-configs.sh --describe --entity-type brokers --entity-default:
@@ -361,7 +366,9 @@ kafka-client-metrics.sh --describe:
 kafka-client-metrics.sh --describe --name a:
 kafka-client-metrics.sh --delete --name a:
 kafka-client-metrics.sh --alter --name a: --metrics=* --interval=5000 --match=client_id=a --generate-name
-kafka-streams-application-reset.sh --application-id a:
+kafka-streams-application-reset.sh --application-id a: --input-topics=orders --intermediate-topics=orders
+ --internal-topics=a-s-changelog --to-earliest --to-latest --to-offset=5 --to-datetime=2026-11-21T10:00:00Z
+ --by-duration=PT1H --shift-by=-5 --from-file=f --dry-run --force --command-config=f
 kafka-dump-log.sh --files f:
 kafka-storage.sh format:
 kafka-server-start.sh server.properties:

@@ -14,6 +14,14 @@ EARLIEST_WORDS = frozenset(("earliest", "beginning", "start", "oldest"))
 LATEST_WORDS = frozenset(("latest", "end", "newest"))
 STORED_WORDS = frozenset(("current", "stored"))
 DAY_WORDS = frozenset(("now", "today", "yesterday"))
+SPECIAL_WORDS = {
+    "max-timestamp": -3,
+    "earliest-local": -4,
+    "latest-tiered": -5,
+    "earliest-pending-upload": -6,
+}
+"""The offsets that only brokers can find, and what a request has in the place of a timestamp (``cluster/offsets.py``)."""
+SPECIAL_NAMES = {value: word for word, value in SPECIAL_WORDS.items()}
 
 
 class OffsetSpec(NamedTuple):
@@ -21,12 +29,17 @@ class OffsetSpec(NamedTuple):
 
     ``kind``: ``earliest``, ``latest``, ``stored`` (the group's committed offset), ``offset`` (``value`` itself),
     ``from_start`` and ``from_end`` (``value`` records from there, ≥ 0), ``timestamp`` (``value`` in ms, ``note`` as of
-    ``Instant``).
+    ``Instant``), ``special`` (``value`` is one of those of ``SPECIAL_WORDS``).
     """
 
     kind: str
     value: int = 0
     note: str = ""
+
+    @property
+    def listed(self) -> int | None:
+        """What brokers are asked for (ListOffsets): a timestamp or a special offset; None where the ends of a log do."""
+        return self.value if self.kind in ("timestamp", "special") else None
 
 
 class RangeSpec(NamedTuple):
@@ -103,6 +116,8 @@ def parse_offset(text: str, now_ms: int, tz: tzinfo | None = None) -> OffsetSpec
         return OffsetSpec("latest")
     if word in STORED_WORDS:
         return OffsetSpec("stored")
+    if word in SPECIAL_WORDS:
+        return OffsetSpec("special", SPECIAL_WORDS[word])
     if re.fullmatch(r"[0-9]+", text):
         return OffsetSpec("offset", _int64(text))
     if re.fullmatch(r"[+-][0-9]+", text):
@@ -299,7 +314,7 @@ def _with_at(whole: str, stop: str) -> str:
     """The second end of ``@T1:T2`` is an instant too; words and +N, -N are unchanged."""
     trimmed = stop.strip()
     plain = not trimmed or trimmed[0] == "@" or re.fullmatch(r"[a-zA-Z]*[+-][0-9]+", trimmed)
-    word = trimmed.lower() in EARLIEST_WORDS | LATEST_WORDS | STORED_WORDS
+    word = trimmed.lower() in EARLIEST_WORDS | LATEST_WORDS | STORED_WORDS | SPECIAL_WORDS.keys()
     return trimmed if plain or word or not whole.startswith("@") else "@" + trimmed
 
 

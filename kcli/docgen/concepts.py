@@ -55,6 +55,10 @@ _OFFSETS = (
             ("earliest", "the first record that is still there; also beginning, start, oldest"),
             ("latest", "after the last record; also end, newest"),
             ("stored", "what the group has committed; also current"),
+            ("max-timestamp", "the first record with the newest timestamp (Kafka 3.0)"),
+            ("earliest-local", "the first record on the leader's own disk (Kafka 3.6)"),
+            ("latest-tiered", "the last record in remote storage (Kafka 3.9)"),
+            ("earliest-pending-upload", "the first record that remote storage does not have yet (Kafka 4.2)"),
             ("1000", "this offset"),
             ("+1000", "this many offsets after the start; of rewind: after the committed offset"),
             ("-1000", "this many offsets before the end; of rewind: before the committed offset"),
@@ -76,7 +80,8 @@ _OFFSETS = (
         (
             "Offsets have gaps where compaction has deleted records and where transactions end, so a range may have "
             "fewer records than offsets. An offset before the start or after the end is out of range: exit code 5, "
-            "unless --on-out-of-range is earliest or latest.",
+            "unless --on-out-of-range is earliest or latest. It is an error (exit code 7) if a broker does not know a "
+            "special offset, or if nothing of a partition is in remote storage.",
         ),
     ),
     Section(
@@ -288,7 +293,10 @@ _SERDES = (
             ("short, int, long", "integers of 2, 4 and 8 bytes, as Java's serializers write them"),
             ("float, double", "numbers of 4 and 8 bytes"),
             ("hex, base64", "any bytes, as text"),
-            ("consumer_offsets", "an internal topic; also transaction_state, share_group_state"),
+            (
+                "consumer_offsets",
+                "an internal topic; also transaction_state, share_group_state, cluster_metadata",
+            ),
         ),
     ),
     Section(

@@ -370,7 +370,9 @@ LISTS = {
         _list(
             "topics describe",
             "Descriptions of topics.",
-            Items("TopicDescription", "A topic with its partitions.", "commands.topics._tables:DESCRIPTION"),
+            Items(
+                "TopicDescription", "A topic with its partitions.", "commands.topics._describing:DESCRIPTION"
+            ),
         ),
         _list("topics list", "Topics.", Items("Topic", "A topic.", "commands.topics._tables:LIST+SIZES")),
         _list(

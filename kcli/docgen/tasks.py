@@ -265,6 +265,16 @@ TASKS: dict[str, tuple[Task, ...]] = {
             "reassign drain balance partitions replication factor",
         ),
         Task(
+            "take a broker out of service",
+            ("kcli brokers drain 3 --throttle 50MB/s --watch", "kcli brokers drain 3 --undo --watch"),
+            "decommission remove drain empty evacuate leaders",
+        ),
+        Task(
+            "move replicas to another disk of a broker",
+            ("kcli brokers move-log-dir 1 --from /disk1 --to /disk2 --watch",),
+            "log directory volume full jbod",
+        ),
+        Task(
             "give leadership back to preferred replicas", ("kcli elect-leaders",), "leader election balance"
         ),
         Task(

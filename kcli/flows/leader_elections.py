@@ -16,6 +16,7 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import grant_command, on_cluster, on_topic
 from kcli.core.types import TopicPartition
 from kcli.flows.partition_failures import grouped_failures, reason
+from kcli.flows.partitions_file import PartitionsFile, shown_name
 from kcli.flows.permitted import refusal
 from kcli.flows.read_back import VISIBLE_WITHIN
 from kcli.output.progress import counted
@@ -24,6 +25,7 @@ from kcli.output.tables import Column, indented_table
 NOBODY = -1
 _PAUSE = 0.05
 _MOST_LINES = 50
+_WIDTH = 80
 _LOSSES = "Records that these replicas do not have are lost, also acknowledged ones; it cannot be undone."
 
 
@@ -42,7 +44,8 @@ class NotElectedError(KcliError):
 class Election(NamedTuple):
     """A partition without the leader it should have. ``new``: who would lead, or leads now; NOBODY: there can be none.
 
-    ``note`` says in a word why there can be none, or what the replica lacks.
+    ``note`` says in a word why there can be none, or what the replica lacks. ``elr``: the eligible leader replicas
+    (KIP-966), None where brokers do not report them.
     """
 
     leader: int = NOBODY
@@ -50,6 +53,7 @@ class Election(NamedTuple):
     replicas: tuple[int, ...] = ()
     isr: tuple[int, ...] = ()
     note: str = ""
+    elr: tuple[int, ...] | None = None
 
 
 ElectionItem = Item[TopicPartition, Election]
@@ -74,6 +78,12 @@ class LeaderElection(Change[TopicPartition, Election]):
         ),
         Column("replicas", spare=2),
         Column("isr", spare=1),
+        Column(
+            "elr",
+            spare=3,
+            values="integers?",
+            meaning="Eligible leader replicas: not in sync, but with all committed records; null where it is unknown.",
+        ),
     )
     parts = True
 
@@ -104,8 +114,10 @@ class LeaderElection(Change[TopicPartition, Election]):
     def _topics(self, admin: Admin) -> tuple[list[TopicInfo], list[ElectionItem]]:
         """The topics, and an item for each of those that are named and cannot be described."""
         if not self.scopes:
-            return admin.list_topics(), []
-        found = admin.describe_topics(list(dict.fromkeys(name for name, _numbers in self.scopes)))
+            return [
+                topic for topic in admin.describe_partitions().values() if isinstance(topic, TopicInfo)
+            ], []
+        found = admin.describe_partitions(list(dict.fromkeys(name for name, _numbers in self.scopes)))
         missing = [
             Item(TopicPartition(name, NOBODY), Election(), Outcome.REFUSED, topic)
             for name, topic in found.items()
@@ -119,15 +131,21 @@ class LeaderElection(Change[TopicPartition, Election]):
         if not shown:
             checked = counted(len(self._checked), "partition")
             return "" if plan else f"No leader has to be elected: {checked} checked."
-        columns = [column for column in self.columns if column.key not in ("replicas", "isr")]
         rows = [self.row(item) | {"note": item.facts.note or None} for item in shown[:_MOST_LINES]]
-        table = indented_table((*columns, Column("note", "prose")), rows)
+        elr = ("elr",) if any(item.facts.elr for item in shown) else ()
+        table = self._table(("topic", "partition", "leader", "isr", *elr, "new_leader"), rows)
+        if max(map(len, table)) > _WIDTH:
+            table = self._table(("topic", "partition", "leader", "new_leader"), rows)
         if len(shown) > _MOST_LINES:
             table.append(f"  … and {len(shown) - _MOST_LINES} more")
         todo = sum(item.outcome is Outcome.PLANNED for item in shown)
         kind = "any replica that is alive" if self.unclean else "the preferred replica"
         lines = [f"Elect {kind} as leader of {counted(todo, 'partition')}.", *table]
         return "\n".join([*lines, _LOSSES] if self.unclean and todo else lines)
+
+    def _table(self, keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> list[str]:
+        columns = {column.key: column for column in self.columns}
+        return indented_table((*(columns[key] for key in keys), Column("note", "prose")), rows)
 
     def questions(self, plan: Sequence[ElectionItem]) -> list[Question]:
         """Of an unclean election a name has to be typed."""
@@ -205,6 +223,7 @@ class LeaderElection(Change[TopicPartition, Election]):
             "new_leader": _known(election.new),
             "replicas": list(election.replicas),
             "isr": list(election.isr),
+            "elr": None if election.elr is None else list(election.elr),
         }
 
     def failures(self, items: Sequence[ElectionItem]) -> Iterable[KcliError]:
@@ -243,6 +262,20 @@ def unclean_elections(
     return [_unclean(tp, part, live) for tp, part in _partitions(topics, selected) if part.leader < 0]
 
 
+_FILE = PartitionsFile(
+    "file of an election",
+    'as of kafka-leader-election.sh: {"partitions": [{"topic": "orders", "partition": 1}]}',
+)
+
+
+def read_election_file(path: str) -> list[Scope]:
+    """The partitions of a file of Kafka's script; ``-`` is stdin. ConfigError says what is wrong and where."""
+    found = _FILE.read(path)
+    if not found:  # no partition would mean all
+        raise _FILE.broken(shown_name(path), "it names no partition")
+    return [(tp.topic, (tp.partition,)) for tp, _row in found]
+
+
 def _selected(topics: Sequence[TopicInfo], scopes: Sequence[Scope]) -> set[TopicPartition]:
     """The partitions that are named; an error for one that does not exist."""
     counts = {topic.name: len(topic.partitions) for topic in topics}
@@ -258,7 +291,7 @@ def _selected(topics: Sequence[TopicInfo], scopes: Sequence[Scope]) -> set[Topic
 
 def _leaders(admin: Admin, items: Sequence[ElectionItem]) -> dict[TopicPartition, int | KcliError]:
     """The leader of each partition, NOBODY for none."""
-    topics = admin.describe_topics(sorted({item.key.topic for item in items}))
+    topics = admin.describe_partitions(sorted({item.key.topic for item in items}))
     found: dict[TopicPartition, int | KcliError] = {}
     for item in items:
         topic = topics[item.key.topic]
@@ -281,8 +314,8 @@ def _partitions(
 
 def _preferred(tp: TopicPartition, part: PartitionView, live: Collection[int]) -> ElectionItem:
     preferred = part.replicas[0]
-    election = Election(part.leader, NOBODY, part.replicas, part.isr)
-    if preferred in live and preferred in part.isr:
+    election = Election(part.leader, NOBODY, part.replicas, part.isr, elr=part.elr)
+    if preferred in live and preferred in (*part.isr, *(part.elr or ())):
         return Item(tp, election._replace(new=preferred))
     if preferred not in live:
         note, why = "not alive", f"broker {preferred} is not alive"
@@ -290,19 +323,23 @@ def _preferred(tp: TopicPartition, part: PartitionView, live: Collection[int]) -
     else:
         note, why = "not in sync", f"the replica on broker {preferred} is not in sync"
         do = "wait until it is; `kcli topics describe --under-replicated` shows it"
-    if part.leader < 0 and not set(part.replicas) & set(live) & set(part.isr):
+    if part.leader < 0 and not set(part.replicas) & set(live) & {*part.isr, *(part.elr or ())}:
         do += "; --unclean elects another replica, and loses records"
     error = NotElectableError(f"{tp} has no preferred leader to be elected", why=why, do=do)
     return Item(tp, election._replace(note=note), Outcome.REFUSED, error)
 
 
 def _unclean(tp: TopicPartition, part: PartitionView, live: Collection[int]) -> ElectionItem:
+    """Who would lead by the rules of the controller: a replica that is in sync or eligible, else the last known leader
+    (KIP-966), else any.
+    """
     alive = [number for number in part.replicas if number in live]
-    in_sync = [number for number in alive if number in part.isr]
-    election = Election(part.leader, NOBODY, part.replicas, part.isr)
+    whole = [number for number in alive if number in (*part.isr, *(part.elr or ()))]
+    last = [number for number in part.last_known_elr or () if number in alive]
+    election = Election(part.leader, NOBODY, part.replicas, part.isr, elr=part.elr)
     if alive:
-        note = "" if in_sync else "not in sync"
-        return Item(tp, election._replace(new=(in_sync or alive)[0], note=note), note=note)
+        note = "" if whole else "last known leader" if last else "not in sync"
+        return Item(tp, election._replace(new=(whole or last or alive)[0], note=note), note=note)
     error = NotElectableError(
         f"{tp} has no replica that could lead",
         why="no broker with a replica is alive",

@@ -8,6 +8,7 @@ from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.acls.create import AclRestore
 from kcli.flows.acls.delete import AclRetraction
+from kcli.flows.brokers.move_log_dir import LogDirRestore
 from kcli.flows.configs.alter import ConfigRestore
 from kcli.flows.features import change as features
 from kcli.flows.groups.restore import OffsetRestore
@@ -19,14 +20,19 @@ from kcli.flows.journal import (
     Entry,
     FeatureEntry,
     Journal,
+    LogDirEntry,
     OffsetEntry,
     QuotaEntry,
+    ReplicasEntry,
     RetentionEntry,
+    ShareOffsetEntry,
     TopicEntry,
     UserEntry,
 )
 from kcli.flows.quorum import voters
 from kcli.flows.quotas.alter import QuotaRestore
+from kcli.flows.reassign.change import Moving
+from kcli.flows.reassign.restore import ReplicaRestore
 from kcli.flows.topics.restore import TopicRestore
 from kcli.flows.topics.retention import RetentionRestore
 
@@ -39,6 +45,7 @@ class NotRestorableError(KcliError):
 
 RESTORES: dict[type[Entry], Callable[[Any], Change[Any, Any]]] = {
     OffsetEntry: OffsetRestore,
+    ShareOffsetEntry: OffsetRestore,
     TopicEntry: TopicRestore,
     AclEntry: AclRestore,
     CreatedAclEntry: AclRetraction,
@@ -48,12 +55,16 @@ RESTORES: dict[type[Entry], Callable[[Any], Change[Any, Any]]] = {
     ControllerEntry: voters.undoing,
     FeatureEntry: features.undoing,
 }
-"""By what the entries of a journal are; all entries of one are of one kind."""
+"""By what the entries of a journal are; all entries of one are of one kind, but for offsets, which are of two."""
 
 
-def restore_of(journal: Journal) -> Change[Any, Any]:
-    """The change for a journal; NotRestorableError if it lacks what that takes."""
+def restore_of(journal: Journal, moving: Moving) -> Change[Any, Any]:
+    """The change for a journal; NotRestorableError if it lacks what that takes. ``moving``: how replicas move."""
     kind = type(journal.entries[0])
+    if kind is ReplicasEntry:
+        return ReplicaRestore(moving, [journal])
+    if kind is LogDirEntry:
+        return LogDirRestore(moving, journal)
     if kind is UserEntry:
         raise NotRestorableError(
             f"what {journal.command} deleted cannot be made again: {journal.what}",

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from kcli.sandbox.errors import UsageError
 from kcli.sandbox.properties import render
 from kcli.sandbox.security.names import FIRST_VERSION, INTERNAL
-from kcli.sandbox.state import HOST, NodeState, SandboxState, node_data
+from kcli.sandbox.state import HOST, NodeState, SandboxState, log_dirs
 
 DEFAULT_VERSION = "4.4.0"
 _FIRST_KRAFT = (3, 3)
@@ -53,7 +53,7 @@ def server_properties(state: SandboxState, node: NodeState, security: Mapping[st
         **_identity(state, node),
         **_listeners(node, "SSL" if state.secure else "PLAINTEXT"),
         **security,
-        "log.dirs": str(node_data(state, node.node_id)),
+        "log.dirs": ",".join(map(str, log_dirs(state, node.node_id))),
         **_replication(state),
         **_quick_first_use(),
         **state.extra,

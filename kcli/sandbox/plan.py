@@ -72,6 +72,7 @@ def plan_start(
         jvm_options=resolved.jvm_options,
         secure=resolved.secure,
         controllers=resolved.controllers,
+        log_dirs=resolved.log_dirs,
     )
 
 

@@ -30,6 +30,7 @@ class Settings:
     server.properties, which take precedence.
 
     ``controllers``: the quorum is dynamic (KIP-853), and so many nodes are its first voters; 0: all, for good.
+    ``log_dirs``: how many log directories each node has.
     ``die_with_parent`` ends the brokers when this process ends, however it ends (for tests; see watchdog.py).
     ``timeout`` is how many seconds each step may take: the format of the data, and the brokers to become ready.
     """
@@ -44,6 +45,7 @@ class Settings:
     jvm_options: tuple[str, ...] | None = None
     secure: bool | None = None
     controllers: int | None = None
+    log_dirs: int | None = None
     die_with_parent: bool = False
     timeout: float = 90.0
 
@@ -61,6 +63,7 @@ class Resolved:
     jvm_options: tuple[str, ...]
     secure: bool
     controllers: int
+    log_dirs: int
 
 
 def resolve(settings: Settings, kept: SandboxState | None, *, default_data: str) -> Resolved:
@@ -108,6 +111,7 @@ def resolve(settings: Settings, kept: SandboxState | None, *, default_data: str)
         jvm_options=_first(settings.jvm_options, kept.jvm_options if kept else ()),
         secure=secure,
         controllers=controllers,
+        log_dirs=_first(settings.log_dirs, kept.log_dirs if kept else 1),
     )
 
 
@@ -121,6 +125,7 @@ def differences(settings: Settings, running: SandboxState) -> list[str]:
         ("--ephemeral", settings.ephemeral, running.ephemeral),
         ("--secure", settings.secure, running.secure),
         ("--controllers", settings.controllers, running.controllers),
+        ("--log-dirs", settings.log_dirs, running.log_dirs),
         ("extra properties", settings.extra, running.extra),
         ("heap MB", settings.heap_mb, running.heap_mb),
         ("JVM options", settings.jvm_options, running.jvm_options),
@@ -148,6 +153,8 @@ def _data_problem(resolved: Resolved, kept: SandboxState) -> str:
         return f"it was written with{'' if kept.secure else 'out'} --secure"
     if resolved.controllers != kept.controllers:
         return f"it was written with --controllers {kept.controllers}, not {resolved.controllers}"
+    if resolved.log_dirs != kept.log_dirs:
+        return f"it was written with --log-dirs {kept.log_dirs}, not {resolved.log_dirs}"
     if uses_zookeeper(resolved.version) != uses_zookeeper(kept.version):
         return f"Kafka {kept.version} and {resolved.version} differ in using ZooKeeper"
     if parse_version(resolved.version) < parse_version(kept.version):

@@ -36,7 +36,9 @@ ELSEWHERE = {
     "commands/cluster/_rows.py:_print": ["ClusterDescriptionList ClusterDescription CLUSTER"],
     "commands/shared/option_rows.py:print_values": ["ClientConfigList ClientConfig (*COLUMNS,_ORIGIN)"],
     "commands/configs/describe.py:describe_configs": ["ConfigValueList ConfigValue _COLUMNS+WITH_ORIGIN"],
-    "commands/topics/_tables.py:print_descriptions": ["TopicDescriptionList TopicDescription DESCRIPTION"],
+    "commands/topics/_describing.py:print_descriptions": [
+        "TopicDescriptionList TopicDescription DESCRIPTION"
+    ],
     "commands/topics/_tables.py:list_topics": ["TopicList Topic (*LIST,*SIZES)"],
     "commands/topics/_tables.py:topic_offsets": ["TopicOffsetList TopicOffset ENDS+TIMES"],
     "commands/txn/_describing.py:_describe_id": [

@@ -1,13 +1,14 @@
 """``kcli elect-leaders``: which partitions are in the plan, what is elected and read back, refusals, exit codes."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kcli.core.permissions import AclOperation
+from kcli.core.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
-from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import TopicPartition
 from kcli.flows import leader_elections
 from tests.cli.errors.typing_remedies import type_remedy
@@ -58,7 +59,7 @@ def test_a_client_that_sees_no_partition_says_so(elect: Noun, line: str) -> None
     def hidden(_request: Any, answer: Any) -> None:
         answer.topics = []
 
-    elect.cluster.replace(MetadataRequest, hidden, times=FOREVER)
+    elect.cluster.replace(DescribeTopicPartitionsRequest, hidden, times=FOREVER)
     done = elect(line)
     assert "no partition was checked" in done.err
     assert "every partition" not in done.err
@@ -172,7 +173,10 @@ def test_an_answer_that_is_lost_is_settled_by_the_leaders(elect: Noun) -> None:
 
 def test_what_was_elected_while_the_question_was_open_is_unchanged(elect: Noun) -> None:
     elect.cluster.intercept(
-        MetadataRequest, lambda _request: elect.cluster.move_leader("t", 0, 1), after=2, times=1
+        DescribeTopicPartitionsRequest,
+        lambda _request: elect.cluster.move_leader("t", 0, 1),
+        after=1,
+        times=1,
     )
     done = elect("--topic t --yes -o json")
     assert [(item["status"], item["note"]) for item in done.items] == [("unchanged", "elected meanwhile")]
@@ -195,10 +199,79 @@ def test_a_leader_that_is_not_the_elected_one_afterwards_is_7(
             for part in topic.partitions:
                 part.leader_id = 2 if topic.name == "t" and part.partition_index == 0 else part.leader_id
 
-    elect.cluster.replace(MetadataRequest, stale, times=FOREVER)
+    elect.cluster.replace(DescribeTopicPartitionsRequest, stale, times=FOREVER)
     done = elect("--topic t:0 --yes -o json", 7)
     assert "broker 2 leads it" in done.err
     assert [item["status"] for item in done.items] == ["failed"]
+
+
+@pytest.mark.parametrize(
+    ("line", "elected"),
+    [
+        ("--topic t -p 0,2", [("t", 0)]),
+        ("--topic t -p 1-2", []),
+        ("--topic t --topic u:0 -p 1", [("u", 0)]),
+    ],
+)
+def test_partitions_are_chosen_for_topics_without_their_own(
+    elect: Noun, line: str, elected: list[tuple[str, int]]
+) -> None:
+    assert [row[:2] for row in rows(elect(f"{line} --yes -o json").items)] == elected
+
+
+def test_a_file_of_kafkas_script_names_the_partitions(elect: Noun, tmp_path: Path) -> None:
+    file = tmp_path / "partitions.json"
+    file.write_text('{"partitions": [{"topic": "t", "partition": 0}, {"topic": "t", "partition": 2}]}')
+    done = elect(f"--from-file {file} --yes -o json")
+    assert rows(done.items, "status") == [("t", 0, 2, 1, "done")]
+    assert elect.cluster.leader("u", 0) == 3
+    file.write_text('{"partitions": [{"topic": "t", "partition": 9}]}')
+    assert "topic t has no partition 9" in elect(f"--from-file {file} --yes", 1).err
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"partitions": []}', "it names no partition"),
+        ('{"partitions": [{"topic": "t"}]}', "partitions[0] has no partition"),
+        ('{"partitions": [{"topic": "t", "partition": true}]}', "partitions[0] has no partition"),
+        ("[]", "it has no list of partitions"),
+        ("", "it is empty"),
+    ],
+)
+def test_a_file_that_names_no_partition_elects_nobody(
+    elect: Noun, tmp_path: Path, text: str, why: str
+) -> None:
+    """No partition would mean all of them."""
+    file = tmp_path / "partitions.json"
+    file.write_text(text)
+    assert why in elect(f"--from-file {file} --yes", 2).err
+    assert elections(elect) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [("-p 0 --yes", "-p without --topic"), ("--topic t --from-file f --yes", "--from-file with --topic")],
+)
+def test_options_that_do_not_fit_are_refused(elect: Noun, line: str, what: str) -> None:
+    assert what in elect(line, 2).err
+
+
+def test_the_plan_has_who_is_in_sync(elect: Noun) -> None:
+    text = elect("--topic t --dry-run").out
+    assert "TOPIC  PARTITION  LEADER  ISR    NEW-LEADER" in text
+    elect.cluster.set_elr("t", 0, [1])
+    elect.cluster.set_isr("t", 0, [2])
+    text = elect("--topic t --dry-run").out
+    assert "TOPIC  PARTITION  LEADER  ISR  ELR  NEW-LEADER" in text
+
+
+def test_a_preferred_replica_that_is_eligible_is_elected(elect: Noun) -> None:
+    """It has all committed records (KIP-966)."""
+    elect.cluster.set_isr("t", 0, [2])
+    elect.cluster.set_elr("t", 0, [1])
+    done = elect("--topic t --yes -o json")
+    assert rows(done.items, "elr", "status") == [("t", 0, 2, 1, [1], "done")]
 
 
 # --- unclean -------------------------------------------------------------------------------------------
@@ -245,3 +318,29 @@ def test_the_plan_fits_80_columns(elect: Noun) -> None:
     elect.cluster.move_leader("a-topic-with-a-rather-long-name", 0, 3)
     elect.cluster.set_isr("a-topic-with-a-rather-long-name", 0, [3, 2])
     assert max(map(len, elect("--dry-run", 6).out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("elr", "last_known", "elected", "note"),
+    [
+        ([2], [], 2, ""),
+        ([], [2], 2, "last known leader"),
+        ([], [4], 1, "not in sync"),
+        ([], [], 1, "not in sync"),
+    ],
+)
+def test_an_unclean_election_plans_whom_the_controller_chooses(
+    elr: list[int], last_known: list[int], elected: int, note: str
+) -> None:
+    with FakeCluster(4, topics={}) as cluster:
+        cluster.create_topic("lost", replicas={0: [3, 1, 2]})
+        cluster.set_isr("lost", 0, [])
+        cluster.stop(3, fail_over=True)
+        cluster.stop(4, fail_over=True)
+        cluster.move_leader("lost", 0, -1)
+        cluster.set_elr("lost", 0, elr, last_known)
+        elect = Noun("elect-leaders", cluster)
+        plan = elect("--unclean --topic lost --dry-run -o json")
+        assert [(item["new_leader"], item["note"] or "") for item in plan.items] == [(elected, note)]
+        done = elect("--unclean --topic lost --yes -o json")
+        assert [(item["new_leader"], item["status"]) for item in done.items] == [(elected, "done")]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from kcli.core import Admin
+from kcli.core.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.run import kcli, ok
@@ -87,3 +88,99 @@ def leaderless(answer: object) -> None:
     for topic in answer.topics:  # type: ignore[attr-defined]
         for part in topic.partitions:
             part.leader_id, part.error_code = -1, 5
+
+
+@pytest.fixture
+def three() -> Iterator[FakeCluster]:
+    """``t`` needs two replicas in sync of three, ``u`` one; of t-1 two are in sync, of t-2 one, u-0 has no leader."""
+    with FakeCluster(3, topics={"u": 1}) as found:
+        found.create_topic("t", 3, configs={"min.insync.replicas": "2"})
+        found.set_isr("t", 1, [2, 3])
+        found.set_isr("t", 2, [3])
+        found.set_elr("t", 2, [1], [2])
+        found.move_leader("u", 0, -1)
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("line", "partitions"),
+    [
+        ("--under-min-isr", ["t-2", "u-0"]),
+        ("--at-min-isr", ["t-1"]),
+        ("--at-min-isr --unavailable", ["t-1", "u-0"]),
+        ("--under-replicated", ["t-1", "t-2"]),
+        ("t --under-min-isr", ["t-2"]),
+        ("--with-overrides", ["t-0", "t-1", "t-2"]),
+        ("--with-overrides --at-min-isr", ["t-1"]),
+        ("--match u --with-overrides", []),
+    ],
+)
+def test_describe_chooses_partitions_by_their_replicas(
+    three: FakeCluster, line: str, partitions: list[str]
+) -> None:
+    for form in ("json", "tsv"):
+        done = kcli("topics", "describe", *line.split(), "-o", form, bootstrap=three.bootstrap)
+        if form == "json":
+            items = json.loads(done.stdout)["items"]
+            found = [f"{item['name']}-{part['partition']}" for item in items for part in item["partitions"]]
+        else:
+            found = ["-".join(row.split("\t")[:2]) for row in done.stdout.decode().splitlines()[1:]]
+        assert found == partitions
+        assert done.returncode == (6 if "u-0" in partitions else 0)  # without a leader, offsets are unknown
+
+
+def test_describe_shows_eligible_leader_replicas(three: FakeCluster) -> None:
+    done = kcli("topics", "describe", "t", "-o", "json", bootstrap=three.bootstrap)
+    (item,) = json.loads(ok(done))["items"]
+    assert [(part["elr"], part["last_known_elr"]) for part in item["partitions"]] == [
+        ([], []),
+        ([], []),
+        ([1], [2]),
+    ]
+    three.hide(DescribeTopicPartitionsRequest)
+    done = kcli("topics", "describe", "t", "-o", "json", bootstrap=three.bootstrap)
+    (item,) = json.loads(ok(done))["items"]
+    assert {(part["elr"], part["last_known_elr"]) for part in item["partitions"]} == {(None, None)}
+
+
+def test_describe_finds_a_topic_by_its_id(three: FakeCluster) -> None:
+    done = kcli("topics", "list", "-o", "json", bootstrap=three.bootstrap)
+    ids = {item["name"]: item["topic_id"] for item in json.loads(ok(done))["items"]}
+    done = kcli("topics", "describe", "--id", ids["t"], "-o", "name", bootstrap=three.bootstrap)
+    assert ok(done) == b"t\n"
+    done = kcli("topics", "describe", "--id", "AAAAAAAAAAAAAAAAAAAAAA", bootstrap=three.bootstrap)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"no topic has the id AAAAAAAAAAAAAAAAAAAAAA" in done.stderr
+
+
+def test_describe_of_what_need_not_exist(three: FakeCluster) -> None:
+    done = kcli("topics", "describe", "none", "t", "--if-exists", "-o", "name", bootstrap=three.bootstrap)
+    assert (done.returncode, done.stdout) == (0, b"t\n")
+    assert b"topic none does not exist" in done.stderr
+    done = kcli("topics", "describe", "none", "--if-exists", "-o", "json", bootstrap=three.bootstrap)
+    assert (done.returncode, json.loads(done.stdout)["items"]) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("line", "partitions", "code"),
+    [
+        ("t -p 0,2", ["t-0", "t-2"], 0),
+        ("t:1", ["t-1"], 0),
+        ("t:1 t:2", ["t-1", "t-2"], 0),
+        ("t:1 t", ["t-0", "t-1", "t-2"], 0),
+        ("t:1,7", ["t-1"], 6),
+        ("--match t -p 1", ["t-1"], 0),
+        ("t -p 5", [], 1),
+    ],
+)
+def test_offsets_of_some_partitions(three: FakeCluster, line: str, partitions: list[str], code: int) -> None:
+    for more in ("", "--time latest"):
+        done = kcli(
+            "topics", "offsets", *line.split(), *more.split(), "-o", "json", bootstrap=three.bootstrap
+        )
+        found = (
+            [f"{item['topic']}-{item['partition']}" for item in json.loads(done.stdout)["items"]]
+            if done.stdout
+            else []
+        )
+        assert (found, done.returncode) == (partitions, code)

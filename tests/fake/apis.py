@@ -12,6 +12,7 @@ from kcli.core.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
 from kcli.core.protocol.messages.add_raft_voter import AddRaftVoterRequest
 from kcli.core.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from kcli.core.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from kcli.core.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 from kcli.core.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kcli.core.protocol.messages.api_versions import (
     ApiVersion,
@@ -35,6 +36,7 @@ from kcli.core.protocol.messages.describe_delegation_token import DescribeDelega
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
+from kcli.core.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kcli.core.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
@@ -55,12 +57,15 @@ from kcli.core.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from kcli.core.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from kcli.core.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
+from kcli.core.protocol.messages.share_fetch import ShareFetchRequest
+from kcli.core.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest
 from kcli.core.protocol.messages.update_features import UpdateFeaturesRequest
 from kcli.core.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from tests.fake.acl_admin import create_acls, delete_acls, describe_acls
-from tests.fake.broker_admin import describe_cluster, describe_log_dirs, unregister_broker
+from tests.fake.broker_admin import describe_cluster, unregister_broker
 from tests.fake.codes import Code
 from tests.fake.config_admin import describe_configs, incremental_alter_configs, list_config_resources
 from tests.fake.controller_admin import add_raft_voter, describe_quorum, remove_raft_voter
@@ -70,7 +75,8 @@ from tests.fake.fetch import fetch
 from tests.fake.group_requests import GROUP_APIS
 from tests.fake.leader_epochs import offset_for_leader_epoch
 from tests.fake.list_offsets import list_offsets
-from tests.fake.metadata import metadata
+from tests.fake.log_dirs import alter_replica_log_dirs, describe_log_dirs
+from tests.fake.metadata import describe_topic_partitions, metadata
 from tests.fake.produce import produce
 from tests.fake.producer_admin import (
     describe_producers,
@@ -87,6 +93,7 @@ from tests.fake.replica_admin import (
     list_partition_reassignments,
 )
 from tests.fake.sasl import sasl_authenticate, sasl_handshake
+from tests.fake.share_groups import share_acknowledge, share_fetch, share_heartbeat
 from tests.fake.token_admin import (
     create_delegation_token,
     describe_delegation_token,
@@ -143,6 +150,7 @@ APIS: tuple[Api, ...] = (
     Api(FetchRequest, 4, 18, fetch),
     Api(ListOffsetsRequest, 1, 11, list_offsets),
     Api(MetadataRequest, 0, 13, metadata),
+    Api(DescribeTopicPartitionsRequest, 0, 0, describe_topic_partitions),
     Api(FindCoordinatorRequest, 0, 6, find_coordinator),
     Api(ApiVersionsRequest, 0, 5, api_versions),
     Api(SaslHandshakeRequest, 0, 1, sasl_handshake),
@@ -178,6 +186,7 @@ APIS: tuple[Api, ...] = (
     Api(AddRaftVoterRequest, 0, 1, add_raft_voter),
     Api(RemoveRaftVoterRequest, 0, 0, remove_raft_voter),
     Api(DescribeLogDirsRequest, 1, 5, describe_log_dirs),
+    Api(AlterReplicaLogDirsRequest, 1, 2, alter_replica_log_dirs),
     Api(AlterPartitionReassignmentsRequest, 0, 1, alter_partition_reassignments),
     Api(ListPartitionReassignmentsRequest, 0, 0, list_partition_reassignments),
     Api(ElectLeadersRequest, 0, 2, elect_leaders),
@@ -185,6 +194,9 @@ APIS: tuple[Api, ...] = (
     Api(ListTransactionsRequest, 0, 2, list_transactions),
     Api(DescribeTransactionsRequest, 0, 0, describe_transactions),
     Api(WriteTxnMarkersRequest, 1, 2, write_txn_markers),
+    Api(ShareGroupHeartbeatRequest, 1, 1, share_heartbeat),
+    Api(ShareFetchRequest, 1, 2, share_fetch),
+    Api(ShareAcknowledgeRequest, 1, 2, share_acknowledge),
     *(Api(*row) for row in GROUP_APIS),
 )
 BY_KEY = {api.kind.api_key: api for api in APIS}

@@ -1,4 +1,4 @@
-"""DescribeCluster, UnregisterBroker and DescribeLogDirs: what a node knows of the others, and of its own disk."""
+"""DescribeCluster and UnregisterBroker: what a node knows of the others."""
 
 from typing import TYPE_CHECKING
 
@@ -6,13 +6,6 @@ from kcli.core.protocol.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
     DescribeClusterResponse,
-)
-from kcli.core.protocol.messages.describe_log_dirs import (
-    DescribeLogDirsPartition,
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-    DescribeLogDirsResult,
-    DescribeLogDirsTopic,
 )
 from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 from tests.fake.codes import Code
@@ -65,30 +58,3 @@ async def unregister_broker(ctx: "Context", request: UnregisterBrokerRequest) ->
             f"Broker ID {request.broker_id} is not currently registered",
         )
     return UnregisterBrokerResponse(throttle_time_ms=0, error_code=code, error_message=message)
-
-
-async def describe_log_dirs(ctx: "Context", request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
-    """One directory; all replicas that are on this node, or those asked for."""
-    wanted = None
-    if request.topics is not None:
-        wanted = {(topic.topic, number) for topic in request.topics for number in topic.partitions}
-    topics = []
-    for topic in ctx.state.topics.by_name.values():
-        rows = [
-            DescribeLogDirsPartition(
-                partition_index=place.index,
-                partition_size=place.copied.get(ctx.node, 0)
-                if ctx.node in place.adding
-                else sum(len(batch.raw) for batch in place.log.batches),
-                offset_lag=0,
-                is_future_key=False,
-            )
-            for place in topic.partitions
-            if ctx.node in place.replicas and (wanted is None or (topic.name, place.index) in wanted)
-        ]
-        if rows:
-            topics.append(DescribeLogDirsTopic(name=topic.name, partitions=rows))
-    own = DescribeLogDirsResult(
-        error_code=0, log_dir=f"/fake/{ctx.node}", topics=topics, total_bytes=1 << 30, usable_bytes=1 << 29
-    )
-    return DescribeLogDirsResponse(throttle_time_ms=0, results=[own])

@@ -75,9 +75,14 @@ def _find(place: Partition, timestamp: int, version: int, *, committed: bool) ->
     if timestamp == END:
         return -1, end, place.leader_epoch
     if timestamp in (START, LOCAL_START):
-        return -1, log.start_offset, log.epoch_at(log.start_offset)
+        local = log.local_start if timestamp == LOCAL_START else 0
+        start = max(log.start_offset, local)
+        return -1, start, log.epoch_at(start)
     if timestamp in (TIERED_END, PENDING_UPLOAD):
-        return _NOTHING
+        if log.tiered_end < 0:
+            return _NOTHING
+        found_at = log.tiered_end + (timestamp == PENDING_UPLOAD)
+        return -1, found_at, log.epoch_at(found_at)
     found = log.newest_timestamp() if timestamp == NEWEST else log.find_timestamp(timestamp)
     if found is None or found[0] >= end:
         return _NOTHING

@@ -28,13 +28,17 @@ class Aborted:
 
 
 class PartitionLog:
-    """Offsets from ``start_offset`` (inclusive) to ``end_offset`` (exclusive)."""
+    """Offsets from ``start_offset`` (inclusive) to ``end_offset`` (exclusive). ``local_start``: the first that is on the
+    leader's disk, ``tiered_end``: the last that is in remote storage (−1: none); both only matter to ListOffsets.
+    """
 
     def __init__(self) -> None:
         self.start_offset = 0
         self.epochs: list[tuple[int, int]] = []
         self.high_watermark_cap: int | None = None
         self.mishaps = Mishaps()
+        self.local_start = 0
+        self.tiered_end = UNDEFINED
         self._clear()
 
     def _clear(self) -> None:

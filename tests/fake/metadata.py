@@ -1,7 +1,16 @@
-"""Metadata, as all nodes tell it. What a single node should tell otherwise is a matter of ``lie``."""
+"""Metadata, as all nodes tell it, and DescribeTopicPartitions. What a single node should tell otherwise is a matter of
+``lie``.
+"""
 
 from typing import TYPE_CHECKING
 
+from kcli.core.protocol.messages.describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
 from kcli.core.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -89,4 +98,61 @@ def _partition(state: "State", place: Partition) -> MetadataResponsePartition:
         replica_nodes=list(place.replicas),
         isr_nodes=list(place.isr),
         offline_replicas=[number for number in place.replicas if number in state.hidden_nodes],
+    )
+
+
+async def describe_topic_partitions(
+    ctx: "Context", request: DescribeTopicPartitionsRequest
+) -> DescribeTopicPartitionsResponse:
+    """A page of the topics that are asked for, or of all, by name; begins at the cursor (KIP-966)."""
+    topics, hidden = ctx.state.topics.by_name, ctx.state.settings.hidden_topics
+    names = sorted({row.name for row in request.topics}) or sorted(set(topics) - hidden)
+    left = max(1, min(request.response_partition_limit, ctx.state.settings.partitions_of_a_page))
+    begin = request.cursor
+    found, following = [], None
+    for name in names:
+        first = begin.partition_index if begin is not None and begin.topic_name == name else 0
+        if begin is not None and name < begin.topic_name:
+            continue
+        if not left:
+            following = Cursor(topic_name=name, partition_index=0)
+            break
+        topic = topics.get(name)
+        if topic is None or name in hidden:
+            code = Code.TOPIC_AUTHORIZATION_FAILED if name in hidden else Code.UNKNOWN_TOPIC_OR_PARTITION
+            found.append(
+                DescribeTopicPartitionsResponseTopic(
+                    error_code=int(code), name=name, topic_id=bytes(16), partitions=[]
+                )
+            )
+            continue
+        some = topic.partitions[first : first + left]
+        left -= len(some)
+        found.append(
+            DescribeTopicPartitionsResponseTopic(
+                error_code=0,
+                name=name,
+                topic_id=topic.topic_id,
+                is_internal=name in INTERNAL,
+                partitions=[_described(ctx.state, place) for place in some],
+            )
+        )
+        if first + len(some) < len(topic.partitions):
+            following = Cursor(topic_name=name, partition_index=first + len(some))
+            break
+    return DescribeTopicPartitionsResponse(throttle_time_ms=0, topics=found, next_cursor=following)
+
+
+def _described(state: "State", place: Partition) -> DescribeTopicPartitionsResponsePartition:
+    known = _partition(state, place)
+    return DescribeTopicPartitionsResponsePartition(
+        error_code=known.error_code,
+        partition_index=known.partition_index,
+        leader_id=known.leader_id,
+        leader_epoch=known.leader_epoch,
+        replica_nodes=known.replica_nodes,
+        isr_nodes=known.isr_nodes,
+        offline_replicas=known.offline_replicas,
+        eligible_leader_replicas=list(place.elr),
+        last_known_elr=list(place.last_known_elr),
     )

@@ -164,7 +164,7 @@ def _elect_preferred(place: Partition, live: set[int]) -> None:
     preferred = place.replicas[0]
     if place.leader == preferred:
         raise RefusedError(Code.ELECTION_NOT_NEEDED)
-    if preferred not in live or preferred not in place.isr:
+    if preferred not in live or preferred not in (*place.isr, *place.elr):
         raise RefusedError(
             Code.PREFERRED_LEADER_NOT_AVAILABLE,
             "The preferred leader was not available.",
@@ -178,5 +178,7 @@ def _elect_any(place: Partition, live: set[int]) -> None:
     eligible = [number for number in place.replicas if number in live]
     if not eligible:
         raise RefusedError(Code.ELIGIBLE_LEADERS_NOT_AVAILABLE)
-    place.isr = [eligible[0]]
-    place.lead(eligible[0])
+    whole = [number for number in eligible if number in (*place.isr, *place.elr)]
+    chosen = (whole or [number for number in place.last_known_elr if number in live] or eligible)[0]
+    place.isr, place.elr, place.last_known_elr = [chosen], [], []
+    place.lead(chosen)

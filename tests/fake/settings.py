@@ -30,6 +30,8 @@ class Settings:
     """What clients may do with the cluster, likewise."""
     hidden_topics: frozenset[str] = frozenset()
     """Names of topics that clients may not describe, whether they exist or not: metadata does not list them."""
+    partitions_of_a_page: int = 2_000
+    """Of a response to DescribeTopicPartitions (``max.request.partition.size.limit``)."""
     fetch_sessions: bool = False
     """Incremental fetches (KIP-227); off, every answer says session 0."""
     partial_batches: bool = True
@@ -50,6 +52,12 @@ class Settings:
     transaction_max_timeout_ms: int = 900_000
     hold_reassignments: bool = False
     """Moves of replicas last until ``finish_reassignment``; off, they are over at once."""
+    log_dirs: int = 1
+    """How many log directories each node has."""
+    usable_bytes: int = 1 << 29
+    """Bytes that are left on the volume of each directory."""
+    hold_log_dir_moves: bool = False
+    """Moves between log directories last until ``finish_log_dir_move``."""
     groups: dict[str, Any] = field(default_factory=dict)
     """Fields of ``groups.settings.Settings``: session limits, rebalance delay, …"""
     max_connection_age: float | None = None

@@ -22,6 +22,16 @@ from kcli.core.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from kcli.core.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from kcli.core.protocol.messages.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsRequestTopic,
+)
 from kcli.core.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
@@ -40,6 +50,10 @@ from kcli.core.protocol.messages.delete_records import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
+from kcli.core.protocol.messages.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequestTopic,
+)
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest
 from kcli.core.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
@@ -54,6 +68,8 @@ from kcli.core.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
 )
+from kcli.core.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+from kcli.core.protocol.messages.describe_topic_partitions import TopicRequest as DescribedTopic
 from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kcli.core.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
@@ -106,8 +122,17 @@ from kcli.core.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from kcli.core.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from kcli.core.protocol.messages.share_acknowledge import (
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+)
+from kcli.core.protocol.messages.share_fetch import FetchTopic as ShareFetchTopic
+from kcli.core.protocol.messages.share_fetch import ShareFetchRequest
 from kcli.core.protocol.messages.share_group_describe import ShareGroupDescribeRequest
+from kcli.core.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kcli.core.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
+from kcli.core.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -145,6 +170,7 @@ def requests(version, topic_id):
     asked = ListOffsetsTopic(name=TOPIC, partitions=[ListOffsetsPartition(partition_index=0, timestamp=-1)])
     yield ListOffsetsRequest(replica_id=-1, topics=[asked])
     yield MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)])
+    yield DescribeTopicPartitionsRequest(topics=[DescribedTopic(name=TOPIC)])
     yield FindCoordinatorRequest(key=GROUP, coordinator_keys=[GROUP])
     yield ApiVersionsRequest(client_software_name="raw", client_software_version="1")
     yield SaslHandshakeRequest(mechanism="PLAIN")
@@ -212,6 +238,8 @@ def requests(version, topic_id):
     yield DescribeLogDirsRequest(topics=None)
     moved = ReassignableTopic(name=TOPIC, partitions=[ReassignablePartition(partition_index=0, replicas=[1])])
     yield AlterPartitionReassignmentsRequest(topics=[moved])
+    onto = AlterReplicaLogDir(path="/fake/1", topics=[AlterReplicaLogDirTopic(name=TOPIC, partitions=[0])])
+    yield AlterReplicaLogDirsRequest(dirs=[onto])
     yield ListPartitionReassignmentsRequest(topics=None)
     yield ElectLeadersRequest(
         election_type=0, topic_partitions=[TopicPartitions(topic=TOPIC, partitions=[0])]
@@ -260,9 +288,32 @@ def requests(version, topic_id):
     yield ConsumerGroupDescribeRequest(group_ids=["k"])
     yield ShareGroupDescribeRequest(group_ids=["k"])
     yield StreamsGroupDescribeRequest(group_ids=["k"])
+    yield StreamsGroupHeartbeatRequest(
+        group_id="k", member_id="a", member_epoch=-1, endpoint_information_epoch=-1
+    )
+    altered = AlterShareGroupOffsetsRequestTopic(
+        topic_name=TOPIC,
+        partitions=[AlterShareGroupOffsetsRequestPartition(partition_index=0, start_offset=0)],
+    )
+    yield AlterShareGroupOffsetsRequest(group_id="shared", topics=[altered])
+    yield DeleteShareGroupOffsetsRequest(
+        group_id="shared", topics=[DeleteShareGroupOffsetsRequestTopic(topic_name=TOPIC)]
+    )
     yield DescribeShareGroupOffsetsRequest(
         groups=[DescribeShareGroupOffsetsRequestGroup(group_id="k", topics=None)]
     )
+
+    yield ShareGroupHeartbeatRequest(
+        group_id="s", member_id="a", member_epoch=0, subscribed_topic_names=[TOPIC]
+    )
+    topics = [ShareFetchTopic(topic_id=topic_id, partitions=[])]
+    yield ShareFetchRequest(
+        group_id="s", member_id="a", share_session_epoch=0, max_wait_ms=0, min_bytes=0, max_records=1,
+        topics=topics, forgotten_topics_data=[],
+    )  # fmt: skip
+    row = AcknowledgePartition(partition_index=0, acknowledgement_batches=[])
+    held = [AcknowledgeTopic(topic_id=topic_id, partitions=[row])]
+    yield ShareAcknowledgeRequest(group_id="s", member_id="a", share_session_epoch=1, topics=held)
 
 
 VERSIONS = [

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from tests.batches import batch_of
 from tests.fake.inspection import LogView, view
+from tests.fake.log_dirs import finish_move
 from tests.fake.producer_states import ProducerState
 from tests.fake.replica_admin import finish
 from tests.fake.state import State
@@ -80,6 +81,26 @@ class TopicControls:
         """Fewer than min.insync.replicas make acks=all fail with NOT_ENOUGH_REPLICAS."""
         self._thread.call(setattr, self._thread.call(self._place, topic, partition), "isr", list(nodes))
 
+    def set_elr(
+        self, topic: str, partition: int, nodes: Iterable[int], last_known: Iterable[int] = ()
+    ) -> None:
+        """Eligible leader replicas, and those that were before (KIP-966)."""
+
+        def change() -> None:
+            place = self._place(topic, partition)
+            place.elr, place.last_known_elr = list(nodes), list(last_known)
+
+        self._thread.call(change)
+
+    def tier(self, topic: str, partition: int, tiered_end: int, *, local_start: int = 0) -> None:
+        """Up to offset ``tiered_end`` the log is in remote storage; what is before ``local_start`` is only there."""
+
+        def change() -> None:
+            log = self._place(topic, partition).log
+            log.tiered_end, log.local_start = tiered_end, local_start
+
+        self._thread.call(change)
+
     def reassignment(self, topic: str, partition: int) -> tuple[list[int], list[int], list[int]]:
         """The replicas, and of these the ones being added and removed (``hold_reassignments`` of the settings)."""
         place = self._thread.call(self._place, topic, partition)
@@ -97,6 +118,18 @@ class TopicControls:
             self._state.changed()
 
         self._thread.call(end)
+
+    def finish_log_dir_move(self, topic: str, partition: int, node: int) -> None:
+        """The replica of the node is in its new directory."""
+
+        def end() -> None:
+            finish_move(self._place(topic, partition), node)
+
+        self._thread.call(end)
+
+    def log_dir(self, topic: str, partition: int, node: int) -> str:
+        """Where the replica of the node is."""
+        return self._thread.call(self._place, topic, partition).directories.get(node, f"/fake/{node}")
 
     def truncate(self, topic: str, partition: int, offset: int, *, leader: int | None = None) -> None:
         """Loses what is at ``offset`` and behind it, and elects ``leader`` (the same one) under a new epoch."""

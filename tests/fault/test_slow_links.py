@@ -33,7 +33,9 @@ LINES = {
     "acls list": 0,
     "brokers api-versions": 0,
     "brokers describe 1": 0,
+    "brokers drain 1 --yes": 7,
     "brokers list": 0,
+    "brokers move-log-dir 1 --from=/fake/1 --to=/fake/1-2 --yes": 0,
     "brokers unregister 9 --yes": 0,
     "cluster describe --log-dirs": 0,
     "configs alter topics t --set retention.ms=5 --yes": 0,
@@ -58,6 +60,7 @@ LINES = {
     "groups lag g --time exact": 0,
     "groups list": 0,
     "groups remove-members g somebody --yes": 1,
+    "groups reset-app g --yes": 0,
     "groups rewind g --to earliest --yes": 0,
     "groups rewind g h --to 2023-11-14T22:15Z --yes": 0,
     "groups why g": 6,
@@ -120,7 +123,7 @@ LINES = {
 
 @contextmanager
 def seeded() -> Iterator[FakeCluster]:
-    with FakeCluster(1, topics={"t": 3, "copy": 3}) as cluster:
+    with FakeCluster(1, topics={"t": 3, "copy": 3}, log_dirs=2) as cluster:
         for partition in range(3):
             put(cluster, "t", partition)
         for group in ("g", "h"):

@@ -8,7 +8,6 @@ from benchmarks import _kafka_tools as tools
 from tests.kafka import Kafka
 from tests.secure_kafka import SecureKafka
 
-CONFIGS = "kafka.admin.ConfigCommand"
 ACLS = "org.apache.kafka.tools.AclCommand"
 
 
@@ -27,9 +26,14 @@ def streams_groups(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess
     return _run(kafka, tools.STREAMS_GROUPS, *arguments)
 
 
+def reset_application(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-streams-application-reset.sh``."""
+    return _run(kafka, tools.STREAMS_RESETTER, *arguments)
+
+
 def configs(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-configs.sh``."""
-    return _run(kafka, CONFIGS, *arguments)
+    return _run(kafka, tools.CONFIGS, *arguments)
 
 
 def metadata_quorum(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -68,7 +72,7 @@ def client_metrics(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedP
 
 def secure_configs(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-configs.sh`` as a super user."""
-    return _secure(kafka, CONFIGS, *arguments)
+    return _secure(kafka, tools.CONFIGS, *arguments)
 
 
 def secure_acls(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -80,6 +84,21 @@ def _secure(kafka: SecureKafka, main: str, *arguments: str) -> subprocess.Comple
     file = kafka.file("admin-pkcs12")
     address = kafka.options("admin-pkcs12")["bootstrap.servers"]
     return _run_at(address, main, "--command-config", file, *arguments)
+
+
+def get_offsets(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-get-offsets.sh``."""
+    return _run(kafka, tools.GET_OFFSETS, *arguments)
+
+
+def leader_election(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-leader-election.sh``."""
+    return _run(kafka, tools.LEADER_ELECTION, *arguments)
+
+
+def topics(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-topics.sh``."""
+    return _run(kafka, tools.TOPICS, *arguments)
 
 
 def reassign_partitions(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:

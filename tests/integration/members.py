@@ -377,13 +377,15 @@ _SOURCE = Path(__file__).with_name("GroupMember.java")
 
 
 @cache
-def compiled(version: str, source: Path = _SOURCE) -> tuple[str, str]:
-    """The folder of the class, and the jars that it needs. Skips where Java cannot compile."""
+def compiled(version: str, source: Path = _SOURCE, release: str = "11") -> tuple[str, str]:
+    """The folder of the class, and the jars that it needs. Skips where Java cannot compile. ``release`` is the Java that
+    the class needs: what runs in a broker of Kafka 4 is compiled for its 17.
+    """
     jars = ":".join(map(str, classpath(DEFAULT_VERSION if version == "unknown" else version)))
     folder = mkdtemp(prefix="kcli-tests-java-")
     compiler = (find_java().path, "-m", "jdk.compiler/com.sun.tools.javac.Main")
     done = subprocess.run(
-        [*compiler, "--release", "11", "-proc:none", "-cp", jars, "-d", folder, str(source)],
+        [*compiler, "--release", release, "-proc:none", "-cp", jars, "-d", folder, str(source)],
         capture_output=True,
         text=True,
     )

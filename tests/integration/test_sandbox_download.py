@@ -88,7 +88,8 @@ def test_all_jars_come_checked_and_counted(repository: Repository, tmp_path: Pat
     assert [j.name for j in jars] == [j.name for j in classpath(DEFAULT_VERSION)]
     assert jars[0].name == f"kafka_2.13-{DEFAULT_VERSION}.jar"
     assert all(
-        jar.read_bytes() == mine.read_bytes() for jar, mine in zip(jars, classpath(DEFAULT_VERSION), strict=True)
+        jar.read_bytes() == mine.read_bytes()
+        for jar, mine in zip(jars, classpath(DEFAULT_VERSION), strict=True)
     )
     last = [p for p in seen if p.stage == "download"][-1]
     assert last.jars_done == last.jars_total == len(jars)

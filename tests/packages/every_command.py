@@ -37,6 +37,8 @@ STATUS = {
     "acls create": 7,
     "acls delete": 7,
     "acls list": 7,
+    "brokers drain": 1,  # there is no such broker
+    "brokers move-log-dir": 1,  # it has no such directories
     "brokers unregister": 1,  # there is none
     "features upgrade": 7,  # it has a higher level
     "groups remove-members": 1,  # nobody has that name

@@ -17,10 +17,11 @@ from kcli.commands.shared.usage import usage
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.files.atomic import replace_file
+from kcli.flows.partitions_file import STDIN
 from kcli.flows.reassign import rows as view
 from kcli.flows.reassign.assignment import Placement, assignment
 from kcli.flows.reassign.moves import Move, planned_moves, traffic
-from kcli.flows.reassign.plan_file import STDIN, file_text, read_plan_file
+from kcli.flows.reassign.plan_file import file_text, read_plan_file
 from kcli.flows.reassign.replicas import ClusterReplicas, survey
 from kcli.flows.reassign.run import ReassignmentRun
 from kcli.output.progress import counted
@@ -41,6 +42,8 @@ def plan(
     brokers: tuple[int, ...] | None,
     replication_factor: int | None,
     path: str | None,
+    *,
+    rack_aware: bool = True,
 ) -> int:
     """Plans a reassignment. Returns the exit status."""
     if path not in (None, STDIN):
@@ -56,6 +59,8 @@ def plan(
     if names is None and path is not None:
         _check_no_topic(path, found)
     racks = _racks(inv, found, brokers)
+    if not rack_aware:
+        racks = dict.fromkeys(racks)
     for warning in found.unknown_sizes():
         inv.talk.warn(warning)
     if found.ongoing.keys() & found.partitions.keys():

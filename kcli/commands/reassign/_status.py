@@ -7,17 +7,18 @@ from shlex import quote
 from typing import Any
 
 from kcli.account.survey import Missing
-from kcli.commands.reassign._watch import wait_for_moves
 from kcli.commands.shared.cluster import connect, open_admin, readable
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.move_watch import wait_for_moves
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.flows.partition_failures import partition_names
+from kcli.flows.partitions_file import shown_name
 from kcli.flows.reassign.journal import clear_throttles, warn_of_foreign_rates
-from kcli.flows.reassign.plan_file import read_plan_file, shown_name
+from kcli.flows.reassign.plan_file import read_plan_file
 from kcli.flows.reassign.replicas import MoveProgress, move_progress
 from kcli.output.progress import counted
 from kcli.output.tables import Column

@@ -19,6 +19,7 @@ def start(
     name: str | None,
     brokers: int | None,
     controllers: int | None,
+    log_dirs: int | None,
     kafka_version: str | None,
     port: int | None,
     data: str | None,
@@ -35,6 +36,7 @@ def start(
         ephemeral=ephemeral or None,
         secure=secure or None,
         controllers=controllers,
+        log_dirs=log_dirs,
         timeout=inv.values.timeout if inv.values.timeout is not None else Settings().timeout,
     )
     if inv.dry_run:

@@ -27,6 +27,9 @@ from kcli.commands.shared.options import SANDBOX, CountType
     metavar="N",
     help="a dynamic quorum of which the first N nodes are voters (default: all, and it cannot be changed)",
 )
+@click.option(
+    "--log-dirs", type=CountType(1, 100), metavar="N", help="log directories of each node (default: 1)"
+)
 @click.option("--kafka-version", metavar="VERSION", help="any published version (default: 4.4.0)")
 @click.option(
     "--port",
@@ -43,6 +46,7 @@ def up(
     name: str | None,
     brokers: int | None,
     controllers: int | None,
+    log_dirs: int | None,
     kafka_version: str | None,
     port: int | None,
     data: str | None,
@@ -63,4 +67,4 @@ def up(
     """
     from kcli.commands.sandbox._starting import start  # not for --help
 
-    return start(inv, name, brokers, controllers, kafka_version, port, data, ephemeral, secure)
+    return start(inv, name, brokers, controllers, log_dirs, kafka_version, port, data, ephemeral, secure)

@@ -10,7 +10,7 @@ from kcli.commands.shared.options import TOPIC, OfferedType
 from kcli.commands.shared.params import PARTITIONS, check_topic_name
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
-from kcli.core.positions import OffsetSpec, parse_duration_ms
+from kcli.core.positions import SPECIAL_NAMES, OffsetSpec, parse_duration_ms
 
 _EXAMPLES = (
     "--before 1200, --before @-7d, --before 2026-11-21T10:00Z, --before -1000 (keeps the last 1000 of each partition), "
@@ -79,6 +79,8 @@ def _words(spec: OffsetSpec, now: int, *, ago: bool) -> str:
     if spec.kind == "timestamp":
         note = f" ({spec.note})" if spec.note else ""
         return f"{instant_text(spec.value, now, ago=ago)}{note}, up to the first that is not older"
+    if spec.kind == "special":
+        return SPECIAL_NAMES[spec.value]
     words = {
         "earliest": "the start of the log",
         "latest": "the end of the log",

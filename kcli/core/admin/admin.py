@@ -31,8 +31,10 @@ if TYPE_CHECKING:
         feature_updates,
         new_partitions,
         other_groups,
+        partitions,
         quotas,
         records,
+        replica_log_dirs,
         topic_changes,
         users,
     )
@@ -199,6 +201,13 @@ class Admin:
         names = several(names)
         return operations.topics.describe_topics(self.cluster, names, self._start())
 
+    def describe_partitions(self, names: Sequence[str] | None = None) -> dict[str, TopicInfo | KcliError]:
+        """As ``describe_topics``, in pages, and with eligible leader replicas where brokers report them (KIP-966); None:
+        all topics, by name.
+        """
+        found = None if names is None else several(names)
+        return operations.partitions.describe_partitions(self.cluster, found, self._start())
+
     def topic_operations(
         self, names: Sequence[str], *, missing_too: bool = False
     ) -> dict[str, int | KcliError | None]:
@@ -361,6 +370,18 @@ class Admin:
         """The reassignments in progress, of all partitions or of these (KIP-455)."""
         return operations.reassignments.list_reassignments(self.cluster, self._start(), partitions)
 
+    def alter_replica_log_dirs(
+        self, broker_id: int, wanted: Mapping[TopicPartition, str]
+    ) -> dict[TopicPartition, KcliError | None]:
+        """Starts to move the replicas that a broker has to these log directories of it (KIP-113).
+
+        Returns before anything is moved: ``describe_log_dirs`` shows the future replicas.
+        """
+        check_partitions(wanted)
+        return operations.replica_log_dirs.alter_replica_log_dirs(
+            self.cluster, broker_id, wanted, self._start()
+        )
+
     def elect_leaders(
         self, partitions: Collection[TopicPartition], *, unclean: bool = False
     ) -> dict[TopicPartition, KcliError | None]:
@@ -522,6 +543,31 @@ class Admin:
             self.cluster, self._coordinators(), several(names), self._start()
         )
 
+    def alter_share_offsets(self, wanted: Mapping[str, Mapping[TopicPartition, int]]) -> dict[str, Stored]:
+        """Sets start offsets of share groups without members (KIP-932). None on success.
+
+        The first one makes a share group that does not exist. What was acknowledged after the old start offset is
+        forgotten, and delivered again if it is not before the new one. Brokers check no bounds. NON_EMPTY_GROUP for a
+        group with members.
+        """
+        check_groups(wanted)
+        for starts in wanted.values():
+            check_numbers(starts, "start offset")
+        return operations.share_offsets.alter_share_offsets(
+            self.cluster, self._coordinators(), wanted, self._start()
+        )
+
+    def delete_share_offsets(
+        self, wanted: Mapping[str, Collection[str]]
+    ) -> dict[str, dict[str, KcliError | None]]:
+        """Deletes the start offsets of share groups without members, for whole topics (KIP-932). None on success.
+
+        NON_EMPTY_GROUP for a group with members.
+        """
+        return operations.share_offsets.delete_share_offsets(
+            self.cluster, self._coordinators(), wanted, self._start()
+        )
+
     def delete_groups(self, names: Sequence[str]) -> dict[str, KcliError | None]:
         """Deletes groups without members, with their committed offsets (KIP-229). None on success.
 
@@ -535,14 +581,19 @@ class Admin:
         return outcome
 
     def remove_members(
-        self, wanted: Mapping[str, Collection[GroupMember]], *, reason: str | None = None
+        self,
+        wanted: Mapping[str, Collection[GroupMember]],
+        *,
+        reason: str | None = None,
+        streams: Collection[str] = (),
     ) -> dict[str, dict[GroupMember, KcliError | None]]:
-        """Removes members from their groups, by member id or instance id (KIP-345). None on success.
+        """Removes members from their groups, by member id or instance id (KIP-345). None on success. ``streams``: the
+        streams groups among them (KIP-1071), whose members need their ids.
 
         NotFoundError if the group has no such member.
         """
         return operations.members.remove_members(
-            self.cluster, self._coordinators(), wanted, self._start(), reason=reason
+            self.cluster, self._coordinators(), wanted, self._start(), reason=reason, streams=streams
         )
 
     def fetch_offsets(

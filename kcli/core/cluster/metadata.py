@@ -28,7 +28,10 @@ OR_HIDDEN = "or none that this client may describe"
 
 
 class PartitionView(NamedTuple):
-    """One partition. ``leader`` is −1 while it has none."""
+    """One partition. ``leader`` is −1 while it has none. ``elr`` are the eligible leader replicas (KIP-966): they have
+    every record that is committed, though they are not in sync; ``last_known_elr`` those that were eligible, or led,
+    before there was none. None where the broker did not report them.
+    """
 
     partition: int
     leader: int
@@ -37,6 +40,8 @@ class PartitionView(NamedTuple):
     isr: tuple[int, ...] = ()
     offline: tuple[int, ...] = ()
     error: int = NONE
+    elr: tuple[int, ...] | None = None
+    last_known_elr: tuple[int, ...] | None = None
 
 
 class TopicView(NamedTuple):

@@ -16,7 +16,9 @@ from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToLeader
 from kcli.core.connection.plan import Broker
 from kcli.core.errors import ConfigError, DataLossError, KcliError, ProtocolError, UnsupportedError
+from kcli.core.exit_codes import ExitCode
 from kcli.core.permissions import on_topic
+from kcli.core.positions import SPECIAL_NAMES
 from kcli.core.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -36,6 +38,9 @@ LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 """The first offset that tiered storage does not have yet (KIP-1023)."""
 
+FIRST_LOCAL = 8
+"""The first version of ListOffsets that has EARLIEST_LOCAL."""
+
 NOT_FOUND = -1
 """The offset when no record is that new, nothing is stored, or nothing is tiered."""
 
@@ -43,13 +48,19 @@ _FIRST_WITH = {
     LATEST: ("the end", 0),
     EARLIEST: ("the start", 0),
     MAX_TIMESTAMP: ("the newest timestamp", 7),
-    EARLIEST_LOCAL: ("the local start", 8),
+    EARLIEST_LOCAL: ("the local start", FIRST_LOCAL),
     LATEST_TIERED: ("the tiered end", 9),
     EARLIEST_PENDING_UPLOAD: ("the first offset that is not tiered", 11),
 }
 _ALWAYS_THERE = (LATEST, EARLIEST, EARLIEST_LOCAL)
 
 Wanted = Mapping[TopicPartition, int]
+
+
+class NotTieredError(KcliError):
+    """A partition has no such offset, as nothing of it is in tiered storage."""
+
+    exit_code = ExitCode.REFUSED
 
 
 class OffsetInfo(NamedTuple):
@@ -121,6 +132,17 @@ def list_offsets(
     if newest:
         found.update(_still_there(cluster, {w: found[w] for w in newest}, deadline))
     return found
+
+
+def not_tiered(tp: TopicPartition, special: int) -> NotTieredError | None:
+    """The error where a broker has found no such special offset; None if that only means that there is no record."""
+    if special not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return None
+    return NotTieredError(
+        f"{tp} has no offset {SPECIAL_NAMES[special]}",
+        why="nothing of it is in tiered storage: its topic is not tiered, or no segment was copied yet",
+        do=f"`kcli topics describe {tp.topic}` shows what is; choose another offset",
+    )
 
 
 def offsets_request(

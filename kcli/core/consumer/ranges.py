@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.core.cluster.metadata import no_partition
-from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
+from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, not_tiered
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, DataLossError, KcliError
 from kcli.core.positions import OffsetSpec, RangeSpec
@@ -75,7 +75,8 @@ def spans(
     """
     wanted = list(partitions)
     now = bounds(consumer, wanted, timeout)
-    starts = _resolve(consumer, wanted, asked.start or OffsetSpec("earliest", 0), now, timeout)
+    start_spec = asked.start or OffsetSpec("earliest", 0)
+    starts = _resolve(consumer, wanted, start_spec, now, timeout, on_missing=on_out_of_range)
     committed_only = None
     if to_high_watermark:
         committed_only = False
@@ -159,7 +160,9 @@ def _resolve(
     timeout: float,
     *,
     committed_only: bool | None = None,
+    on_missing: str = "fail",
 ) -> Mapping[TopicPartition, int]:
+    """The offset of ``spec`` in each partition. ``on_missing``: what is taken for one that is not there."""
     if spec.kind == "earliest":
         return now.starts
     if spec.kind == "latest":
@@ -170,10 +173,14 @@ def _resolve(
         return {tp: now.starts[tp] + spec.value for tp in wanted}
     if spec.kind == "from_end":
         return {tp: max(now.starts[tp], now.ends[tp] - spec.value) for tp in wanted}
-    if spec.kind == "timestamp":
-        times = dict.fromkeys(wanted, spec.value)
+    if spec.listed is not None:
+        times = dict.fromkeys(wanted, spec.listed)
         found = offsets_in(consumer.list_offsets(times, timeout, committed_only=committed_only))
-        return {tp: found[tp] if found[tp] >= 0 else now.ends[tp] for tp in wanted}
+        missing = [error for tp in wanted if found[tp] < 0 and (error := not_tiered(tp, spec.listed))]
+        if missing and on_missing == "fail":
+            raise missing[0]
+        other = now.starts if missing and on_missing == "earliest" else now.ends
+        return {tp: found[tp] if found[tp] >= 0 else other[tp] for tp in wanted}
     raise ConfigError(
         f"the offset {spec.kind!r} needs a group", why="it means the group's committed offsets", do="give -g"
     )

@@ -19,6 +19,7 @@ from kcli.core.errors import BrokerError, KcliError
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.consume.group_commits import GroupCommits
+from kcli.flows.consume.remote import RemoteNotice
 
 Message = Callable[[str], object]
 _BY_POLICY = ("earliest", "latest", "stored")
@@ -89,14 +90,16 @@ class _Range(Reading):
         detail: Message,
         warn: Message,
         failed: Callable[[KcliError], object],
+        note: Message | None = None,
         on_recreate: str = "fail",
         exact_times: bool = False,
     ) -> None:
         """``exact_times``: records are chosen by their times, so a limit in time is no offset to stop at: what is there
-        when it has come is read to its end.
+        when it has come is read to its end. ``note``: is told once that records come from remote storage.
         """
         super().__init__(consumer)
         self._failed = failed
+        self._remote = None if note is None else RemoteNotice(consumer, note)
         self._refused = set[str]()
         self._spec = spec
         self._until_end = until_end
@@ -108,6 +111,16 @@ class _Range(Reading):
         self._exact_times = exact_times
         if exact_times and spec.times[1] is not None:
             self._spec = spec._replace(stop=OffsetSpec("latest"))
+
+    def tick(self) -> None:
+        """See Reading."""
+        if self._remote is not None:
+            self._remote.look()
+
+    def finish(self) -> None:
+        """See Reading."""
+        if self._remote is not None:
+            self._remote.look()
 
     def refused(self, error: BrokerError) -> None:
         """See Reading."""
@@ -161,11 +174,14 @@ class Chosen(_Range):
         """Resolves the range to offsets in each partition, and assigns the partitions."""
         found = self._spans(partitions, self._spec)
         self._consumer.assign(found)
+        if self._remote is not None:
+            self._remote.assigned(found)
         self._version = self._consumer.cluster.view.version
         return found
 
     def tick(self) -> None:
         """See Reading: handles a stop time that has come, and new partitions."""
+        super().tick()
         if self._later.due:
             self._pin(sorted(self._consumer.assignment), until_end=True)
         version = self._consumer.cluster.view.version
@@ -264,6 +280,7 @@ class GroupShare(_Range):
 
     def tick(self) -> None:
         """See Reading."""
+        super().tick()
         self._commits.tick()
         if self._later.due:
             self._pin(sorted(self._consumer.assignment), until_end=True)
@@ -290,6 +307,7 @@ class GroupShare(_Range):
 
     def finish(self) -> None:
         """See Reading: commits what was written."""
+        super().finish()
         self._commits.finish()
 
     def _has_nothing(self) -> bool:
@@ -305,6 +323,8 @@ class GroupShare(_Range):
     def _assigned(self, partitions: list[TopicPartition]) -> None:
         self._on_change(True)
         self._detail(f"assigned: {', '.join(map(str, partitions)) or 'nothing'}")
+        if self._remote is not None:
+            self._remote.assigned(partitions)
         start = self._spec.start
         if start is not None and start.kind not in _BY_POLICY:
             committed = self._consumer.committed(partitions, self._timeout)

@@ -3,19 +3,17 @@
 """
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from kcli.core.errors import ConfigError
 from kcli.core.types import TopicPartition
-from kcli.serde.json_text import NotJsonError, parse_json
+from kcli.flows.partitions_file import VERSION, PartitionsFile, is_number, shown_name
 
-STDIN = "-"
-VERSION = 1
-_MOST_BYTES = 256 << 20
 _ANY_DIRECTORY = "any"
+_FILE = PartitionsFile(
+    "file of a reassignment",
+    "`kcli reassign plan FILE` writes one, so does kafka-reassign-partitions.sh --generate",
+)
 
 Replicas = dict[TopicPartition, tuple[int, ...]]
 
@@ -34,88 +32,29 @@ def partition_rows(replicas: Mapping[TopicPartition, Sequence[int]]) -> list[dic
     ]
 
 
-def shown_name(path: str) -> str:
-    """The file in messages."""
-    return "stdin" if path == STDIN else path
-
-
 def read_plan_file(path: str) -> Replicas:
     """The replicas of each partition in the file; ``-`` is stdin. ConfigError says what is wrong and where."""
-    name = shown_name(path)
-    try:
-        if path == STDIN:
-            data = sys.stdin.buffer.read(_MOST_BYTES + 1) if sys.stdin is not None else b""
-        else:
-            with Path(path).open("rb") as file:
-                data = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise ConfigError(
-            f"cannot read {name}",
-            why=(error.strerror or str(error)).lower(),
-            do="correct the name; `kcli reassign plan FILE` writes such a file",
-        ) from None
-    if len(data) > _MOST_BYTES:
-        raise ConfigError(f"cannot read {name}", why=f"it has more than {_MOST_BYTES >> 20} MiB", do="")
-    return parse_plan(data, name)
+    return {tp: _replicas(shown_name(path), tp, row) for tp, row in _FILE.read(path)}
 
 
 def parse_plan(data: bytes, name: str) -> Replicas:
-    """The replicas of each partition; ``name`` is the file's in errors."""
-    text = data.decode("utf-8-sig", "surrogateescape")
-    try:
-        document = parse_json(text)
-    except NotJsonError as error:
-        where = f"line {error.line_in(text)}: {error.reason}"
-        raise _broken(name, f"it {error.verdict} ({where})" if data.strip() else "it is empty") from None
-    if not isinstance(document, dict) or not isinstance(document.get("partitions"), list):
-        if isinstance(document, dict) and "items" in document:
-            raise _broken(
-                name, "it was written with -o json; without -o the plan is written for this command"
-            )
-        raise _broken(name, "it has no list of partitions")
-    if document.get("version", VERSION) != VERSION:
-        raise _broken(name, f"its version is {document['version']!r}, only {VERSION} is known")
-    found: Replicas = {}
-    for number, row in enumerate(document["partitions"]):
-        tp, replicas = _row(name, f"partitions[{number}]", row)
-        if tp in found:
-            raise _broken(name, f"it has {tp} twice")
-        found[tp] = replicas
-    return found
+    """The same of the file's content; ``name`` is the file's in errors."""
+    return {tp: _replicas(name, tp, row) for tp, row in _FILE.parse(data, name)}
 
 
-def _row(name: str, where: str, row: Any) -> tuple[TopicPartition, tuple[int, ...]]:
-    if not isinstance(row, dict):
-        raise _broken(name, f"{where} is not an object")
-    topic, partition, replicas = row.get("topic"), row.get("partition"), row.get("replicas")
-    if not isinstance(topic, str) or not topic:
-        raise _broken(name, f"{where} has no topic")
-    if not isinstance(partition, int) or not _is_number(partition):
-        raise _broken(name, f"{where} has no partition")
-    tp = TopicPartition(topic, partition)
-    if not isinstance(replicas, list) or not replicas or not all(map(_is_number, replicas)):
-        raise _broken(name, f"{tp} has no list of replicas (broker ids)")
+def _replicas(name: str, tp: TopicPartition, row: Mapping[str, Any]) -> tuple[int, ...]:
+    replicas = row.get("replicas")
+    if not isinstance(replicas, list) or not replicas or not all(map(is_number, replicas)):
+        raise _FILE.broken(name, f"{tp} has no list of replicas (broker ids)")
     if len(set(replicas)) < len(replicas):
-        raise _broken(name, f"{tp} has a broker twice among its replicas")
+        raise _FILE.broken(name, f"{tp} has a broker twice among its replicas")
     directories = row.get("log_dirs")
     if directories is not None and (
         not isinstance(directories, list) or any(directory != _ANY_DIRECTORY for directory in directories)
     ):
-        raise _broken(
+        raise _FILE.broken(
             name,
             f"{tp} names log directories",
-            do="leave log_dirs out: kcli moves between brokers; kafka-reassign-partitions.sh moves between directories",
+            do="leave log_dirs out; `kcli brokers move-log-dir` moves replicas between directories",
         )
-    return tp, tuple(replicas)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
-
-
-def _broken(name: str, why: str, do: str = "") -> ConfigError:
-    return ConfigError(
-        f"{name} is no file of a reassignment",
-        why=why,
-        do=do or "`kcli reassign plan FILE` writes one, so does kafka-reassign-partitions.sh --generate",
-    )
+    return tuple(replicas)

@@ -11,7 +11,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigKind, ConfigResource
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import no_partition
-from kcli.core.cluster.offsets import EARLIEST, OffsetInfo
+from kcli.core.cluster.offsets import EARLIEST, OffsetInfo, not_tiered
 from kcli.core.errors import DataLossError, KcliError, NoLeaderError, PartlyFailedError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import is_own_topic
@@ -92,8 +92,8 @@ class TopicTrim(Change[TopicPartition, Trim]):
         refused = denied.get(self.name) or _refusal(admin, topic)
         ends = log_ends(admin, selected)
         known = [tp for tp, log in ends.items() if log.end is not None]
-        by_time = self.before.kind == "timestamp" and known
-        at_time = offsets_at(admin, known, self.before.value) if by_time else {}
+        time = self.before.listed
+        at_time = {} if time is None or not known else offsets_at(admin, known, time)
         items = trim_items(topic.topic_id, self.before, ends, at_time)
         if refused is None:
             return items
@@ -214,7 +214,7 @@ AtTime = Mapping[TopicPartition, OffsetInfo | KcliError]
 def trim_items(
     topic_id: str, spec: OffsetSpec, ends: Mapping[TopicPartition, LogEnds], at_time: AtTime
 ) -> list[TrimItem]:
-    """The new start of each partition. ``at_time``: the first record that is not older, for a time. Pure."""
+    """The new start of each partition. ``at_time``: what brokers have found, for a time or a special offset. Pure."""
     return [_item(topic_id, spec, tp, log, at_time.get(tp)) for tp, log in ends.items()]
 
 
@@ -229,6 +229,10 @@ def _item(
         return _refused(item, at_time)
     if spec.kind == "offset" and spec.value > log.end:
         return _refused(item, _beyond(tp, spec.value, log.end), f"{spec.value:,} is beyond the end")
+    if spec.kind == "special" and at_time is not None and at_time.offset < 0:
+        error = not_tiered(tp, spec.value)
+        if error is not None:
+            return _refused(item, error)
     before, note = _before(spec, log.start, log.end, at_time)
     item = item._replace(facts=item.facts._replace(before=max(before, log.start)))
     if before <= log.start:
@@ -253,7 +257,7 @@ def _before(spec: OffsetSpec, start: int, end: int, at_time: OffsetInfo | None) 
         return min(start + spec.value, end), ""
     if spec.kind == "from_end":
         return end - spec.value, ""
-    if spec.kind == "timestamp" and at_time is not None:
+    if spec.listed is not None and at_time is not None:
         if at_time.offset < 0:
             return end, "" if start == end else "all records are older"
         return min(at_time.offset, end), ""

@@ -66,7 +66,7 @@ SANDBOX = [
 
 FILES = [
     Row("reassign run /no/such", 2, "cannot read /no/such", "no such file",
-        "correct the name; `kcli reassign plan FILE` writes such a file"),
+        "correct the name; `kcli reassign plan FILE` writes one"),
     Row("reassign run {dir}/two.txt", 2, "is no file of a reassignment", "not JSON",
         "`kcli reassign plan FILE` writes one, so does"),
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from kcli.cli import cli
 from kcli.commands.shared import changing
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.usage import Refused
-from kcli.commands.topics import _tables
+from kcli.commands.topics import _describing, _tables
 from kcli.core.admin.brokers import ClusterDescription, LogDir, ReplicaSize
 from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.topic_changes import CreatedTopic
@@ -56,6 +56,9 @@ class StandIn:
 
     def describe_topics(self, names: Sequence[str]) -> dict[str, TopicInfo | KcliError]:
         return {name: self.topics.get(name) or unknown_topic(name, self.topics) for name in names}
+
+    def describe_partitions(self, names: Sequence[str] | None = None) -> dict[str, TopicInfo | KcliError]:
+        return self.describe_topics(list(self.topics) if names is None else names)
 
     def list_offsets(
         self, wanted: Mapping[TopicPartition, int], **_patience: float
@@ -108,7 +111,7 @@ class StandIn:
 @pytest.fixture
 def admin(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     stand_in = StandIn()
-    for module in (_tables, changing):
+    for module in (_tables, _describing, changing):
         monkeypatch.setattr(module, "open_admin", lambda _inv: stand_in)
         monkeypatch.setattr(module, "connect", lambda _inv, found: found.cluster_id())
     return stand_in

@@ -6,7 +6,7 @@ from kcli.docgen.list_schemas import item, list_schemas, property_of
 from kcli.docgen.lists import Items, Listed
 from kcli.output.tables import Column
 
-TOPICS = "commands.topics._tables:DESCRIPTION"
+TOPICS = "commands.topics._describing:DESCRIPTION"
 
 
 @pytest.mark.parametrize(

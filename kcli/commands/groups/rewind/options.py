@@ -12,7 +12,7 @@ from kcli.commands.shared.offset_spec import instant_text, is_ago, offset_spec
 from kcli.commands.shared.params import DURATION
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
-from kcli.core.positions import OffsetSpec
+from kcli.core.positions import SPECIAL_NAMES, OffsetSpec
 from kcli.flows.rewind.barriers import LONGEST_HOLD
 from kcli.flows.rewind.scope import Scope, parse_topics
 from kcli.flows.rewind.targets import Target, target_of
@@ -227,6 +227,8 @@ def spec_target(text: str, option: str, examples: str, *, terminal: bool) -> tup
 def _words(target: Target, now: int, *, ago: bool) -> str:
     if target.kind == "time":
         return instant_text(target.value, now, ago=ago)
+    if target.kind == "special":
+        return SPECIAL_NAMES[target.value]
     if target.kind == "offset":
         return f"offset {target.value:,}"
     if target.kind == "shift":

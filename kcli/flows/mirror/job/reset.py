@@ -11,7 +11,7 @@ from kcli.account.change import Change, Found, Item, Question, planned
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
-from kcli.core.cluster.offsets import OffsetInfo
+from kcli.core.cluster.offsets import OffsetInfo, not_tiered
 from kcli.core.errors import DataLossError, KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.positions import OffsetSpec
@@ -150,8 +150,8 @@ class PositionReset(Change[TopicPartition, Move]):
     ) -> dict[TopicPartition, MoveItem]:
         ends = log_ends(self._source, partitions)
         readable = [tp for tp, log in ends.items() if log.end is not None]
-        by_time = self._spec.kind == "timestamp" and readable
-        at_time = offsets_at(self._source, readable, self._spec.value) if by_time else {}
+        time = self._spec.listed
+        at_time = {} if time is None or not readable else offsets_at(self._source, readable, time)
         here, there = self._ids(saved, partitions)
         copies = {tp: _copy_of(saved[tp]) for tp in partitions}
         existing = [copy for copy in copies.values() if copy.topic in there]
@@ -360,6 +360,8 @@ def _item(
     error = log.error or (at_time if isinstance(at_time, KcliError) else None)
     if error is None and target is not None:
         error = target.error
+    if error is None and isinstance(at_time, OffsetInfo) and at_time.offset < 0:
+        error = not_tiered(tp, spec.value)
     if error is not None or log.start is None or log.end is None:
         return item._replace(outcome=Outcome.REFUSED, error=error)
     new = _offset(spec, log.start, log.end, at_time if isinstance(at_time, OffsetInfo) else None)
@@ -386,7 +388,7 @@ def _offset(spec: OffsetSpec, start: int, end: int, at_time: OffsetInfo | None) 
         return start + spec.value
     if spec.kind == "from_end":
         return max(start, end - spec.value)
-    if spec.kind == "timestamp" and at_time is not None:
+    if spec.listed is not None and at_time is not None:
         return end if at_time.offset < 0 else at_time.offset
     return start
 

@@ -1,0 +1,51 @@
+"""Says once that records are read from remote storage (KIP-405), which takes longer than a broker's disk."""
+
+from collections.abc import Callable, Iterable
+
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.local_starts import LocalStarts
+from kcli.core.types import TopicPartition
+from kcli.flows.partition_failures import partition_names
+
+
+class RemoteNotice:
+    """``note`` is called with the sentence, of the partitions whose reading begins before the leader's own disk does."""
+
+    def __init__(self, consumer: Consumer, note: Callable[[str], object]) -> None:
+        self._consumer, self._note = consumer, note
+        self._local = LocalStarts(consumer.cluster)
+        self._begins: dict[TopicPartition, int] = {}
+        self._said = False
+
+    def assigned(self, partitions: Iterable[TopicPartition]) -> None:
+        """These are about to be read: asks their leaders."""
+        if not self._said:
+            wanted = [tp for tp in partitions if not self._consumer.state(tp).reached_stop]
+            self._begins |= {tp: self._consumer.state(tp).position for tp in wanted}
+            self._local.ask(wanted)
+
+    def look(self) -> None:
+        """Called between polls: says what the leaders have answered."""
+        if not self._begins or self._local.pending:
+            return
+        begins = {tp: self._begin(tp, begin) for tp, begin in self._begins.items()}
+        self._begins = (
+            {}
+            if self._said
+            else {
+                tp: begin
+                for tp, begin in begins.items()
+                if begin < 0 and self._consumer.assigned(tp) is not None
+            }
+        )
+        remote = [tp for tp, begin in begins.items() if 0 <= begin < self._local.found.get(tp, 0)]
+        if remote and not self._said:
+            self._said = True
+            self._note(
+                f"reading from remote storage: {partition_names(remote)}, up to what is on the leaders' disks"
+            )
+
+    def _begin(self, tp: TopicPartition, begin: int) -> int:
+        """Of a group's partition the position was not known when it was assigned."""
+        state = self._consumer.assigned(tp)
+        return begin if begin >= 0 or state is None else state.position

@@ -101,6 +101,31 @@ async def alter_replica_log_dirs(
     )
 
 
+def no_moves(request: AlterReplicaLogDirsRequest, code: int) -> AlterReplicaLogDirsResponse:
+    """The answer in which every replica is refused."""
+    asked = {
+        topic.name: [
+            AlterReplicaLogDirPartitionResult(partition_index=number, error_code=code)
+            for number in topic.partitions
+        ]
+        for row in request.dirs
+        for topic in row.topics
+    }
+    return AlterReplicaLogDirsResponse(
+        throttle_time_ms=0,
+        results=[
+            AlterReplicaLogDirTopicResult(topic_name=name, partitions=rows) for name, rows in asked.items()
+        ],
+    )
+
+
+def refuse_moves(answer: AlterReplicaLogDirsResponse, code: int) -> None:
+    """Every replica of the answer gets the code."""
+    for topic in answer.results:
+        for row in topic.partitions:
+            row.error_code = code
+
+
 def _move(ctx: "Context", name: str, number: int, path: str) -> None:
     if path not in paths(ctx.state, ctx.node):
         raise RefusedError(Code.LOG_DIR_NOT_FOUND)

@@ -33,7 +33,6 @@ from kcli.output.tables import Column, indented_table
 _PAUSE = 0.1
 _MOST_LINES = 50
 _GOES_ON = "the same line goes on; with --watch it waits for the end"
-_WHERE = "`kcli brokers describe {}` shows the log directories and what is in them"
 
 Scope = tuple[str, Collection[int] | None]
 """A topic with the partitions of it that are meant, None: all."""
@@ -243,7 +242,7 @@ class LogDirMoves(Change[TopicPartition, DirMove]):
             NotMovableError(
                 f"{tp} was not moved",
                 why=where + (f", and is being moved to {held.future}" if held.future else ""),
-                do=f"run it again; {_WHERE.format(self.number)}",
+                do=f"run it again; {_where(self.number)}",
             ),
         )
 
@@ -318,7 +317,7 @@ class LogDirMove(LogDirMoves):
                 raise NotFoundError(
                     f"broker {self.number} has no replica of topic {name} in {self.source}",
                     why=_elsewhere(name, held),
-                    do=f"correct --topic or --from; {_WHERE.format(self.number)}",
+                    do=f"correct --topic or --from; {_where(self.number)}",
                 )
             meant |= {tp: held.get(tp, Held()) for tp in named}
         return [self._item(tp, one) for tp, one in sorted(meant.items())]
@@ -469,6 +468,8 @@ def _elsewhere(name: str, held: Mapping[TopicPartition, Held]) -> str:
 
 
 def _not_movable(tp: TopicPartition, why: str, number: int) -> NotMovableError:
-    return NotMovableError(
-        f"{tp} cannot be moved", why=why, do=f"nothing was done to it; {_WHERE.format(number)}"
-    )
+    return NotMovableError(f"{tp} cannot be moved", why=why, do=f"nothing was done to it; {_where(number)}")
+
+
+def _where(number: int) -> str:
+    return f"`kcli brokers describe {number}` shows the log directories and what is in them"

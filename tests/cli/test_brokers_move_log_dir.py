@@ -10,6 +10,7 @@ import pytest
 from kcli.core.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fake.script import FOREVER
@@ -82,6 +83,8 @@ def test_some_partitions(brokers: Brokers) -> None:
     done = brokers(f"{LINE} -t t:0,7 --yes -o json", 7)
     assert statuses(done) == {0: "unchanged", 7: "refused"}
     assert "broker 1 has no replica of it" in done.err
+    part = "nothing was done to it; `kcli brokers describe 1` shows the log directories and what is in them"
+    type_remedy(part, done.err, brokers.cluster.bootstrap)
 
 
 def test_moves_that_go_on_are_6_and_the_same_line_goes_on(brokers: Brokers) -> None:
@@ -160,6 +163,8 @@ def test_a_replica_that_leaves_the_broker_meanwhile_is_named(brokers: Brokers) -
     brokers.cluster.intercept(AlterReplicaLogDirsRequest, leave)
     done = brokers(f"{LINE} --yes -o json", 6)
     assert statuses(done) == {0: "failed", 1: "done", 2: "done"}
+    part = "run it again; `kcli brokers describe 1` shows the log directories and what is in them"
+    type_remedy(part, done.err, brokers.cluster.bootstrap)
 
 
 def test_full_disks_are_said(brokers: Brokers) -> None:
@@ -186,5 +191,9 @@ def test_old_brokers_are_named(brokers: Brokers) -> None:
     ],
 )
 def test_what_cannot_be_done_is_said(brokers: Brokers, line: str, code: int, what: str) -> None:
-    assert what in brokers(line, code).err
+    err = brokers(line, code).err
+    assert what in err
+    if "of that topic" in err:
+        part = "correct --topic or --from; `kcli brokers describe 1` shows the log directories and what is in them"
+        type_remedy(part, err, brokers.cluster.bootstrap)
     assert brokers.sent == 0

@@ -83,8 +83,11 @@ def test_some_partitions(brokers: Brokers) -> None:
     done = brokers(f"{LINE} -t t:0,7 --yes -o json", 7)
     assert statuses(done) == {0: "unchanged", 7: "refused"}
     assert "broker 1 has no replica of it" in done.err
-    part = "nothing was done to it; `kcli brokers describe 1` shows the log directories and what is in them"
-    type_remedy(part, done.err, brokers.cluster.bootstrap)
+    type_remedy(
+        "`kcli brokers describe 1` shows the log directories and what is in them",
+        done.err,
+        brokers.cluster.bootstrap,
+    )
 
 
 def test_moves_that_go_on_are_6_and_the_same_line_goes_on(brokers: Brokers) -> None:
@@ -163,8 +166,21 @@ def test_a_replica_that_leaves_the_broker_meanwhile_is_named(brokers: Brokers) -
     brokers.cluster.intercept(AlterReplicaLogDirsRequest, leave)
     done = brokers(f"{LINE} --yes -o json", 6)
     assert statuses(done) == {0: "failed", 1: "done", 2: "done"}
-    part = "run it again; `kcli brokers describe 1` shows the log directories and what is in them"
-    type_remedy(part, done.err, brokers.cluster.bootstrap)
+
+
+def test_a_move_that_another_client_cancels_is_named(brokers: Brokers) -> None:
+    def cancel(_request: Any) -> None:
+        brokers.cluster._state.topics.by_name["t"].partitions[0].futures.clear()
+
+    brokers.cluster.settings.hold_log_dir_moves = True
+    brokers.cluster.intercept(DescribeLogDirsRequest, cancel, after=2)
+    done = brokers(f"{LINE} -t t:0 --yes -o json", 7)
+    assert statuses(done) == {0: "failed"}
+    type_remedy(
+        "`kcli brokers describe 1` shows the log directories and what is in them",
+        done.err,
+        brokers.cluster.bootstrap,
+    )
 
 
 def test_full_disks_are_said(brokers: Brokers) -> None:
@@ -194,6 +210,9 @@ def test_what_cannot_be_done_is_said(brokers: Brokers, line: str, code: int, wha
     err = brokers(line, code).err
     assert what in err
     if "of that topic" in err:
-        part = "correct --topic or --from; `kcli brokers describe 1` shows the log directories and what is in them"
-        type_remedy(part, err, brokers.cluster.bootstrap)
+        type_remedy(
+            "`kcli brokers describe 1` shows the log directories and what is in them",
+            err,
+            brokers.cluster.bootstrap,
+        )
     assert brokers.sent == 0

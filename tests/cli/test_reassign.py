@@ -349,8 +349,11 @@ def test_log_directories_in_a_file_are_another_command(reassign: Reassign) -> No
     row = {"topic": "t", "partition": 0, "replicas": [1], "log_dirs": ["/d"]}
     path = reassign.folder / "moves.json"
     path.write_text(json.dumps({"partitions": [row]}))
-    part = "leave log_dirs out; `kcli help brokers move-log-dir` says how replicas move between directories"
-    type_remedy(part, reassign(f"run {path}", 2).err, reassign.cluster.bootstrap)
+    type_remedy(
+        "leave log_dirs out; `kcli help brokers move-log-dir` says how replicas move between directories",
+        reassign(f"run {path}", 2).err,
+        reassign.cluster.bootstrap,
+    )
 
 
 def test_log_dirs_that_leave_the_choice_to_the_broker_are_accepted(reassign: Reassign) -> None:

@@ -4,6 +4,7 @@
 then ``finish_log_dir_move`` of the cluster ends it.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kcli.core.protocol.messages.alter_replica_log_dirs import (
@@ -81,49 +82,41 @@ async def alter_replica_log_dirs(
     ctx: "Context", request: AlterReplicaLogDirsRequest
 ) -> AlterReplicaLogDirsResponse:
     """Each replica on its own."""
+
+    def moved(name: str, number: int, path: str) -> int:
+        try:
+            _move(ctx, name, number, path)
+        except RefusedError as refused:
+            return refused.code
+        return 0
+
+    answer = _answer(request, moved)
+    ctx.state.changed()
+    return answer
+
+
+def refused_moves(request: AlterReplicaLogDirsRequest, code: int) -> AlterReplicaLogDirsResponse:
+    """The answer in which everything is refused."""
+    return _answer(request, lambda _name, _number, _path: code)
+
+
+def _answer(
+    request: AlterReplicaLogDirsRequest, code: Callable[[str, int, str], int]
+) -> AlterReplicaLogDirsResponse:
     results: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
     for row in request.dirs:
         for topic in row.topics:
             for number in topic.partitions:
-                code = 0
-                try:
-                    _move(ctx, topic.name, number, row.path)
-                except RefusedError as refused:
-                    code = refused.code
-                result = AlterReplicaLogDirPartitionResult(partition_index=number, error_code=code)
+                result = AlterReplicaLogDirPartitionResult(
+                    partition_index=number, error_code=code(topic.name, number, row.path)
+                )
                 results.setdefault(topic.name, []).append(result)
-    ctx.state.changed()
     return AlterReplicaLogDirsResponse(
         throttle_time_ms=0,
         results=[
             AlterReplicaLogDirTopicResult(topic_name=name, partitions=rows) for name, rows in results.items()
         ],
     )
-
-
-def no_moves(request: AlterReplicaLogDirsRequest, code: int) -> AlterReplicaLogDirsResponse:
-    """The answer in which every replica is refused."""
-    asked = {
-        topic.name: [
-            AlterReplicaLogDirPartitionResult(partition_index=number, error_code=code)
-            for number in topic.partitions
-        ]
-        for row in request.dirs
-        for topic in row.topics
-    }
-    return AlterReplicaLogDirsResponse(
-        throttle_time_ms=0,
-        results=[
-            AlterReplicaLogDirTopicResult(topic_name=name, partitions=rows) for name, rows in asked.items()
-        ],
-    )
-
-
-def refuse_moves(answer: AlterReplicaLogDirsResponse, code: int) -> None:
-    """Every replica of the answer gets the code."""
-    for topic in answer.results:
-        for row in topic.partitions:
-            row.error_code = code
 
 
 def _move(ctx: "Context", name: str, number: int, path: str) -> None:

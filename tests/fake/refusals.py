@@ -18,7 +18,7 @@ from tests.fake.answer_shapes import BLANK, READ_ONLY, InOrder, Named, Parts, sh
 from tests.fake.group_requests import GROUP_APIS
 from tests.fake.groups.refusal import refusal
 from tests.fake.journal import Seen
-from tests.fake.log_dirs import no_moves, refuse_moves
+from tests.fake.log_dirs import refused_moves
 from tests.fake.producer_admin import mark_all, no_markers
 from tests.fake.user_admin import refused_users
 
@@ -63,10 +63,10 @@ class Refusal:
             return refusal(seen.request, seen.version, self._code)
         if seen.kind is WriteTxnMarkersRequest:
             return no_markers(seen.request, self._code)
-        if isinstance(seen.request, AlterReplicaLogDirsRequest):
-            return no_moves(seen.request, self._code)
         if isinstance(seen.request, AlterUserScramCredentialsRequest):
             return refused_users(seen.request, self._code)
+        if isinstance(seen.request, AlterReplicaLogDirsRequest):
+            return refused_moves(seen.request, self._code)
         made = seen.kind.response()
         if self._top:
             self._mark(made, "error_code")
@@ -103,7 +103,7 @@ class Refusal:
         if isinstance(answer, WriteTxnMarkersResponse):
             mark_all(answer, self._code)
         elif isinstance(answer, AlterReplicaLogDirsResponse):
-            refuse_moves(answer, self._code)
+            answer.results = refused_moves(self._seen.request, self._code).results  # type: ignore[arg-type]
         elif self._top:
             self._mark(answer, "error_code")
         elif isinstance(shape, InOrder):

@@ -169,7 +169,7 @@ complete -c kcli -n '__kcli_at kcli consume' -l within -x -d 'with --expect: sto
 complete -c kcli -n '__kcli_at kcli consume' -s g -l group -x -a '(__kcli_names groups)' -d 'as a member of this group, from its committed offsets on'
 complete -c kcli -n '__kcli_at kcli consume' -l group-type -x -a 'share' -d 'the type of the group: share is a queue, whose records are acknowledged one by one (Kafka 4.1 on)'
 complete -c kcli -n '__kcli_at kcli consume' -l on-each -x -a 'accept release reject' -d 'in a share group: what becomes of each record once it is written (default: accept)'
-complete -c kcli -n '__kcli_at kcli consume' -l ack-after-exec -x -d 'in a share group: run CMD for each record, as JSON on its stdin; 0 accepts it, 75 releases it, any other exit status rejects it'
+complete -c kcli -n '__kcli_at kcli consume' -l ack-after-exec -x -d 'in a share group: run COMMAND for each record, as JSON on its stdin; 0 accepts it, 75 releases it, any other exit status rejects it'
 complete -c kcli -n '__kcli_at kcli consume' -l commit -d 'with -g: commit what was written (default: --commit)'
 complete -c kcli -n '__kcli_at kcli consume' -l no-commit -d 'with -g: commit what was written (default: --commit)'
 complete -c kcli -n '__kcli_at kcli consume' -s f -l format -x -d 'output per record, as in \'%t %p %o %k %v\\n\''

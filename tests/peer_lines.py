@@ -335,11 +335,15 @@ kafka-transactions.sh abort: --topic=orders --partition=0 --start-offset=5
 kafka-log-dirs.sh --describe: --broker-list=1 --topic-list=orders
 kafka-metadata-quorum.sh describe: --status --replication
 kafka-metadata-quorum.sh add-controller:
+kafka-metadata-quorum.sh remove-controller --controller-id 3: --controller-directory-id=KDx0V-jNQOaJDjifyusEUQ
 kafka-features.sh describe:
-kafka-features.sh upgrade:
+kafka-features.sh upgrade --metadata 4.4-IV2: --feature=share.version=2
+kafka-features.sh upgrade --release-version 4.4:
+kafka-features.sh downgrade --feature share.version=1: --unsafe
+kafka-features.sh disable --feature share.version:
 kafka-cluster.sh cluster-id:
-kafka-cluster.sh unregister:
-kafka-cluster.sh list-endpoints:
+kafka-cluster.sh unregister --id 4:
+kafka-cluster.sh list-endpoints: --include-fenced-brokers
 kafka-broker-api-versions.sh: --bootstrap-server=h:1
 kafka-producer-perf-test.sh --topic load: --num-records=10 --record-size=10 --throughput=-1 --producer-props=acks=1
  --producer.config=f --payload-file=f --print-metrics --transactional-id=x --warmup-records=5

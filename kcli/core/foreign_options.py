@@ -23,7 +23,7 @@ JAVA_KEYS = frozenset({
     "sasl.oauthbearer.jwks.endpoint.refresh.ms", "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", "sasl.oauthbearer.jwks.endpoint.url",
     "sasl.oauthbearer.jwt.validator.class", "sasl.oauthbearer.scope.claim.name", "sasl.oauthbearer.sub.claim.name",
-    "security.providers", "share.acknowledgement.mode", "share.acquire.mode",
+    "security.providers",
     "socket.connection.setup.timeout.max.ms", "ssl.keymanager.algorithm", "ssl.protocol", "ssl.provider",
     "ssl.secure.random.implementation", "ssl.trustmanager.algorithm", "transaction.two.phase.commit.enable",
     "value.deserializer", "value.serializer",
@@ -55,7 +55,6 @@ LIBRDKAFKA_KEYS = frozenset({
 _OF_BOTH = frozenset({
     "client.dns.lookup", "enable.metrics.push", "metadata.recovery.rebootstrap.trigger.ms", "metadata.recovery.strategy",
     "retries", "sasl.kerberos.kinit.cmd", "sasl.kerberos.min.time.before.relogin", "sasl.oauthbearer.sub.claim.name",
-    "share.acknowledgement.mode",
 })  # fmt: skip
 """Of ``JAVA_KEYS``, those that librdkafka has too."""
 

@@ -73,12 +73,14 @@ def test_leaders_move_first_then_replicas_and_nothing_is_left(brokers: Brokers) 
     done = brokers("drain 3 --throttle 1MB/s --watch --yes -o json")
     assert statuses(done) == {0: "done", 1: "done", 3: "done"}
     assert all(3 not in row and len(row) == len(REPLICAS[n]) for n, row in brokers.replicas.items())
-    assert [brokers.cluster.leader("t", n) for n in (0, 1, 2)] == [1, 1, 2]
-    # Of partition 0 another replica is preferred and elected before anything is copied; 3 has no other replica.
+    assert [brokers.cluster.leader("t", n) for n in (0, 1, 2)] == [4, 1, 2]
+    # Of partition 0 the replica on 1 leads before anything is copied, and at the end that on 4, which leads nothing else;
+    # partition 3 has no other replica.
     assert brokers.sent == [
         "AlterPartitionReassignmentsRequest",
         "ElectLeadersRequest",
         "AlterPartitionReassignmentsRequest",
+        "ElectLeadersRequest",
     ]
     assert "nothing is left on broker 3" in done.err
     assert brokers.throttles == 0
@@ -90,7 +92,7 @@ def test_a_plan_says_what_brokers_will_have_and_changes_nothing(brokers: Brokers
     done = brokers("drain 3 --dry-run")
     assert "Drain broker 3: 3 partitions, of which it leads 2, leaders first: 3.2 kB to copy." in done.out
     rows = {row["partition"]: row for row in brokers("drain 3 --dry-run -o json").items}
-    assert (rows[0]["leader"], rows[0]["new_leader"], rows[0]["removing"]) == (3, 1, [3])
+    assert (rows[0]["leader"], rows[0]["new_leader"], rows[0]["removing"]) == (3, 4, [3])
     assert brokers("drain 3", 2).err.count("Drain broker 3 of 3 partitions?") == 1
     assert brokers.sent == []
 
@@ -326,5 +328,6 @@ def test_kcli_undo_takes_the_id(brokers: Brokers) -> None:
     (listed,) = undo("-o json").items
     assert (listed["command"], listed["what"]) == ("brokers drain 3", "replicas of 3 partitions of t")
     assert listed["entries"][0]["replicas"] == [3, 1]
+    assert statuses(undo(f"{journal} --dry-run -o json")) == {0: "planned", 1: "planned", 3: "planned"}
     undo(f"{journal} --yes")
     assert brokers.replicas == REPLICAS

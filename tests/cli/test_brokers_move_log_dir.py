@@ -58,6 +58,7 @@ def statuses(done: Any) -> dict[int, str]:
 def test_replicas_are_moved_read_back_and_moved_back(brokers: Brokers) -> None:
     shown = brokers(f"{LINE} --dry-run")
     assert "Move 3 replicas of broker 1 from /fake/1 to /fake/1-2: 3.2 kB to copy." in shown.out
+    assert statuses(brokers(f"{LINE} --dry-run -o json")) == dict.fromkeys(range(3), "planned")
     assert "Move 3 replicas?" in brokers(LINE, 2).err
     assert brokers.sent == 0
     done = brokers(f"{LINE} --yes -o json")
@@ -66,9 +67,11 @@ def test_replicas_are_moved_read_back_and_moved_back(brokers: Brokers) -> None:
     undo = Noun("undo", brokers.cluster)
     (listed,) = undo("-o json").items
     assert listed["what"] == "log directories of 3 replicas on broker 1"
-    undo(f"{json.loads(done.out)['undo']} --yes")
+    journal = json.loads(done.out)["undo"]
+    assert statuses(undo(f"{journal} --dry-run -o json")) == dict.fromkeys(range(3), "planned")
+    undo(f"{journal} --yes")
     assert brokers.dirs == ["1"] * 3
-    assert "nothing is to be moved back" in undo(f"{json.loads(done.out)['undo']} --yes").err
+    assert "nothing is to be moved back" in undo(f"{journal} --yes").err
 
 
 def test_some_partitions(brokers: Brokers) -> None:

@@ -17,6 +17,7 @@ import pytest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
+from kcli.core.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -568,7 +569,8 @@ READ_BILLING, SEE_BILLING = "--operation read --group billing", "--operation des
 
 FORBIDDEN = [
     Row("consume orders -e", 4, "fetch of orders", NO_TOPIC, READ, fails(FetchRequest, TOPIC)),
-    Row("topics describe orders", 4, "topic orders", NO_TOPIC, "describe --topic orders", fails(MetadataRequest, TOPIC)),
+    Row("topics describe orders", 4, "topic orders", NO_TOPIC, "describe --topic orders",
+        fails(DescribeTopicPartitionsRequest, TOPIC)),
     Row("produce orders", 4, "not stored", NO_TOPIC, WRITE, fails(ProduceRequest, TOPIC)),
     Row("produce orders", 4, "not stored", NO_CLUSTER, "idempotent_write", fails(InitProducerIdRequest, CLUSTER)),
     Row(

@@ -196,6 +196,7 @@ def test_racks_are_used_where_all_brokers_have_one(reassign: Reassign) -> None:
     assert "(racks a, b)" in done.err
     for row in json.loads(done.out)["partitions"]:
         assert len({number > 2 for number in row["replicas"]}) == 2
+    assert "racks" not in reassign("plan --replication-factor 2 --disable-rack-aware").err
     reassign.cluster._state.nodes[4].rack = None
     assert "racks are ignored: broker 4 has none" in reassign("plan --replication-factor 2").err
 
@@ -286,6 +287,16 @@ def test_nothing_is_moved_without_an_answer_or_in_a_dry_run(reassign: Reassign) 
     same = reassign(f"run {reassign.file({'t-0': [1, 2, 3]})} -o json")
     assert [row["status"] for row in same.items] == ["unchanged"]
     assert reassign.moves_sent == 0
+
+
+def test_as_many_replicas_as_before_may_be_required(reassign: Reassign) -> None:
+    path = reassign.file({"t-0": [4, 2, 3], "t-1": [4, 2]})
+    for more in ("--yes", "--dry-run"):
+        done = reassign(f"run {path} --disallow-replication-factor-change {more}", 7)
+        assert "it has 3 replicas, and would have 2" in done.err
+    assert reassign.moves_sent == 0
+    reassign(f"run {reassign.file({'t-0': [4, 2, 3]})} --disallow-replication-factor-change --yes")
+    assert reassign.moves_sent == 1
 
 
 @pytest.mark.parametrize(

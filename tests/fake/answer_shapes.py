@@ -45,6 +45,7 @@ from kcli.core.protocol.messages import (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    share_acknowledge,
     share_group_describe,
     streams_group_describe,
     txn_offset_commit,
@@ -99,6 +100,11 @@ _PARTS: dict[type[Request], Parts] = {
     fetch.FetchRequest: Parts(
         "topics", "partitions", "partition",
         "responses", fetch.FetchableTopicResponse, "partitions", fetch.PartitionData, "partition_index",
+    ),
+    share_acknowledge.ShareAcknowledgeRequest: Parts(
+        "topics", "partitions", "partition_index",
+        "responses", share_acknowledge.ShareAcknowledgeTopicResponse,
+        "partitions", share_acknowledge.PartitionData, "partition_index",
     ),
     list_offsets.ListOffsetsRequest: Parts(
         "topics", "partitions", "partition_index",

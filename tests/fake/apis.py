@@ -57,6 +57,9 @@ from kcli.core.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from kcli.core.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from kcli.core.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
+from kcli.core.protocol.messages.share_fetch import ShareFetchRequest
+from kcli.core.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest
 from kcli.core.protocol.messages.update_features import UpdateFeaturesRequest
@@ -90,6 +93,7 @@ from tests.fake.replica_admin import (
     list_partition_reassignments,
 )
 from tests.fake.sasl import sasl_authenticate, sasl_handshake
+from tests.fake.share_groups import share_acknowledge, share_fetch, share_heartbeat
 from tests.fake.token_admin import (
     create_delegation_token,
     describe_delegation_token,
@@ -190,6 +194,9 @@ APIS: tuple[Api, ...] = (
     Api(ListTransactionsRequest, 0, 2, list_transactions),
     Api(DescribeTransactionsRequest, 0, 0, describe_transactions),
     Api(WriteTxnMarkersRequest, 1, 2, write_txn_markers),
+    Api(ShareGroupHeartbeatRequest, 1, 1, share_heartbeat),
+    Api(ShareFetchRequest, 1, 2, share_fetch),
+    Api(ShareAcknowledgeRequest, 1, 2, share_acknowledge),
     *(Api(*row) for row in GROUP_APIS),
 )
 BY_KEY = {api.kind.api_key: api for api in APIS}

@@ -29,6 +29,8 @@ Coordinators (``coordinator_controls``): coordinator, move_coordinator("group" |
     transactions, expire_transaction, complete_transaction, next_producer_id(id, epoch), set_producer_epoch
 Groups (``groups_view``): committed_offsets, group_members, group_state, group_generation, evict, force_rebalance,
     configure_groups, with_groups, add_group(ShareGroup(…) | StreamsGroup(…)) of ``groups.other_groups``
+Share groups (``share_groups``): share.lock, share.limit, share_do(cluster.share.states, group, topic, partition),
+    share_do(cluster.share.expire_locks), share_do(cluster.share.forget_sessions)
 SASL (``sasl``): ``sasl=Sasl(users={"alice": "secret"}, tokens={"abc": "alice"}, session_lifetime_ms=300)``
 What was seen: requests, seen(Api), wait_for(Api, count), wait_until(condition), connections, notes.
 
@@ -56,6 +58,7 @@ from tests.fake.quota_admin import Entity
 from tests.fake.scram_store import ScramStore
 from tests.fake.script import Script
 from tests.fake.settings import Settings
+from tests.fake.share_groups import ShareGroups
 from tests.fake.state import State
 from tests.fake.thread import LoopThread
 from tests.fake.token_admin import Tokens
@@ -149,6 +152,15 @@ class FakeCluster(Knobs, NodeControls, TopicControls, CoordinatorControls, Group
     def quotas(self) -> dict[Entity, dict[str, float]]:
         """What is stored; may be changed."""
         return self._state.quotas
+
+    @property
+    def share(self) -> ShareGroups:
+        """Share groups: members, sessions, the state of each offset. ``share_do`` calls it on the cluster's thread."""
+        return self._state.share
+
+    def share_do(self, act: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Calls a method of ``share`` on the cluster's thread."""
+        return self._thread.call(lambda: act(*arguments, **named))
 
     @property
     def scram(self) -> ScramStore:

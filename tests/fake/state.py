@@ -17,6 +17,7 @@ from tests.fake.quota_admin import Entity
 from tests.fake.sasl import Session
 from tests.fake.scram_store import ScramStore
 from tests.fake.settings import Settings
+from tests.fake.share_groups import ShareGroups
 from tests.fake.token_admin import Tokens
 from tests.fake.topics import Topics
 from tests.fake.transactions import Transactions
@@ -53,6 +54,7 @@ class State:
         self.bugs: list[BaseException] = []
         """Exceptions in handlers; the cluster raises the first one when it is closed."""
         self.groups = Groups(self.topics.infos, time.monotonic, **settings.groups)
+        self.share = ShareGroups(self)
         self._changed = asyncio.Event()
 
     @property

@@ -122,7 +122,15 @@ from kcli.core.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from kcli.core.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from kcli.core.protocol.messages.share_acknowledge import (
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+)
+from kcli.core.protocol.messages.share_fetch import FetchTopic as ShareFetchTopic
+from kcli.core.protocol.messages.share_fetch import ShareFetchRequest
 from kcli.core.protocol.messages.share_group_describe import ShareGroupDescribeRequest
+from kcli.core.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kcli.core.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 from kcli.core.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
@@ -294,6 +302,18 @@ def requests(version, topic_id):
     yield DescribeShareGroupOffsetsRequest(
         groups=[DescribeShareGroupOffsetsRequestGroup(group_id="k", topics=None)]
     )
+
+    yield ShareGroupHeartbeatRequest(
+        group_id="s", member_id="a", member_epoch=0, subscribed_topic_names=[TOPIC]
+    )
+    topics = [ShareFetchTopic(topic_id=topic_id, partitions=[])]
+    yield ShareFetchRequest(
+        group_id="s", member_id="a", share_session_epoch=0, max_wait_ms=0, min_bytes=0, max_records=1,
+        topics=topics, forgotten_topics_data=[],
+    )  # fmt: skip
+    row = AcknowledgePartition(partition_index=0, acknowledgement_batches=[])
+    held = [AcknowledgeTopic(topic_id=topic_id, partitions=[row])]
+    yield ShareAcknowledgeRequest(group_id="s", member_id="a", share_session_epoch=1, topics=held)
 
 
 VERSIONS = [

@@ -110,7 +110,7 @@ def describe_groups(
         raise usage(
             "groups describe: --config with -o kafka",
             why="Kafka's scripts for groups do not show configurations",
-            do="leave out -o kafka; `kcli configs describe groups GROUP` shows every place where a key is set",
+            do="leave out -o kafka",
         )
     if peek is not None and section not in (None, "offsets"):
         raise usage(

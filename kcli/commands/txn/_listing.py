@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from shlex import quote
 
 from kcli.account.survey import Missing
@@ -21,7 +22,11 @@ from kcli.output.progress import counted
 
 
 def list_transactions(
-    inv: Invocation, topic: str | None, partitions: tuple[int, ...] | None, older_than: float | None
+    inv: Invocation,
+    topic: str | None,
+    partitions: tuple[int, ...] | None,
+    match: str | None,
+    older_than: float | None,
 ) -> int:
     """Lists open and hanging transactions. Returns the exit status."""
     check_scope("list", None, topic, partitions, needed=False)
@@ -42,12 +47,11 @@ def list_transactions(
         for one in listed(coordinated, found)
         if scope is None or not scope.isdisjoint(one.partitions)
     ]
+    rows = [row for row in rows if match is None or fnmatchcase(row["transactional_id"] or "", match)]
     rows = [row for row in rows if older_than is None or _is_older(row["age_seconds"], older_than)]
     if not rows:
         inv.talk.remark(
-            "no transaction is open or hanging, as far as this client may describe topics and transactional ids"
-            if older_than is None
-            else "no transaction is that old, as far as this client may describe topics and transactional ids"
+            f"no transaction {_what(match, older_than)}, as far as this client may describe topics and transactional ids"
         )
     _print(inv, cluster, rows)
     hanging = [row for row in rows if row["state"] == HANGING_STATE]
@@ -55,6 +59,13 @@ def list_transactions(
         inv.talk.note(f"{counted(len(hanging), 'hanging transaction')}: {_ends(hanging)}")
     any_read = not coordinated.errors or any(state.error is None for state in found.partitions)
     return inv.finish(done=bool(rows) or any_read)
+
+
+def _what(match: str | None, older_than: float | None) -> str:
+    """What was looked for."""
+    if match is not None:
+        return f"of an id that matches {match} is open or hanging"
+    return "is open or hanging" if older_than is None else "is that old"
 
 
 def _ends(hanging: list[view.Row]) -> str:

@@ -368,6 +368,12 @@ class BrokerDrain(ReplicaMoves):
             if partitions:
                 admin.cluster.sleep(_PAUSE)
 
+    def read_back(
+        self, admin: Admin, items: Sequence[MoveItem]
+    ) -> Mapping[TopicPartition, Found[Move] | KcliError]:
+        """Where a replica that was copied is to lead, it leads at the end."""
+        return self.with_preferred_leaders(admin, super().read_back(admin, items))
+
     def going_on(self, move: Move) -> Found[Move] | KcliError:
         """A drain is done when nothing is left."""
         return StillMovingError(move.tp, _GOES_ON)

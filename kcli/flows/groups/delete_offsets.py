@@ -123,7 +123,7 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
                 named = sorted(tp for tp in present if tp.topic == topic and number in (None, tp.partition))
                 if not named:
                     key = CommittedOffset(self.group, topic, number)
-                    missing = _missing(key, present, "start" if self._of_share else "committed")
+                    missing = _missing(key, present, "start offset" if self._of_share else "committed offset")
                     items.setdefault(key, Item(key, None, Outcome.REFUSED, missing))
                 for tp in named:
                     key, offset = CommittedOffset(self.group, *tp), present[tp]
@@ -210,10 +210,10 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
 def _missing(key: CommittedOffset, present: Committed, kind: str) -> KcliError:
     part = key.topic if key.partition is None else f"{key.topic}:{key.partition}"
     return NotFoundError(
-        f"group {key.group} has no {kind} offset of {part}",
-        why=f"it has {kind} offsets of {', '.join(sorted({tp.topic for tp in present}))}"
+        f"group {key.group} has no {kind} of {part}",
+        why=f"it has {kind}s of {', '.join(sorted({tp.topic for tp in present}))}"
         if present
-        else f"it has no {kind} offsets at all",
+        else f"it has no {kind}s at all",
         do=f"`kcli groups describe {group_argument(key.group)}` shows its offsets"
         if present
         else "nothing is to be deleted",
@@ -235,8 +235,7 @@ def _kept_of_share(
             f"the start offsets of some partitions of {topic} were not deleted from group {group.group_id}",
             why=f"brokers delete the start offsets of a share group by topic, and {counted(len(others), 'partition')} "
             f"of it would lose them too: {', '.join(map(str, others[:5]))}{', …' if len(others) > 5 else ''}",
-            do=f"name the whole topic: `kcli groups delete-offsets {group_argument(group.group_id)} -t {topic}`; or set "
-            "the others anew with `kcli groups rewind`",
+            do=f"name the whole topic, as in -t {topic}",
         )
         for topic, others in partly_kept(removed, [tp for tp in present if present[tp] is not None]).items()
     }

@@ -210,7 +210,7 @@ class OffsetRestore(Change[CommittedOffset, OffsetEntry]):
 def _other_group(group: GroupDescription, *, shares: bool) -> KcliError:
     return OtherGroupNowError(
         f"offsets of group {group.group_id} were not restored",
-        why=f"it is a {group.type} group now, and the offsets are {'start' if shares else 'committed'} offsets",
+        why=f"it is a {group.type} group now, and was {'a' if shares else 'no'} share group then",
         do="nothing was done to it",
     )
 

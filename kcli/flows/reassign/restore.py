@@ -98,13 +98,7 @@ class ReplicaRestore(ReplicaMoves):
         self, admin: Admin, items: Sequence[MoveItem]
     ) -> Mapping[TopicPartition, Found[Move] | KcliError]:
         """What has ended gets its leader back, too."""
-        found = dict(super().read_back(admin, items))
-        done = [tp for tp, one in found.items() if isinstance(one, Found) and one.error is None]
-        for tp, error in (admin.elect_leaders(done) if done else {}).items():
-            one = found[tp]
-            if error is not None and isinstance(one, Found):
-                found[tp] = one._replace(note=f"its preferred replica does not lead it: {error.why or error}")
-        return found
+        return self.with_preferred_leaders(admin, super().read_back(admin, items))
 
     def going_on(self, move: Move) -> Found[Move] | KcliError:
         """It is done when the replicas are where they were."""

@@ -198,7 +198,7 @@ def _whole_topics(items: Sequence[RewindItem], committed: Committed) -> list[Rew
         error = NotPossibleError(
             f"the start offset of {item.tp} cannot be deleted",
             why="brokers delete the start offsets of a share group by topic, and others of it are to stay",
-            do="set it to an offset; or delete those of the whole topic with `kcli groups delete-offsets`",
+            do="set it to an offset, or delete those of the whole topic",
         )
         return refused_item(item.tp, error, item.committed)
 

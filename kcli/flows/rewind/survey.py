@@ -276,13 +276,13 @@ def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed
         return NotPossibleError(
             f"group {plan.group} is a {plan.type} group",
             why=f"a {wanted} group is meant, and share groups have start offsets in the place of committed ones",
-            do=f"nothing was done; `kcli groups describe {group_argument(plan.group)}` shows it",
+            do="choose another name" if request.makes else "nothing was done to it",
         )
     count = sum(commit is not None for commit in committed.values())
     if request.only_new and count:
         return NotPossibleError(
             f"group {plan.group} already exists",
-            why=f"it has {'start' if plan.is_share else 'committed'} offsets of {counted(count, 'partition')}",
+            why=f"it has {_noun(plan)} of {counted(count, 'partition')}",
             do=f"`kcli groups rewind {group_argument(plan.group)} --to SPEC` moves them",
         )
     if not request.hold or (plan.live and (request.held is None or plan.group in request.held)):
@@ -298,3 +298,7 @@ def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed
         why=f"--hold keeps members out while the plan is reviewed; the group is {plan.state}",
         do="nothing was done; leave --hold out",
     )
+
+
+def _noun(plan: GroupPlan) -> str:
+    return "start offsets" if plan.is_share else "committed offsets"

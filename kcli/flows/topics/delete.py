@@ -85,8 +85,10 @@ class TopicDeletion(Change[str, Topic | None]):
     quiet_report = True
     nothing = "nothing is to be deleted"
 
-    def __init__(self, names: Sequence[str], match: str | None = None) -> None:
-        self.names, self.match = tuple(dict.fromkeys(names)), match
+    def __init__(
+        self, names: Sequence[str], match: str | None = None, *, may_be_absent: bool = False
+    ) -> None:
+        self.names, self.match, self.may_be_absent = tuple(dict.fromkeys(names)), match, may_be_absent
         if match is None:
             self.columns = self.columns[:-1]
         self._unknown: list[str] = []
@@ -118,6 +120,8 @@ class TopicDeletion(Change[str, Topic | None]):
         ends: Mapping[TopicPartition, LogEnds],
         newest: Mapping[TopicPartition, OffsetInfo | KcliError],
     ) -> TopicItem:
+        if isinstance(topic, NotFoundError) and self.may_be_absent:
+            return Item(name, None, Outcome.UNCHANGED, note="does not exist")
         if isinstance(topic, KcliError):
             return Item(name, None, Outcome.REFUSED, topic)
         logs = [ends[TopicPartition(name, part.partition)] for part in topic.partitions]

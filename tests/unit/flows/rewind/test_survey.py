@@ -195,7 +195,7 @@ def test_start_offsets_are_deleted_with_all_of_their_topic_or_not_at_all() -> No
     for offsets in ({T0: None}, {T0: None, T1: OffsetAndMetadata(3)}):
         (group,) = plan(admin, Target("given", offsets=offsets, exact=True), "queue", undoes=True).groups
         (refusal,) = [item.refusal for item in group.items if item.refusal is not None]
-        assert (refusal.exit_code, "delete-offsets" in refusal.do) == (7, True)
+        assert (refusal.exit_code, "whole topic" in refusal.do) == (7, True)
 
 
 def test_an_undo_of_a_share_group_is_not_made_in_a_group_of_another_type() -> None:

@@ -37,7 +37,7 @@ help:
 	@echo 'make test       the static checks, then every suite but what the next five run'
 	@echo 'make test-long    kills at every step, the pages of the documentation, sandboxes of three nodes, wheels: quarter of an hour'
 	@echo 'make one T=tests/unit/core/test_errors.py::test_name    one test, or one file'
-	@echo 'make test-brokers    the tests on older versions of Kafka'
+	@echo 'make test-brokers    the tests for older versions of Kafka, and every command on each version (KAFKA=3.0.2: on this one alone)'
 	@echo 'make test-kerberos   GSSAPI with a KDC (Debian: krb5-kdc krb5-user libkrb5-dev), which make test leaves out'
 	@echo 'make test-spark-cluster   jobs on a cluster of Spark: a master and two workers, whose processes are killed'
 	@echo 'make chaos      the long fault runs: brokers die, restart and stop under load, groups are rewound'
@@ -103,13 +103,27 @@ test-long: venv-dev
 one: venv-dev
 	@$(PYTEST) -n 0 $(T) $(PYTEST_ARGS)
 
-# The tests for older versions, then those of the second phase again on each: the newest Kafka before 4.0, the oldest that
-# is supported. Pages show the default version.
+# The tests for older versions; then, on each version of the matrix, every command, and on the newest Kafka before 4.0 and
+# the oldest that is supported the tests of the second phase again. KAFKA=3.0.2: all of it on this version alone. Pages
+# show the default version.
+MATRIX := 2.8.2 3.0.2 3.3.2 3.9.2 4.0.2 4.3.1 4.4.0
+REPEATED := 2.8.2 3.9.2
+ALONE = $(if $(filter command,$(origin KAFKA)),$(KAFKA))
+EVERY_COMMAND := tests/integration/test_every_command.py
 ON_ANY_VERSION := tests/integration tests/proxy --ignore-glob='*/test_sandbox*' --ignore-glob='*/test_stories*'
 test-brokers: venv-dev
-	@$(PYTEST) -n 2 --dist loadfile -m 'brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
-	@$(PYTEST) -n 2 --dist loadfile --kafka-version 3.9.2 -m 'integration and not brokers and not long and not soak and not spark_cluster' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
-	@$(PYTEST) -n 2 --dist loadfile --kafka-version 2.8.2 -m 'integration and not brokers and not long and not soak and not spark_cluster' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+ifneq ($(origin KAFKA),command line)
+	@$(PYTEST) -n 2 --dist loadfile -m 'brokers and not soak and not kerberos and not spark_cluster' $(SUITES) $(PYTEST_ARGS) $(NONE_IS_FINE)
+endif
+	@failed=; \
+	for version in $(or $(ALONE),$(MATRIX)); do \
+	    echo "Kafka $$version"; \
+	    { $(PYTEST) -n 0 --kafka-version $$version $(EVERY_COMMAND) $(PYTEST_ARGS) $(NONE_IS_FINE); } || failed="$$failed $$version"; \
+	    case ' $(or $(ALONE),$(REPEATED)) ' in *" $$version "*) \
+	        { $(PYTEST) -n 2 --dist loadfile --kafka-version $$version -m 'integration and not brokers and not long and not soak and not spark_cluster' $(ON_ANY_VERSION) $(PYTEST_ARGS) $(NONE_IS_FINE); } || failed="$$failed $$version";; \
+	    esac; \
+	done; \
+	[ -z "$$failed" ] || { echo "failed on Kafka$$failed" >&2; exit 1; }
 
 # Only the two programs of the package, below .cache/.
 promtool:

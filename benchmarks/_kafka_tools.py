@@ -18,6 +18,7 @@ _TOOLS = f"org/apache/kafka/kafka-tools/{VERSION}/kafka-tools-{VERSION}.jar"
 _ALSO = (
     f"org/apache/kafka/kafka-tools-api/{VERSION}/kafka-tools-api-{VERSION}.jar",
     "net/sf/jopt-simple/jopt-simple/5.0.4/jopt-simple-5.0.4.jar",
+    "com/fasterxml/jackson/dataformat/jackson-dataformat-csv/2.21.7/jackson-dataformat-csv-2.21.7.jar",
 )
 
 PRODUCER_PERF = "org.apache.kafka.tools.ProducerPerformance"
@@ -31,9 +32,14 @@ LEADER_ELECTION = "org.apache.kafka.tools.LeaderElectionCommand"
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 CONSUMER_GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 SHARE_GROUPS = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
+CONFIGS = "org.apache.kafka.tools.ConfigCommand"
 STREAMS_GROUPS = "org.apache.kafka.tools.streams.StreamsGroupCommand"
 CONSOLE_SHARE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
+SHARE_CONSUMER_PERF = "org.apache.kafka.tools.ShareConsumerPerformance"
+STREAMS_RESETTER = "org.apache.kafka.tools.StreamsResetter"
 STREAMS = f"org/apache/kafka/kafka-streams/{VERSION}/kafka-streams-{VERSION}.jar"
+ROCKSDB = "org/rocksdb/rocksdbjni/10.1.3/rocksdbjni-10.1.3.jar"
+"""The stores of Kafka Streams that are on disk need it."""
 
 
 @cache

@@ -6,17 +6,20 @@ from typing import Any
 from tests.fake.journal import Seen
 
 CHANGES = {
-    "AddOffsetsToTxn", "AddPartitionsToTxn", "AlterPartitionReassignments", "AlterUserScramCredentials",
+    "AddOffsetsToTxn", "AddPartitionsToTxn", "AddRaftVoter", "AlterPartitionReassignments", "AlterReplicaLogDirs",
+    "AlterUserScramCredentials",
     "ConsumerGroupHeartbeat", "CreateAcls", "CreateDelegationToken", "DeleteAcls", "DeleteGroups",
     "DeleteRecords", "DeleteTopics", "ElectLeaders", "EndTxn", "ExpireDelegationToken", "Heartbeat",
     "InitProducerId", "JoinGroup", "LeaveGroup",
-    "OffsetCommit", "OffsetDelete", "Produce", "RenewDelegationToken", "SyncGroup", "TxnOffsetCommit", "WriteTxnMarkers",
+    "OffsetCommit", "OffsetDelete", "Produce", "RemoveRaftVoter", "RenewDelegationToken", "SyncGroup",
+    "TxnOffsetCommit", "UnregisterBroker", "WriteTxnMarkers",
 }  # fmt: skip
 CHANGES_UNLESS_CHECKED = {
     "AlterClientQuotas",
     "CreatePartitions",
     "CreateTopics",
     "IncrementalAlterConfigs",
+    "UpdateFeatures",
 }
 """With ``validateOnly`` they change nothing, where the broker honours it."""
 CREATES_TOPICS = {"Metadata"}

@@ -18,13 +18,24 @@ FILES = {
 
 
 def fill(cluster: FakeCluster) -> None:
-    """Makes the topics, the group, a user and a token."""
+    """Makes the topics, the group, a second log directory, a user, a token, a quorum that can be changed, and a broker
+    that is gone.
+    """
     cluster.create_topic("t", 3)
     cluster.create_topic("other", 3, configs={"retention.ms": "60000"})
     put(cluster, "t", 0)
     commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(10)})
     cluster.scram.changed["a", 1] = Credential(b"salt", 4_096, b"", b"")
     cluster.tokens.add(wall_ms(), "ANONYMOUS", token_id="token-of-a")
+    cluster.settings.log_dirs = 2
+    fill_controllers(cluster)
+
+
+def fill_controllers(cluster: FakeCluster) -> None:
+    """A quorum that can be changed, levels that can be upgraded, and a broker that is gone."""
+    cluster.quorum.make_dynamic([*cluster.node_ids, 7], [8])
+    cluster.stopped_brokers.add(9)
+    cluster.settings.newest_metadata_version = 31
 
 
 def write_files(folder: Path) -> None:

@@ -42,11 +42,60 @@ ROWS: dict[str, Row] = {
     "groups create": ("groups.create:create_group", CHANGES, "create a group that starts at a given offset or time"),
     "groups delete": ("groups.delete:delete_groups", CHANGES, "delete groups with their committed offsets"),
     "groups delete-offsets": ("groups.delete_offsets:delete_offsets", CHANGES, "delete committed offsets of a group"),
+    "groups reset-app": ("groups.reset_app:reset_app", CHANGES, "have a Kafka Streams application start anew"),
     "groups remove-members": ("groups.remove_members:remove_members", CHANGES, "remove members from a group"),
     "cluster": ("cluster:cluster", NOUN, "describe the cluster and its brokers"),
     "cluster describe": (
         "cluster.describe:describe_cluster", READS,
         "show brokers, controller, versions, and partitions that are offline or under-replicated",
+    ),
+    "brokers": ("brokers:brokers", NOUN, "list and describe brokers, and take them out of the cluster"),
+    "brokers list": ("brokers.list:list_brokers", READS, "list brokers: state, roles, address, rack, version, replicas"),
+    "brokers drain": (
+        "brokers.drain:drain_brokers", CHANGES,
+        "move everything away from brokers: leaders first, then replicas",
+    ),
+    "brokers move-log-dir": (
+        "brokers.move_log_dir:move_log_dir", CHANGES,
+        "move replicas of a broker to another of its log directories",
+    ),
+    "brokers describe": (
+        "brokers.describe:describe_brokers", READS,
+        "describe brokers: listeners, roles, features, log directories",
+    ),
+    "brokers api-versions": (
+        "brokers.api_versions:api_versions", READS,
+        "show the versions of APIs that brokers offer, and what differs between brokers",
+    ),
+    "brokers unregister": (
+        "brokers.unregister:unregister_brokers", CHANGES,
+        "unregister brokers that are gone for good, and have no replicas",
+    ),
+    "quorum": ("quorum:quorum", NOUN, "describe the quorum of the controllers, add and remove voters"),
+    "quorum describe": (
+        "quorum.describe:describe_quorum", READS,
+        "show the quorum: leader, voters and observers, and how far each is behind",
+    ),
+    "quorum add-controller": (
+        "quorum.add_controller:add_controller", CHANGES,
+        "make a controller a voter: after a plan and a question, with the majority checked",
+    ),
+    "quorum remove-controller": (
+        "quorum.remove_controller:remove_controller", CHANGES,
+        "remove a controller from the voters: after a plan and a question, with the majority checked",
+    ),
+    "features": ("features:features", NOUN, "list, upgrade and downgrade features, such as metadata.version"),
+    "features list": (
+        "features.list:list_features", READS,
+        "list features: the levels in effect, and those that brokers support",
+    ),
+    "features upgrade": (
+        "features.upgrade:upgrade_features", CHANGES,
+        "upgrade features to higher levels, after the brokers were upgraded",
+    ),
+    "features downgrade": (
+        "features.downgrade:downgrade_features", CHANGES,
+        "downgrade features to lower levels, or switch them off",
     ),
     "configs": ("configs:configs", NOUN, "show and change configurations"),
     "configs describe": (
@@ -184,6 +233,7 @@ ALIASES = {
     "topic": "topics",
     "group": "groups",
     "acl": "acls",
+    "broker": "brokers",
     "quota": "quotas",
     "user": "users",
     "transactions": "txn",
@@ -194,7 +244,9 @@ ALIASES = {
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Records": ("consume", "produce", "query"),
     "Topics and groups": ("topics", "groups", "configs", "txn"),
-    "Cluster and access": ("cluster", "reassign", "elect-leaders", "acls", "users", "tokens", "quotas"),
+    "Cluster and access": (
+        "cluster", "brokers", "quorum", "features", "reassign", "elect-leaders", "acls", "users", "tokens", "quotas",
+    ),
     "Copy and pipeline": ("mirror", "pipeline"),
     "Watch and measure": ("top", "exporter", "perf", "doctor"),
     "This tool": (

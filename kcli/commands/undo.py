@@ -1,6 +1,6 @@
 """``kcli undo``: list the changes that can be undone, and make again what one of them destroyed."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import click
@@ -9,8 +9,12 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.move_watch import wait_for_directories, wait_for_moves
 from kcli.commands.shared.row_output import print_rows
-from kcli.flows.journal import find, listed
+from kcli.core.admin.admin import Admin
+from kcli.core.types import TopicPartition
+from kcli.flows.journal import LogDirEntry, find, listed
+from kcli.flows.reassign.change import Moving
 from kcli.flows.undo import restore_of
 from kcli.output.tables import Column
 
@@ -27,9 +31,25 @@ ENTRIES = (
         inner=(
             Column(
                 "what",
-                values=("offset", "topic", "acl", "created_acl", "quota", "user", "retention", "config"),
-                meaning="A committed offset, a topic without its records, an ACL that was deleted or created, a "
-                "quota, a SCRAM credential without its secrets, retention.ms of a topic, a configuration key.",
+                values=(
+                    "offset",
+                    "share_offset",
+                    "topic",
+                    "acl",
+                    "created_acl",
+                    "quota",
+                    "user",
+                    "retention",
+                    "config",
+                    "replicas",
+                    "log_dir",
+                    "controller",
+                    "feature",
+                ),
+                meaning="A committed offset, a start offset of a share group, a topic without its records, an ACL "
+                "that was deleted or created, a quota, a SCRAM credential without its secrets, retention.ms of a "
+                "topic, a configuration key, the replicas of a partition, the log directory of a replica, a voter of "
+                "the quorum, the level of a feature.",
             ),
             Column("user", values="string", meaning="Of a credential: the user.", sometimes=True),
             Column("mechanism", values="string", meaning="Of a credential: its mechanism.", sometimes=True),
@@ -55,14 +75,25 @@ ENTRIES = (
             Column(
                 "old",
                 values="number?",
-                meaning="Of a quota, or retention.ms: the value before; null where there was none.",
+                meaning="Of a quota, retention.ms, or a feature: the value before; null where there was none.",
                 sometimes=True,
             ),
             Column(
                 "new",
                 values="number?",
-                meaning="Of a quota, or retention.ms: the value after; null where it was removed.",
+                meaning="Of a quota, retention.ms, or a feature: the value after; null where it was removed.",
                 sometimes=True,
+            ),
+            Column("feature", values="string", meaning="Of a level: the feature.", sometimes=True),
+            Column("node", values="integer", meaning="Of a voter: its node id.", sometimes=True),
+            Column(
+                "directory_id",
+                values="string",
+                meaning="Of a voter: where its metadata log is.",
+                sometimes=True,
+            ),
+            Column(
+                "added", values="boolean", meaning="Of a voter: it was added, else removed.", sometimes=True
             ),
             Column("group", sometimes=True),
             Column("topic", sometimes=True),
@@ -71,6 +102,16 @@ ENTRIES = (
             Column("committed", sometimes=True),
             Column("leader_epoch", sometimes=True),
             Column("metadata", values="string", meaning="Metadata of the commit.", sometimes=True),
+            Column(
+                "replicas",
+                values="integers",
+                meaning="Of a partition whose replicas were moved: those before.",
+                sometimes=True,
+            ),
+            Column("new_replicas", values="integers", meaning="Those that it was to have.", sometimes=True),
+            Column("broker", values="integer", meaning="Of a log directory: the broker.", sometimes=True),
+            Column("log_dir", values="string", meaning="The directory before.", sometimes=True),
+            Column("new_log_dir", values="string", meaning="The one that it was to have.", sometimes=True),
             Column(
                 "partitions",
                 values="integer",
@@ -117,11 +158,12 @@ def _changes(flags: Mapping[str, Any]) -> bool:
 @click.argument("journal_id", required=False, metavar="[ID]")
 @pass_invocation
 def undo(inv: Invocation, journal_id: str | None) -> int:
-    """Undo a change that deleted something, or created ACLs.
+    """Undo a change that deleted or moved something, or created ACLs.
 
     What deletes groups, committed offsets, topics, ACLs and users, or replaces quotas, levels of loggers and client
     metrics, keeps what was there in a journal on this machine, and what creates ACLs keeps which; ID is in its last line.
-    Without ID the changes of the cluster are listed.
+    So does what drains brokers, moves replicas between log directories, adds voters to the quorum or removes them, and
+    what changes levels of features. Without ID the changes of the cluster are listed.
 
     Only what is gone is made again: an offset that was committed since, or a quota or key that was changed since, stays
     as it is, exit code 7. A topic comes back with its partitions and configuration, but without its records. Of users
@@ -129,7 +171,15 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
     """
     if journal_id is None:
         return _list(inv)
-    return run_change(inv, restore_of(find(journal_id)))
+    journal = find(journal_id)
+    first = journal.entries[0]
+
+    def wait(admin: Admin, moving: Collection[TopicPartition]) -> int:
+        if isinstance(first, LogDirEntry):
+            return wait_for_directories(inv, admin, first.broker, moving)
+        return wait_for_moves(inv, admin, moving)
+
+    return run_change(inv, restore_of(journal, Moving(inv.talk, wait=wait)))
 
 
 def _list(inv: Invocation) -> int:

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from kcli.core.consumer.topic_records import read_topic as read_topic
     from kcli.core.permissions import AclOperation as AclOperation
     from kcli.core.producer.producer import Producer as Producer
+    from kcli.core.share.acquired import Acknowledge as Acknowledge
+    from kcli.core.share.consumer import ShareConsumer as ShareConsumer
+    from kcli.core.share.fetcher import Settled as Settled
     from kcli.core.types import GroupMetadata as GroupMetadata
     from kcli.core.types import Node as Node
     from kcli.core.types import OffsetAndMetadata as OffsetAndMetadata
@@ -78,6 +81,9 @@ _HOMES = {
     "consumer.open_transactions": "OpenTransaction",
     "permissions": "AclOperation",
     "producer.producer": "Producer",
+    "share.acquired": "Acknowledge",
+    "share.consumer": "ShareConsumer",
+    "share.fetcher": "Settled",
     "types": "GroupMetadata Node OffsetAndMetadata TopicPartition TopicSpec",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -113,7 +113,7 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
     (54, "SECURITY_DISABLED", "", "the brokers have no authorizer"),
     (55, "OPERATION_NOT_ATTEMPTED", "", "left undone because another part of the request failed"),
     (56, "KAFKA_STORAGE_ERROR", "RM", "the broker's disk failed"),
-    (57, "LOG_DIR_NOT_FOUND", "", ""),
+    (57, "LOG_DIR_NOT_FOUND", "", "the broker has no such log directory"),
     (58, "SASL_AUTHENTICATION_FAILED", "", "authentication failed"),
     (59, "UNKNOWN_PRODUCER_ID", "", "the broker has no state of this producer id"),
     (60, "REASSIGNMENT_IN_PROGRESS", "", ""),
@@ -163,7 +163,7 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
     (99, "POSITION_OUT_OF_RANGE", "", ""),
     (100, "UNKNOWN_TOPIC_ID", "RM", "the broker has no topic with this id"),
     (101, "DUPLICATE_BROKER_REGISTRATION", "", ""),
-    (102, "BROKER_ID_NOT_REGISTERED", "", ""),
+    (102, "BROKER_ID_NOT_REGISTERED", "", "no broker of this id is registered"),
     (103, "INCONSISTENT_TOPIC_ID", "RM", "the topic was deleted and created again"),
     (104, "INCONSISTENT_CLUSTER_ID", "", ""),
     (105, "TRANSACTIONAL_ID_NOT_FOUND", "", ""),
@@ -187,8 +187,8 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
     (123, "INVALID_SHARE_SESSION_EPOCH", "R", ""),
     (124, "FENCED_STATE_EPOCH", "", ""),
     (125, "INVALID_VOTER_KEY", "", ""),
-    (126, "DUPLICATE_VOTER", "", ""),
-    (127, "VOTER_NOT_FOUND", "", ""),
+    (126, "DUPLICATE_VOTER", "", "a controller of this id is a voter already"),
+    (127, "VOTER_NOT_FOUND", "", "no voter has this id and directory id"),
     (128, "INVALID_REGULAR_EXPRESSION", "", ""),
     (
         129,
@@ -230,6 +230,7 @@ UNKNOWN_TOPIC_OR_PARTITION = 3
 LEADER_NOT_AVAILABLE = 5
 NOT_LEADER_OR_FOLLOWER = 6
 REQUEST_TIMED_OUT = 7
+REPLICA_NOT_AVAILABLE = 9
 MESSAGE_TOO_LARGE = 10
 COORDINATOR_LOAD_IN_PROGRESS = 14
 COORDINATOR_NOT_AVAILABLE = 15
@@ -254,6 +255,7 @@ INVALID_PARTITIONS = 37
 INVALID_REPLICATION_FACTOR = 38
 INVALID_CONFIG = 40
 NOT_CONTROLLER = 41
+INVALID_REQUEST = 42
 OUT_OF_ORDER_SEQUENCE_NUMBER = 45
 DUPLICATE_SEQUENCE_NUMBER = 46
 INVALID_PRODUCER_EPOCH = 47
@@ -263,6 +265,8 @@ CONCURRENT_TRANSACTIONS = 51
 TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
 SECURITY_DISABLED = 54
 OPERATION_NOT_ATTEMPTED = 55
+KAFKA_STORAGE_ERROR = 56
+LOG_DIR_NOT_FOUND = 57
 SASL_AUTHENTICATION_FAILED = 58
 UNKNOWN_PRODUCER_ID = 59
 NON_EMPTY_GROUP = 68
@@ -287,6 +291,7 @@ PRODUCER_FENCED = 90
 RESOURCE_NOT_FOUND = 91
 UNACCEPTABLE_CREDENTIAL = 93
 UNKNOWN_TOPIC_ID = 100
+BROKER_ID_NOT_REGISTERED = 102
 INCONSISTENT_TOPIC_ID = 103
 TRANSACTIONAL_ID_NOT_FOUND = 105
 FETCH_SESSION_TOPIC_ID_ERROR = 106
@@ -295,6 +300,12 @@ UNRELEASED_INSTANCE_ID = 111
 UNSUPPORTED_ASSIGNOR = 112
 STALE_MEMBER_EPOCH = 113
 TRANSACTION_ABORTABLE = 120
+INVALID_RECORD_STATE = 121
+SHARE_SESSION_NOT_FOUND = 122
+INVALID_SHARE_SESSION_EPOCH = 123
+FENCED_STATE_EPOCH = 124
+DUPLICATE_VOTER = 126
+VOTER_NOT_FOUND = 127
 
 
 RAISE_FILE_LIMIT = "raise the limit of open files: `ulimit -n` shows it, `ulimit -n 1024` sets it"
@@ -340,6 +351,7 @@ REMEDIES = {
     "message.timestamp.after.max.ms of the topic (before Kafka 3.6: message.timestamp.difference.max.ms)",
     UNSUPPORTED_VERSION: "the broker is too old, or too new, for this: do without it, or use another broker",
     -1: "the log of the broker has the cause; try again, or ask those who run the cluster",
+    95: "`kcli features list` shows the levels in effect, and those that brokers support",
     89: "wait and try again: the quota controller_mutation_rate limits how many partitions are created and deleted in a "
     "second; `kcli quotas list` shows it",
     38: "use a replication factor of at most the number of brokers",

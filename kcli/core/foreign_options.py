@@ -1,31 +1,32 @@
 """Options of other clients that kcli lacks: those that have no meaning here, and those it does not support yet.
 
 Pure, and loaded only for a key that is not one of kcli's own. Sources: ``configNames()`` of the Java clients 2.8.2,
-3.9.2 and 4.3.1, and librdkafka's CONFIGURATION.md.
+3.9.2 and 4.4.0, and librdkafka's CONFIGURATION.md.
 """
 
 JAVA_KEYS = frozenset({
-    "auto.include.jmx.reporter", "bootstrap.controllers", "client.dns.lookup", "compression.gzip.level",
-    "compression.lz4.level", "compression.zstd.level", "config.providers", "enable.metrics.push",
-    "interceptor.classes", "internal.auto.downgrade.txn.commit", "internal.leave.group.on.close",
+    "auto.include.jmx.reporter", "bootstrap.controllers", "bootstrap.resolve.timeout.ms",
+    "buffer.memory.allocation.strategy", "client.dns.lookup", "compression.gzip.level", "compression.lz4.level",
+    "compression.zstd.level", "config.providers", "enable.metrics.push", "interceptor.classes",
+    "internal.auto.downgrade.txn.commit", "internal.leave.group.on.close",
     "internal.throw.on.fetch.stable.offset.unsupported", "key.deserializer", "key.serializer",
-    "metadata.max.idle.ms", "metadata.recovery.rebootstrap.trigger.ms", "metadata.recovery.strategy",
-    "metric.reporters", "metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms",
-    "partitioner.adaptive.partitioning.enable", "partitioner.availability.timeout.ms", "partitioner.class",
-    "partitioner.ignore.keys", "retries", "sasl.kerberos.kinit.cmd", "sasl.kerberos.min.time.before.relogin",
-    "sasl.kerberos.ticket.renew.jitter", "sasl.kerberos.ticket.renew.window.factor", "sasl.login.connect.timeout.ms",
-    "sasl.login.read.timeout.ms", "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds",
-    "sasl.login.refresh.window.factor", "sasl.login.refresh.window.jitter", "sasl.login.retry.backoff.max.ms",
-    "sasl.login.retry.backoff.ms", "sasl.oauthbearer.clock.skew.seconds", "sasl.oauthbearer.expected.audience",
-    "sasl.oauthbearer.expected.issuer",
+    "metadata.cluster.check.enable", "metadata.max.idle.ms", "metadata.recovery.rebootstrap.trigger.ms",
+    "metadata.recovery.strategy", "metric.reporters", "metrics.num.samples", "metrics.recording.level",
+    "metrics.sample.window.ms", "partitioner.adaptive.partitioning.enable", "partitioner.availability.timeout.ms",
+    "partitioner.class", "partitioner.ignore.keys", "partitioner.rack.aware", "retries", "sasl.kerberos.kinit.cmd",
+    "sasl.kerberos.min.time.before.relogin", "sasl.kerberos.ticket.renew.jitter",
+    "sasl.kerberos.ticket.renew.window.factor", "sasl.login.connect.timeout.ms", "sasl.login.read.timeout.ms",
+    "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds", "sasl.login.refresh.window.factor",
+    "sasl.login.refresh.window.jitter", "sasl.login.retry.backoff.max.ms", "sasl.login.retry.backoff.ms",
+    "sasl.oauthbearer.allow.unverified.audience", "sasl.oauthbearer.allow.unverified.issuer",
+    "sasl.oauthbearer.clock.skew.seconds", "sasl.oauthbearer.expected.audience", "sasl.oauthbearer.expected.issuer",
     "sasl.oauthbearer.jwks.endpoint.refresh.ms", "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", "sasl.oauthbearer.jwks.endpoint.url",
     "sasl.oauthbearer.jwt.validator.class", "sasl.oauthbearer.scope.claim.name", "sasl.oauthbearer.sub.claim.name",
     "security.providers",
-    "share.acknowledgement.mode",
-    "share.acquire.mode", "socket.connection.setup.timeout.max.ms", "ssl.keymanager.algorithm",
-    "ssl.protocol", "ssl.provider", "ssl.secure.random.implementation", "ssl.trustmanager.algorithm",
-    "transaction.two.phase.commit.enable", "value.deserializer", "value.serializer",
+    "socket.connection.setup.timeout.max.ms", "ssl.keymanager.algorithm", "ssl.protocol", "ssl.provider",
+    "ssl.secure.random.implementation", "ssl.trustmanager.algorithm", "transaction.two.phase.commit.enable",
+    "value.deserializer", "value.serializer",
 })  # fmt: skip
 """Options of Java's producer, consumer and admin client."""
 
@@ -54,7 +55,6 @@ LIBRDKAFKA_KEYS = frozenset({
 _OF_BOTH = frozenset({
     "client.dns.lookup", "enable.metrics.push", "metadata.recovery.rebootstrap.trigger.ms", "metadata.recovery.strategy",
     "retries", "sasl.kerberos.kinit.cmd", "sasl.kerberos.min.time.before.relogin", "sasl.oauthbearer.sub.claim.name",
-    "share.acknowledgement.mode",
 })  # fmt: skip
 """Of ``JAVA_KEYS``, those that librdkafka has too."""
 
@@ -89,6 +89,7 @@ _INSTEAD = {
     "compression.gzip.level": "use compression.level",
     "compression.lz4.level": "use compression.level",
     "compression.zstd.level": "use compression.level",
+    "metadata.cluster.check.enable": "cluster_id of a profile refuses another cluster",
     "partitioner.class": "use partitioner",
     "key.serializer": "-s encodes keys and values",
     "value.serializer": "-s encodes keys and values",

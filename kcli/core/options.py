@@ -468,6 +468,22 @@ class ConsumerOptions(ClientOptions):
         return max(limit, self.fetch_max_bytes + AROUND_RECORDS)
 
 
+@declared(frozen=True, slots=True, kw_only=True)
+class ShareConsumerOptions(ConsumerOptions):
+    """Options of a member of a share group (KIP-932)."""
+
+    share_acknowledgement_mode: str = option(
+        "implicit",
+        "implicit accepts with each poll what the last one handed out; explicit only what is acknowledged",
+        choices=("implicit", "explicit"),
+    )
+    share_acquire_mode: str = option(
+        "batch_optimized",
+        "batch_optimized acquires whole batches; record_limit no more than max.poll.records (Kafka 4.2 on)",
+        choices=("batch_optimized", "record_limit"),
+    )
+
+
 def is_default(options: ClientOptions, name: str) -> bool:
     """Whether the field ``name`` has its default: what a client may adapt is left as it is where it was set."""
     return bool(getattr(options, name) == type(options).__dataclass_fields__[name].default)
@@ -476,7 +492,12 @@ def is_default(options: ClientOptions, name: str) -> bool:
 WHOLE_BATCHES = 0x7FFF_FFFF
 """For ``max_poll_records``: a poll returns all that has arrived."""
 
-ALL_OPTIONS: tuple[type[ClientOptions], ...] = (ClientOptions, ProducerOptions, ConsumerOptions)
+ALL_OPTIONS: tuple[type[ClientOptions], ...] = (
+    ClientOptions,
+    ProducerOptions,
+    ConsumerOptions,
+    ShareConsumerOptions,
+)
 
 _MECHANISMS_OF = {
     "sasl_username": ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),

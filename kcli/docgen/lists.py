@@ -48,6 +48,17 @@ LISTS = {
         ),
         _list("acls list", "ACLs: who may do what.", Items("Acl", "An ACL.", "flows.acls.rows:ACL")),
         _list(
+            "brokers api-versions",
+            "The versions of APIs that brokers offer.",
+            Items("ApiVersion", "An API with one range of versions.", "flows.brokers.api_versions:COLUMNS"),
+        ),
+        _list(
+            "brokers describe",
+            "Brokers in full.",
+            Items("BrokerDescription", "A broker.", "flows.brokers.rows:DESCRIBED+FURTHER"),
+        ),
+        _list("brokers list", "Brokers.", Items("Broker", "A broker.", "flows.brokers.rows:COLUMNS")),
+        _list(
             "cluster describe",
             "The cluster: the only item.",
             Items("ClusterDescription", "A cluster.", "commands.cluster._rows:CLUSTER+FURTHER"),
@@ -108,6 +119,12 @@ LISTS = {
             Items("DoctorFinding", "A step.", "commands.shared.findings:FINDING"),
             kind="DoctorReport",
             head="commands.shared.findings:HEAD",
+        ),
+        _list(
+            "features list",
+            "The features of the cluster.",
+            Items("Feature", "A feature with one range of levels.", "flows.features.rows:COLUMNS"),
+            head="flows.features.rows:HEAD",
         ),
         _list(
             "groups describe",
@@ -313,6 +330,13 @@ LISTS = {
             "profile list",
             "The profiles of this user.",
             Items("Profile", "A profile.", "commands.profile._showing:COLUMNS"),
+        ),
+        _list(
+            "quorum describe",
+            "The quorum of the controllers: the replicas of the metadata log.",
+            Items("QuorumReplica", "A voter or an observer.", "flows.quorum.rows:COLUMNS+WATCHED"),
+            kind="Quorum",
+            head="flows.quorum.rows:HEAD",
         ),
         _list("quotas list", "Quotas.", Items("Quota", "A quota: one key.", "commands.quotas.list:COLUMNS")),
         _list(

@@ -31,6 +31,7 @@ _TITLES = {
     "ClientOptions": "Every client",
     "ProducerOptions": "Producer",
     "ConsumerOptions": "Consumer",
+    "ShareConsumerOptions": "Member of a share group",
     "RegistryOptions": "Schema registry, for -s",
 }
 

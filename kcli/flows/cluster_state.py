@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,8 +62,23 @@ class ClusterState:
     @property
     def finalized(self) -> Mapping[str, int]:
         """The levels of the finalized features, as reported by the broker that is the most up to date."""
-        newest = max(self.features.values(), key=lambda found: found.epoch, default=None)
-        return newest.finalized if newest is not None else {}
+        return newest_finalized(self.features.values())
+
+
+def newest_finalized(features: Iterable[BrokerFeatures]) -> Mapping[str, int]:
+    """The levels of the finalized features, as reported by the broker that is the most up to date."""
+    newest = max(features, key=lambda found: found.epoch, default=None)
+    return newest.finalized if newest is not None else {}
+
+
+def finalized_levels(admin: Admin) -> Mapping[str, int]:
+    """The same of the brokers that respond; the error of one where none does."""
+    found = admin.describe_features()
+    good = [one for one in found.values() if not isinstance(one, KcliError)]
+    for error in found.values():
+        if isinstance(error, KcliError) and not good:
+            raise error
+    return newest_finalized(good)
 
 
 def observe(admin: Admin, broker_ids: Collection[int] | None = None) -> ClusterState:

@@ -43,11 +43,18 @@ class OffsetEntry(msgspec.Struct, frozen=True, tag_field="what", tag="offset"):
             group, tp.topic, tp.partition, commit.offset, commit.metadata, commit.leader_epoch, topic_id
         )
 
+    @property
+    def is_share(self) -> bool:
+        """Whether it is of a share group."""
+        return isinstance(self, ShareOffsetEntry)
+
     @staticmethod
     def words(entries: "Sequence[OffsetEntry]") -> str:
-        """``3 committed offsets of billing``."""
+        """``3 committed offsets of billing``; ``offsets`` where there are start offsets, too."""
         groups = dict.fromkeys(group_shown(entry.group) for entry in entries)
-        return f"{counted(len(entries), 'committed offset')} of {', '.join(groups)}"
+        kinds = {entry.is_share for entry in entries}
+        what = "offset" if len(kinds) > 1 else "start offset" if kinds == {True} else "committed offset"
+        return f"{counted(len(entries), what)} of {', '.join(groups)}"
 
     @property
     def row(self) -> dict[str, Any]:
@@ -55,6 +62,10 @@ class OffsetEntry(msgspec.Struct, frozen=True, tag_field="what", tag="offset"):
         row: dict[str, Any] = msgspec.to_builtins(self)
         epoch = self.leader_epoch if self.leader_epoch >= 0 else None
         return {**row, "leader_epoch": epoch, "topic_id": self.topic_id or None}
+
+
+class ShareOffsetEntry(OffsetEntry, frozen=True, tag_field="what", tag="share_offset"):
+    """A start offset of a share group, ``committed``. What was acknowledged after it is not kept: brokers do not say."""
 
 
 class TopicEntry(msgspec.Struct, frozen=True, tag_field="what", tag="topic"):
@@ -234,8 +245,121 @@ class ConfigKeyEntry(msgspec.Struct, frozen=True, tag_field="what", tag="config"
         }
 
 
+class ControllerEntry(msgspec.Struct, frozen=True, tag_field="what", tag="controller"):
+    """A controller that was added to the voters of the quorum, or removed. ``endpoints``: listener, host and port."""
+
+    node: int
+    directory_id: str
+    added: bool
+    endpoints: tuple[tuple[str, str, int], ...]
+
+    @staticmethod
+    def words(entries: "Sequence[ControllerEntry]") -> str:
+        """``controller 3 as a voter, added``."""
+        return ", ".join(
+            f"controller {entry.node} as a voter, {'added' if entry.added else 'removed'}"
+            for entry in entries
+        )
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {
+            "what": "controller",
+            "node": self.node,
+            "directory_id": self.directory_id,
+            "added": self.added,
+        }
+
+
+class FeatureEntry(msgspec.Struct, frozen=True, tag_field="what", tag="feature"):
+    """The finalized level of a feature before a change and after it; 0: it was off."""
+
+    feature: str
+    before: int
+    after: int
+
+    @staticmethod
+    def words(entries: "Sequence[FeatureEntry]") -> str:
+        """``levels of group.version, metadata.version``."""
+        return f"levels of {', '.join(entry.feature for entry in entries)}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {"what": "feature", "feature": self.feature, "old": self.before, "new": self.after}
+
+
+class ReplicasEntry(msgspec.Struct, frozen=True, tag_field="what", tag="replicas"):
+    """The replicas of a partition before they were moved, and those that it was to have."""
+
+    topic: str
+    topic_id: str
+    partition: int
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @property
+    def tp(self) -> TopicPartition:
+        """The partition."""
+        return TopicPartition(self.topic, self.partition)
+
+    @staticmethod
+    def words(entries: "Sequence[ReplicasEntry]") -> str:
+        """``replicas of 3 partitions of orders, refunds``."""
+        topics = ", ".join(dict.fromkeys(entry.topic for entry in entries))
+        return f"replicas of {counted(len(entries), 'partition')} of {topics}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {
+            "what": "replicas",
+            "topic": self.topic,
+            "topic_id": self.topic_id or None,
+            "partition": self.partition,
+            "replicas": list(self.before),
+            "new_replicas": list(self.after),
+        }
+
+
+class LogDirEntry(msgspec.Struct, frozen=True, tag_field="what", tag="log_dir"):
+    """The log directory of a replica before it was moved, and the one that it was to have."""
+
+    broker: int
+    topic: str
+    topic_id: str
+    partition: int
+    before: str
+    after: str
+
+    @property
+    def tp(self) -> TopicPartition:
+        """The partition."""
+        return TopicPartition(self.topic, self.partition)
+
+    @staticmethod
+    def words(entries: "Sequence[LogDirEntry]") -> str:
+        """``log directories of 3 replicas on broker 1``."""
+        return f"log directories of {counted(len(entries), 'replica')} on broker {entries[0].broker}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {
+            "what": "log_dir",
+            "broker": self.broker,
+            "topic": self.topic,
+            "topic_id": self.topic_id or None,
+            "partition": self.partition,
+            "log_dir": self.before,
+            "new_log_dir": self.after,
+        }
+
+
 Entry = (
     OffsetEntry
+    | ShareOffsetEntry
     | TopicEntry
     | AclEntry
     | CreatedAclEntry
@@ -243,6 +367,10 @@ Entry = (
     | UserEntry
     | RetentionEntry
     | ConfigKeyEntry
+    | ControllerEntry
+    | FeatureEntry
+    | ReplicasEntry
+    | LogDirEntry
 )
 
 

@@ -1,5 +1,6 @@
 """``kcli undo``: the change that makes again what a journal has."""
 
+from collections.abc import Callable
 from typing import Any
 
 from kcli.account.change import Change
@@ -7,21 +8,31 @@ from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.acls.create import AclRestore
 from kcli.flows.acls.delete import AclRetraction
+from kcli.flows.brokers.move_log_dir import LogDirRestore
 from kcli.flows.configs.alter import ConfigRestore
+from kcli.flows.features import change as features
 from kcli.flows.groups.restore import OffsetRestore
 from kcli.flows.journal import (
     AclEntry,
     ConfigKeyEntry,
+    ControllerEntry,
     CreatedAclEntry,
     Entry,
+    FeatureEntry,
     Journal,
+    LogDirEntry,
     OffsetEntry,
     QuotaEntry,
+    ReplicasEntry,
     RetentionEntry,
+    ShareOffsetEntry,
     TopicEntry,
     UserEntry,
 )
+from kcli.flows.quorum import voters
 from kcli.flows.quotas.alter import QuotaRestore
+from kcli.flows.reassign.change import Moving
+from kcli.flows.reassign.restore import ReplicaRestore
 from kcli.flows.topics.restore import TopicRestore
 from kcli.flows.topics.retention import RetentionRestore
 
@@ -32,27 +43,32 @@ class NotRestorableError(KcliError):
     exit_code = ExitCode.REFUSED
 
 
-RESTORES: dict[type[Entry], type[Change[Any, Any]]] = {
+RESTORES: dict[type[Entry], Callable[[Any], Change[Any, Any]]] = {
     OffsetEntry: OffsetRestore,
+    ShareOffsetEntry: OffsetRestore,
     TopicEntry: TopicRestore,
     AclEntry: AclRestore,
     CreatedAclEntry: AclRetraction,
     QuotaEntry: QuotaRestore,
     RetentionEntry: RetentionRestore,
     ConfigKeyEntry: ConfigRestore,
+    ControllerEntry: voters.undoing,
+    FeatureEntry: features.undoing,
 }
-"""By what the entries of a journal are; all entries of one are of one kind."""
+"""By what the entries of a journal are; all entries of one are of one kind, but for offsets, which are of two."""
 
 
-def restore_of(journal: Journal) -> Change[Any, Any]:
-    """The change for a journal; NotRestorableError if it lacks what that takes."""
+def restore_of(journal: Journal, moving: Moving) -> Change[Any, Any]:
+    """The change for a journal; NotRestorableError if it lacks what that takes. ``moving``: how replicas move."""
     kind = type(journal.entries[0])
+    if kind is ReplicasEntry:
+        return ReplicaRestore(moving, [journal])
+    if kind is LogDirEntry:
+        return LogDirRestore(moving, journal)
     if kind is UserEntry:
         raise NotRestorableError(
             f"what {journal.command} deleted cannot be made again: {journal.what}",
             why="brokers return no passwords, so the journal has none",
             do="set a new password for the user",
         )
-    made: Any = RESTORES[kind]
-    change: Change[Any, Any] = made(journal)
-    return change
+    return RESTORES[kind](journal)

@@ -19,6 +19,7 @@ from kcli.output.sanitise import visible, visible_json, visible_line
 from kcli.output.stdout import Output
 from kcli.output.template import (
     BROKER,
+    OF_SHARE_GROUPS,
     PARTITION,
     RECORD,
     TOPIC,
@@ -257,7 +258,7 @@ class ProgramFormatter(Formatter):
         self._parts = decoders.columns(parts, self._extras) if decoders is not None else list(parts)
         self._closing = closing
         self._broker = broker
-        self._programs: dict[tuple[TopicPartition, str | None, int], Program] = {}
+        self._programs: dict[tuple[TopicPartition, str | None, int, int], Program] = {}
 
     def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> Rendered:
         """See Formatter."""
@@ -277,12 +278,12 @@ class ProgramFormatter(Formatter):
         return Rendered(*found)
 
     def _program(self, fetched: FetchedBatch) -> Program:
-        case = (fetched.tp, marker_of(fetched), self._broker(fetched.tp))
+        case = (fetched.tp, marker_of(fetched), self._broker(fetched.tp), fetched.deliveries)
         program = self._programs.get(case)
         if program is None:
-            tp, marker, broker = case
+            tp, marker, broker, deliveries = case
             parts = [*self._parts, *self._closing(marker)]
-            program = self._programs[case] = bind(parts, tp, broker)
+            program = self._programs[case] = bind(parts, tp, broker, deliveries)
         return program
 
 
@@ -323,9 +324,10 @@ class NdjsonFormatter(ProgramFormatter):
 
     is_json = True
 
-    def __init__(self, decoders: "Decoders | None" = None) -> None:
+    def __init__(self, decoders: "Decoders | None" = None, *, shared: bool = False) -> None:
+        """``shared``: records of a share group have their delivery counts."""
         super().__init__(
-            RECORD,
+            (*RECORD, *OF_SHARE_GROUPS) if shared else RECORD,
             decoders=decoders,
             closing=lambda marker: (*closing(marker), (op.LITERAL, b"\n")),
         )
@@ -337,9 +339,15 @@ class JsonFormatter(ProgramFormatter):
     is_json = True
 
     def __init__(
-        self, head: Callable[[], bytes], tail: Callable[[], bytes], decoders: "Decoders | None" = None
+        self,
+        head: Callable[[], bytes],
+        tail: Callable[[], bytes],
+        decoders: "Decoders | None" = None,
+        *,
+        shared: bool = False,
     ) -> None:
-        super().__init__([(op.LITERAL, b",\n"), *RECORD], decoders=decoders, closing=closing)
+        record = (*RECORD, *OF_SHARE_GROUPS) if shared else RECORD
+        super().__init__([(op.LITERAL, b",\n"), *record], decoders=decoders, closing=closing)
         self._head, self._tail = head, tail
         self._first = True
 

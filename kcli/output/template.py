@@ -4,7 +4,8 @@ Verbs of kcl and of kcat, where they differ kcat's: ``%t`` topic, ``%p`` partiti
 ``%v`` ``%s`` value, ``%K`` ``%V`` ``%S`` lengths of key and value (−1 for null), ``%R`` the value's length as
 four big-endian bytes, ``%T`` ``%d`` timestamp in ms, ``%T{iso}`` and ``%d{strftime[…]}`` the time in UTC, ``%h``
 headers as ``n=v,…``, ``%h{NAME}`` the last value of that name, ``%h{…}`` with ``%k`` and ``%v`` each header, ``%H`` their
-number, ``%e`` leader epoch, ``%x`` producer id, ``%y`` producer epoch, ``%%``. ``%k``, ``%v`` and ``%s`` take
+number, ``%e`` leader epoch, ``%x`` producer id, ``%y`` producer epoch, ``%{deliveries}`` how often a share group has
+delivered the record, ``%%``. ``%k``, ``%v`` and ``%s`` take
 ``{base64}``, ``{hex}``, ``{json}``, and ``{.a.b}`` for a member of JSON.
 Escapes ``\n \r \t \\ \xNN``. No newline is added.
 
@@ -50,9 +51,9 @@ Extra = Callable[[Wanted], Sequence[bytes | None]]
 Member = Callable[[str], Extra]
 """Of ``value.a.b``: what is there, as text. Raises TemplateError for what is no path."""
 
-TOPIC, PARTITION, BROKER = "topic", "partition", "broker"
+TOPIC, PARTITION, BROKER, DELIVERIES = "topic", "partition", "broker", "deliveries"
 Part = Op | str
-"""An operation, or topic, partition, broker: literals as soon as it is known what is read."""
+"""An operation, or topic, partition, broker, delivery count: literals as soon as it is known what is read."""
 
 
 class TemplateError(ValueError):
@@ -104,6 +105,10 @@ class Template:
         return parts
 
     def _record_verb(self, verb: str, argument: str | None, said: str) -> Part:
+        if verb == "" and argument == DELIVERIES:
+            return DELIVERIES
+        if verb == "":
+            raise TemplateError(f"there is no verb {said!r}; there are {_VERBS}")
         if verb == "h" and argument is not None:
             inner = self._parse(argument, self._header_verb)
             if not inner:
@@ -140,9 +145,9 @@ class Template:
         return found
 
 
-def bind(parts: Sequence[Part], tp: TopicPartition, broker: int = -1) -> Program:
+def bind(parts: Sequence[Part], tp: TopicPartition, broker: int = -1, deliveries: int = 0) -> Program:
     """The program of a partition that ``broker`` leads; literals that meet become one."""
-    said = {TOPIC: tp.topic, PARTITION: str(tp.partition), BROKER: str(broker)}
+    said = {TOPIC: tp.topic, PARTITION: str(tp.partition), BROKER: str(broker), DELIVERIES: str(deliveries)}
     program: list[Op] = []
     for part in parts:
         one: Op = (op.LITERAL, said[part].encode()) if isinstance(part, str) else part
@@ -176,7 +181,7 @@ _SIMPLE: dict[str, Part] = {
     "x": (op.NUMBER, op.PRODUCER_ID),
     "y": (op.NUMBER, op.PRODUCER_EPOCH),
 }
-_VERBS = "%t %p %o %k %v %s %K %V %S %R %T %d %h %H %e %x %y %%"
+_VERBS = "%t %p %o %k %v %s %K %V %S %R %T %d %h %H %e %x %y %{deliveries} %%"
 
 
 def _verb(text: str, pos: int) -> tuple[str, str | None, int]:
@@ -184,6 +189,8 @@ def _verb(text: str, pos: int) -> tuple[str, str | None, int]:
     if pos + 1 >= len(text):
         raise TemplateError("the format ends with a single %; write %% for a percent sign")
     verb, end = text[pos + 1], pos + 2
+    if verb == "{":  # a verb that is a word
+        verb, end = "", pos + 1
     if end < len(text) and text[end] == "{":
         depth, close = 0, end
         while close < len(text):
@@ -281,6 +288,10 @@ RECORD: tuple[Part, ...] = (
     (op.NUMBER, op.LEADER_EPOCH, b"null"),
 )
 """All but the closing brace: the marker of a transaction has one more field."""
+
+
+OF_SHARE_GROUPS: tuple[Part, ...] = ((op.LITERAL, b',"delivery_count":'), DELIVERIES)
+"""What a share group adds to a record, before the closing brace."""
 
 
 def closing(marker: str | None) -> tuple[Part, ...]:

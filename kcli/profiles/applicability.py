@@ -6,7 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kcli.core.errors import ConfigError
-from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions, key_of, option_names
+from kcli.core.options import (
+    ClientOptions,
+    ConsumerOptions,
+    ProducerOptions,
+    ShareConsumerOptions,
+    key_of,
+    option_names,
+)
 from kcli.profiles.profile import COMMAND_LINE
 from kcli.profiles.resolve import Resolved
 
@@ -16,6 +23,10 @@ Unused = tuple[str, str]
 _OWNERS: tuple[tuple[type[ClientOptions], Unused], ...] = (
     (ProducerOptions, ("it is a producer option", "leave it out; `kcli produce TOPIC` takes it")),
     (ConsumerOptions, ("it is a consumer option", "leave it out; `kcli consume TOPIC` takes it")),
+    (
+        ShareConsumerOptions,
+        ("it is for share groups", "leave it out, or add --group-type share to `kcli consume`"),
+    ),
 )
 
 _WITHOUT_TLS: Unused = (

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from kcli.sandbox.errors import UsageError
 from kcli.sandbox.properties import render
 from kcli.sandbox.security.names import FIRST_VERSION, INTERNAL
-from kcli.sandbox.state import HOST, NodeState, SandboxState, node_data
+from kcli.sandbox.state import HOST, NodeState, SandboxState, log_dirs
 
 DEFAULT_VERSION = "4.4.0"
 _FIRST_KRAFT = (3, 3)
+_FIRST_DYNAMIC_QUORUM = (3, 9)
 _FIRST_SHARE_GROUPS = (4, 0)
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)\Z")
 
@@ -41,13 +42,18 @@ def can_be_secure(version: str) -> bool:
     return parse_version(version)[:2] >= FIRST_VERSION
 
 
+def has_dynamic_quorum(version: str) -> bool:
+    """Whether the voters of the quorum can be changed with ``version`` (KIP-853)."""
+    return parse_version(version)[:2] >= _FIRST_DYNAMIC_QUORUM
+
+
 def server_properties(state: SandboxState, node: NodeState, security: Mapping[str, str]) -> str:
     """The ``server.properties`` of ``node``; ``security``: further ones of a secure sandbox."""
     properties = {
         **_identity(state, node),
         **_listeners(node, "SSL" if state.secure else "PLAINTEXT"),
         **security,
-        "log.dirs": str(node_data(state, node.node_id)),
+        "log.dirs": ",".join(map(str, log_dirs(state, node.node_id))),
         **_replication(state),
         **_quick_first_use(),
         **state.extra,
@@ -77,12 +83,12 @@ def _identity(state: SandboxState, node: NodeState) -> dict[str, str]:
             # A broker that was killed stays registered until its session ends; a restart waits for that.
             "zookeeper.session.timeout.ms": "6000",
         }
+    roles = {"process.roles": "broker,controller", "node.id": str(node.node_id)}
+    if state.controllers:  # the voters are in the log, and format has put the first ones there
+        addresses = ",".join(f"{HOST}:{n.controller_port}" for n in state.nodes)
+        return roles | {"controller.quorum.bootstrap.servers": addresses}
     voters = ",".join(f"{n.node_id}@{HOST}:{n.controller_port}" for n in state.nodes)
-    return {
-        "process.roles": "broker,controller",
-        "node.id": str(node.node_id),
-        "controller.quorum.voters": voters,
-    }
+    return roles | {"controller.quorum.voters": voters}
 
 
 def _listeners(node: NodeState, internal_protocol: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from kcli.sandbox.discovery import all_states, is_running
 from kcli.sandbox.errors import RefusedError
 from kcli.sandbox.settings import Resolved, refuse_mismatched_data
-from kcli.sandbox.state import SandboxState, node_data, security_folder, zookeeper_data
+from kcli.sandbox.state import SandboxState, log_dirs, security_folder, zookeeper_data
 
 
 def formatted_nodes(data: str) -> list[Path]:
@@ -97,7 +97,11 @@ def _refuse_strange_folders(data: Path, brokers: int) -> None:
 def delete_data(state: SandboxState) -> None:
     """Remove what the nodes wrote; a folder the user named goes only if that leaves it empty."""
     for node in state.nodes:
-        shutil.rmtree(node_data(state, node.node_id), ignore_errors=True)
+        for folder in log_dirs(state, node.node_id):
+            shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):
+                if folder.parent != Path(state.data):
+                    folder.parent.rmdir()
     shutil.rmtree(zookeeper_data(state), ignore_errors=True)
     if state.secure:
         shutil.rmtree(security_folder(state.data), ignore_errors=True)

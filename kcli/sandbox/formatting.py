@@ -5,15 +5,16 @@ That of a secure sandbox sets the credentials of SCRAM, which must be neither in
 
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from kcli.sandbox import log_file, process
-from kcli.sandbox.data_folder import is_formatted
+from kcli.sandbox.data_folder import is_formatted, random_cluster_id
 from kcli.sandbox.errors import StartError
 from kcli.sandbox.jvm import Jvm, argument_file
 from kcli.sandbox.security.broker_properties import scram_arguments
 from kcli.sandbox.security.material import Material, write_private
-from kcli.sandbox.state import SandboxState, node_data
+from kcli.sandbox.state import HOST, SandboxState, node_data
 from kcli.sandbox.status import node_log
 
 _CREDENTIAL = b"scram"
@@ -40,13 +41,15 @@ def format_nodes(
     ``properties``: the name of the configuration file in a node's folder. ``timeout``: seconds for all of them.
     """
     deadline = time.monotonic() + timeout
+    first = _first_voters(state, node_ids)
     steps: list[tuple[int, subprocess.Popen[bytes]]] = []
     try:
         for node_id in node_ids:
             # Left by a format that was killed: the next one would refuse a folder that is not empty of it.
             (node_data(state, node_id) / "bootstrap.checkpoint").unlink(missing_ok=True)
             folder = home / f"node-{node_id}"
-            further = scram_arguments(material) if material else []
+            voters = quorum_arguments(state, node_id, first)
+            further = [*(scram_arguments(material) if material else []), *voters]
             command = jvm.format(state.cluster_id, str(folder / properties), further)
             log = node_log(home, node_id)
             if material:
@@ -68,6 +71,24 @@ def format_nodes(
                 step.wait()
         if material:
             _remove_private_files(home, node_ids, material)
+
+
+def _first_voters(state: SandboxState, node_ids: list[int]) -> dict[int, str]:
+    """The directory ids of the first voters of a dynamic quorum, by node; none where it has voters already."""
+    if len(node_ids) < len(state.nodes):
+        return {}
+    return {node.node_id: random_cluster_id() for node in state.nodes[: state.controllers]}
+
+
+def quorum_arguments(state: SandboxState, node_id: int, first: Mapping[int, str]) -> list[str]:
+    """What the format of a node's data says of a dynamic quorum. ``first``: directory ids of its first voters."""
+    if not state.controllers:
+        return []
+    if node_id not in first:
+        return ["--no-initial-controllers"]
+    ports = {node.node_id: node.controller_port for node in state.nodes}
+    voters = ",".join(f"{number}@{HOST}:{ports[number]}:{directory}" for number, directory in first.items())
+    return [f"--initial-controllers={voters}"]
 
 
 def _status(step: subprocess.Popen[bytes], deadline: float) -> int | None:

@@ -21,7 +21,7 @@ from kcli.sandbox.ready import ask, cluster_is_ready
 from kcli.sandbox.security.broker_properties import allowed_urls, security_properties
 from kcli.sandbox.security.material import Material, write_private
 from kcli.sandbox.security.names import INTERNAL, Names, node_name
-from kcli.sandbox.state import HOST, SandboxState, node_data, security_folder, zookeeper_data
+from kcli.sandbox.state import HOST, SandboxState, log_dirs, security_folder, zookeeper_data
 from kcli.sandbox.status import node_log
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ def write_files(home: Path, state: SandboxState, material: Material | None) -> N
     for node in state.nodes:
         folder = home / f"node-{node.node_id}"
         folder.mkdir(exist_ok=True)
-        data = node_data(state, node.node_id)
-        data.mkdir(parents=True, exist_ok=True)
-        if material:
-            data.chmod(0o700)  # it has the credentials of SCRAM
+        for data in log_dirs(state, node.node_id):
+            data.mkdir(parents=True, exist_ok=True)
+            if material:
+                data.chmod(0o700)  # the first has the credentials of SCRAM
         security = security_properties(material, node.node_id) if material else {}
         text = config.server_properties(state, node, security)
         write_private(folder / _PROPERTIES, text.encode())

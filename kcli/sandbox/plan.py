@@ -51,7 +51,8 @@ def plan_start(
         for node, port in zip(listeners, ports, strict=True):
             node.append(Listener(listener, port, protocol))
     zookeeper = uses_zookeeper(resolved.version)
-    inner = choose_ports(1 if zookeeper else resolved.brokers, ANY, is_free, rng=rng)
+    inner = _controller_ports(kept) if resolved.controllers else None
+    inner = inner or choose_ports(1 if zookeeper else resolved.brokers, ANY, is_free, rng=rng)
     return SandboxState(
         name=name,
         phase=Phase.STARTING,
@@ -70,6 +71,8 @@ def plan_start(
         extra=resolved.extra,
         jvm_options=resolved.jvm_options,
         secure=resolved.secure,
+        controllers=resolved.controllers,
+        log_dirs=resolved.log_dirs,
     )
 
 
@@ -78,6 +81,12 @@ def _kept_port(kept: SandboxState | None, listener: str, is_free: IsFree) -> int
     if kept and all(is_free(node.listener(listener).port) for node in kept.nodes):
         return kept.nodes[0].listener(listener).port
     return None
+
+
+def _controller_ports(kept: SandboxState | None) -> list[int] | None:
+    """Those of the last time, which the metadata log names as the voters' addresses."""
+    ports = [node.controller_port for node in kept.nodes] if kept else []
+    return [port for port in ports if port is not None] or None
 
 
 def holds_ports(state: SandboxState) -> bool:

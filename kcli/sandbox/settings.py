@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kcli.output.progress import counted
-from kcli.sandbox.config import DEFAULT_VERSION, can_be_secure, parse_version, uses_zookeeper
+from kcli.sandbox.config import (
+    DEFAULT_VERSION,
+    can_be_secure,
+    has_dynamic_quorum,
+    parse_version,
+    uses_zookeeper,
+)
 from kcli.sandbox.errors import RefusedError, UsageError
 from kcli.sandbox.state import SandboxState
 
@@ -23,6 +29,8 @@ class Settings:
     """The requested settings. ``port``: the first node's, 0 for any. ``extra``: further lines of
     server.properties, which take precedence.
 
+    ``controllers``: the quorum is dynamic (KIP-853), and so many nodes are its first voters; 0: all, for good.
+    ``log_dirs``: how many log directories each node has.
     ``die_with_parent`` ends the brokers when this process ends, however it ends (for tests; see watchdog.py).
     ``timeout`` is how many seconds each step may take: the format of the data, and the brokers to become ready.
     """
@@ -36,6 +44,8 @@ class Settings:
     heap_mb: int | None = None
     jvm_options: tuple[str, ...] | None = None
     secure: bool | None = None
+    controllers: int | None = None
+    log_dirs: int | None = None
     die_with_parent: bool = False
     timeout: float = 90.0
 
@@ -52,6 +62,8 @@ class Resolved:
     heap_mb: int
     jvm_options: tuple[str, ...]
     secure: bool
+    controllers: int
+    log_dirs: int
 
 
 def resolve(settings: Settings, kept: SandboxState | None, *, default_data: str) -> Resolved:
@@ -76,6 +88,19 @@ def resolve(settings: Settings, kept: SandboxState | None, *, default_data: str)
             why="the credentials of SCRAM are set when data is formatted, which Kafka can do from 3.5 on",
             do="choose 3.5.0 or newer with --kafka-version, or leave --secure out",
         )
+    controllers = _first(settings.controllers, kept.controllers if kept else 0)
+    if controllers > brokers:
+        raise UsageError(
+            f"--controllers {controllers} of {counted(brokers, 'broker')}",
+            why="each node is broker and controller",
+            do=f"write --brokers {controllers}, or fewer --controllers",
+        )
+    if controllers and not has_dynamic_quorum(version):
+        raise RefusedError(
+            f"Kafka {version} cannot be started with --controllers",
+            why="a quorum can be changed from 3.9 on (KIP-853)",
+            do="choose 3.9.0 or newer with --kafka-version, or leave --controllers out",
+        )
     return Resolved(
         version=version,
         brokers=brokers,
@@ -85,6 +110,8 @@ def resolve(settings: Settings, kept: SandboxState | None, *, default_data: str)
         heap_mb=_first(settings.heap_mb, kept.heap_mb if kept else 512 if brokers < 3 else 384),
         jvm_options=_first(settings.jvm_options, kept.jvm_options if kept else ()),
         secure=secure,
+        controllers=controllers,
+        log_dirs=_first(settings.log_dirs, kept.log_dirs if kept else 1),
     )
 
 
@@ -97,6 +124,8 @@ def differences(settings: Settings, running: SandboxState) -> list[str]:
         ("--data", settings.data, running.data),
         ("--ephemeral", settings.ephemeral, running.ephemeral),
         ("--secure", settings.secure, running.secure),
+        ("--controllers", settings.controllers, running.controllers),
+        ("--log-dirs", settings.log_dirs, running.log_dirs),
         ("extra properties", settings.extra, running.extra),
         ("heap MB", settings.heap_mb, running.heap_mb),
         ("JVM options", settings.jvm_options, running.jvm_options),
@@ -122,6 +151,10 @@ def _data_problem(resolved: Resolved, kept: SandboxState) -> str:
         return f"it was written with --brokers {len(kept.nodes)}, not {resolved.brokers}"
     if resolved.secure != kept.secure:
         return f"it was written with{'' if kept.secure else 'out'} --secure"
+    if resolved.controllers != kept.controllers:
+        return f"it was written with --controllers {kept.controllers}, not {resolved.controllers}"
+    if resolved.log_dirs != kept.log_dirs:
+        return f"it was written with --log-dirs {kept.log_dirs}, not {resolved.log_dirs}"
     if uses_zookeeper(resolved.version) != uses_zookeeper(kept.version):
         return f"Kafka {kept.version} and {resolved.version} differ in using ZooKeeper"
     if parse_version(resolved.version) < parse_version(kept.version):

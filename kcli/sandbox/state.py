@@ -18,8 +18,8 @@ from kcli.sandbox.identity import ProcessId
 
 HOST = "127.0.0.1"
 FILE_NAME = "sandbox.json"
-_FORMAT = 2
-"""1: without ``secure``, which is False then."""
+_FORMAT = 3
+"""1: without ``secure``, which is False then. 2: without ``controllers``, which is 0, and ``log_dirs``, which is 1."""
 
 
 class Phase(Enum):
@@ -67,7 +67,10 @@ class ZooKeeperState:
 
 @dataclass(frozen=True, slots=True)
 class SandboxState:
-    """One sandbox. ``data`` is the folder that has one folder per node; ``started_at`` is RFC 3339, UTC."""
+    """One sandbox. ``data`` is the folder that has one folder per node; ``started_at`` is RFC 3339, UTC. ``controllers``:
+    how many nodes were the first voters of a dynamic quorum; 0 of a static one, of all nodes. ``log_dirs``: how many log
+    directories each node has.
+    """
 
     name: str
     phase: Phase
@@ -84,6 +87,8 @@ class SandboxState:
     extra: Mapping[str, str] = field(default_factory=dict)
     jvm_options: tuple[str, ...] = ()
     secure: bool = False
+    controllers: int = 0
+    log_dirs: int = 1
 
     @property
     def bootstrap(self) -> str:
@@ -114,6 +119,14 @@ class SandboxState:
 
 def node_data(state: SandboxState, node_id: int) -> Path:
     return Path(state.data) / f"node-{node_id}"
+
+
+def log_dirs(state: SandboxState, node_id: int) -> list[Path]:
+    """The log directories of a node; the first is where it keeps the rest, too."""
+    further = [
+        Path(state.data) / f"disk-{number}" / f"node-{node_id}" for number in range(2, state.log_dirs + 1)
+    ]
+    return [node_data(state, node_id), *further]
 
 
 def security_folder(data: str) -> Path:

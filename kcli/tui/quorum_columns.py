@@ -1,6 +1,6 @@
 """The table of the replicas of the metadata log."""
 
-from kcli.flows.quorum import BEHIND, LEADER, UNKNOWN, Standing
+from kcli.flows.quorum.standings import BEHIND, LEADER, UNKNOWN, Standing
 from kcli.output.tables import Field
 from kcli.tui import figures
 from kcli.tui.cells import Cell

@@ -45,6 +45,8 @@ LINES = [
     ("groups rewind g --to 1 --dry-run", "RewindPlan", "RewindPlanItem"),
     ("groups rewind g --to 1 --yes", "RewindReport", "RewindReportItem"),
     ("groups rewind --journal", "RewindJournalList", "RewindJournal"),
+    ("groups reset-app g --dry-run", "AppResetPlan", "AppResetPlanItem"),
+    ("groups reset-app g --yes", "AppResetReport", "AppResetReportItem"),
     ("groups copy g h --yes", "RewindReport", "RewindReportItem"),
     ("groups import {file} --group i --yes", "OffsetImportReport", "OffsetImportReportItem"),
     ("topics create made --if-not-exists --dry-run", "TopicCreatePlan", "TopicCreatePlanItem"),
@@ -91,6 +93,37 @@ LINES = [
         "ConfigAlterReport",
         "ConfigAlterReportItem",
     ),
+    ("brokers list", "BrokerList", "Broker"),
+    ("brokers describe 1", "BrokerDescriptionList", "BrokerDescription"),
+    ("brokers api-versions", "ApiVersionList", "ApiVersion"),
+    ("brokers unregister 9 --dry-run", "BrokerUnregisterPlan", "BrokerUnregisterPlanItem"),
+    ("brokers unregister 9 --yes", "BrokerUnregisterReport", "BrokerUnregisterReportItem"),
+    ("features list", "FeatureList", "Feature"),
+    (
+        "features downgrade --feature transaction.version=1 --dry-run",
+        "FeatureDowngradePlan",
+        "FeatureDowngradePlanItem",
+    ),
+    (
+        "features downgrade --feature transaction.version=1 --yes",
+        "FeatureDowngradeReport",
+        "FeatureDowngradeReportItem",
+    ),
+    (
+        "features upgrade --feature transaction.version=2 --dry-run",
+        "FeatureUpgradePlan",
+        "FeatureUpgradePlanItem",
+    ),
+    (
+        "features upgrade --feature transaction.version=2 --yes",
+        "FeatureUpgradeReport",
+        "FeatureUpgradeReportItem",
+    ),
+    ("quorum describe", "Quorum", "QuorumReplica"),
+    ("quorum add-controller 8 --endpoint h:9093 --dry-run", "ControllerAddPlan", "ControllerAddPlanItem"),
+    ("quorum add-controller 8 --endpoint h:9093 --yes", "ControllerAddReport", "ControllerAddReportItem"),
+    ("quorum remove-controller 8 --dry-run", "ControllerRemovePlan", "ControllerRemovePlanItem"),
+    ("quorum remove-controller 8 --yes", "ControllerRemoveReport", "ControllerRemoveReportItem"),
     ("configs list client-metrics", "ConfigResourceList", "ConfigResource"),
     ("consume t --dry-run", "ConsumePlan", "ConsumePlan"),
     ("produce t --dry-run", "ProducePlan", "ProducePlan"),
@@ -123,6 +156,7 @@ def cluster() -> Iterator[FakeCluster]:
         client.ask(AlterPartitionReassignmentsRequest(topics=[moving]), 0)
         made.settings.hold_reassignments = False
         made.tokens.add(wall_ms(), "ANONYMOUS", token_id="known")
+        made.quorum.make_dynamic(made.node_ids, [8])
         yield made
 
 
@@ -141,6 +175,7 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, tmp_path: Pa
 
     def run(line: str, form: str) -> str:
         files["hmac"].unlink(missing_ok=True)
+        cluster.stopped_brokers.add(9)
         words = line.format(**files).split()
         done = kcli(*words, "-o", form, bootstrap=cluster.bootstrap, XDG_STATE_HOME=str(tmp_path))
         return ok(done).decode()
@@ -164,7 +199,8 @@ def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
     named = set(
         re.findall(
-            r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Group|Quota|Reassignment|Token|Transaction|User)\b", section
+            r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Broker|Feature|Group|Quorum|Quota|Reassignment|Token|Transaction|User)\b",
+            section,
         )
     )
     deletions = (
@@ -174,6 +210,10 @@ def test_the_kinds_are_documented() -> None:
         "MemberRemove",
         "OffsetRestore",
         "TopicRestore",
+        "BrokerDrain",
+        "ReplicaRestore",
+        "LogDirMove",
+        "LogDirRestore",
     )
     made = {kind + ending for kind in deletions for ending in ("Plan", "PlanItem", "Report", "ReportItem")}
     assert named == {kind for _, *kinds in LINES for kind in kinds} | made | {

@@ -22,6 +22,7 @@ from tests.packages.every_command import (
     prepare,
 )
 from tests.run import ROOT, kcli_process
+from tests.walked import fill_controllers
 from tests.warm_kcli import without
 
 MIRROR = "pipeline mirror --from {broker} --to {broker} -t orders --map-topic orders={new} --yes"
@@ -150,6 +151,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         made = World(cluster, tmp_path_factory.mktemp("extras"))
         cluster.acls.add(Acl(2, "orders", 3, "User:a", "*", 3, 3))
         cluster.tokens.add(wall_ms(), "ANONYMOUS", token_id="token-of-a")
+        fill_controllers(cluster)
         prepare(made.run, broker=cluster.bootstrap, folder=made.folder)
         for name, text in FILES.items():
             (made.folder / name).write_bytes(text.encode("latin-1"))

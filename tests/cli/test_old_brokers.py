@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
+from kcli.core.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
@@ -18,6 +19,7 @@ from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.join_group import JoinGroupRequest
+from kcli.core.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
@@ -311,12 +313,30 @@ def test_a_checkpoint_that_the_next_run_could_not_read_is_refused_before_any_rec
     assert command(*line).code == 0
 
 
+def without_lists_of_configs(cluster: FakeCluster) -> None:
+    cluster.hide(ListConfigResourcesRequest)
+
+
+def with_lists_of_metrics_only(cluster: FakeCluster) -> None:
+    """Kafka 3.7 to 4.0."""
+    cluster.cap_versions({ListConfigResourcesRequest: 0})
+
+
+def without_consumer_groups(cluster: FakeCluster) -> None:
+    cluster.hide(ConsumerGroupHeartbeatRequest)
+
+
 @pytest.mark.parametrize(
-    "line",
-    ["configs describe groups g", "configs alter groups g --set consumer.session.timeout.ms=50000 --yes"],
+    ("line", "do"),
+    [
+        ("configs describe groups g", "use Kafka 4 or later"),
+        ("configs alter groups g --set consumer.session.timeout.ms=50000 --yes", "use Kafka 4 or later"),
+        ("configs describe client-metrics m", "use Kafka 3.7 or later"),
+        ("configs alter client-metrics m --set interval.ms=5000 --yes", "use Kafka 3.7 or later"),
+    ],
 )
 def test_a_kind_of_configuration_that_brokers_do_not_know_is_refused_at_once(
-    cluster: FakeCluster, line: str
+    cluster: FakeCluster, line: str, do: str
 ) -> None:
     """Kafka 1.1 and 2.0 return the resource with the kind 0."""
 
@@ -330,4 +350,47 @@ def test_a_kind_of_configuration_that_brokers_do_not_know_is_refused_at_once(
     cluster.replace(ApiVersionsRequest, without_features, times=FOREVER)
     cluster.replace(DescribeConfigsRequest, forget, times=FOREVER)
     done = command(*line.split(), "--timeout", "1s", "-b", cluster.bootstrap)
-    assert (done.code, "has no configuration on these brokers" in done.err) == (7, True), done
+    assert (done.code, "has no configuration on these brokers" in done.err, do in done.err) == (
+        7,
+        True,
+        True,
+    ), done
+
+
+def test_client_metrics_are_set_where_brokers_list_only_what_is_set(cluster: FakeCluster) -> None:
+    """Kafka 3.7 to 4.0."""
+
+    def without_defaults_of_metrics(_request: object, answer: Any) -> None:
+        for row in answer.results:
+            row.configs = [one for one in row.configs if one.config_source != 5]
+
+    cluster.replace(DescribeConfigsRequest, without_defaults_of_metrics, times=FOREVER)
+    alter = ("configs", "alter", "client-metrics", "m", "-b", cluster.bootstrap, "--yes")
+    done = command(*alter, "--set", "interval.ms=5000", "--set", "metrics=org.apache.kafka")
+    assert done.code == 0, done
+    assert command(*alter, "--unset", "interval.ms").code == 0
+    done = command("configs", "describe", "client-metrics", "m", "-b", cluster.bootstrap, "-o", "json")
+    assert [(row["key"], row["value"]) for row in done.items] == [("metrics", "org.apache.kafka")]
+    refused = command(*alter, "--set", "intervall.ms=5000")
+    assert (refused.code, "did you mean interval.ms?" in refused.err) == (2, True), refused
+
+
+@pytest.mark.parametrize(
+    ("age", "line", "do"),
+    [
+        (without_lists_of_configs, "configs list client-metrics", "since Kafka 3.7"),
+        (without_lists_of_configs, "configs list groups", "since Kafka 4.1"),
+        (with_lists_of_metrics_only, "configs list groups", "`kcli configs describe KIND NAME`"),
+        (
+            without_consumer_groups,
+            "consume t -g g -X group.protocol=consumer -e",
+            "group.protocol=classic works with all brokers",
+        ),
+    ],
+)
+def test_what_brokers_do_not_offer_has_a_version_that_does(
+    cluster: FakeCluster, age: Age, line: str, do: str
+) -> None:
+    age(cluster)
+    done = command(*line.split(), "-b", cluster.bootstrap)
+    assert (done.code, do in done.err) == (7, True), done

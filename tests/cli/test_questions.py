@@ -45,6 +45,7 @@ WITHOUT_A_QUESTION = {
 MEMBER = "member"
 UNDONE = "20261121-091403-3fa9c1"
 LINES = {
+    "brokers drain": "brokers drain 1",
     "groups remove-members": "groups remove-members live",
     "tokens create": "tokens create --hmac-file {dir}/token --allow-plaintext-secrets",
     "tokens expire": "tokens expire token-of-a --allow-plaintext-secrets",

@@ -196,6 +196,7 @@ def test_racks_are_used_where_all_brokers_have_one(reassign: Reassign) -> None:
     assert "(racks a, b)" in done.err
     for row in json.loads(done.out)["partitions"]:
         assert len({number > 2 for number in row["replicas"]}) == 2
+    assert "racks" not in reassign("plan --replication-factor 2 --disable-rack-aware").err
     reassign.cluster._state.nodes[4].rack = None
     assert "racks are ignored: broker 4 has none" in reassign("plan --replication-factor 2").err
 
@@ -286,6 +287,16 @@ def test_nothing_is_moved_without_an_answer_or_in_a_dry_run(reassign: Reassign) 
     same = reassign(f"run {reassign.file({'t-0': [1, 2, 3]})} -o json")
     assert [row["status"] for row in same.items] == ["unchanged"]
     assert reassign.moves_sent == 0
+
+
+def test_as_many_replicas_as_before_may_be_required(reassign: Reassign) -> None:
+    path = reassign.file({"t-0": [4, 2, 3], "t-1": [4, 2]})
+    for more in ("--yes", "--dry-run"):
+        done = reassign(f"run {path} --disallow-replication-factor-change {more}", 7)
+        assert "it has 3 replicas, and would have 2" in done.err
+    assert reassign.moves_sent == 0
+    reassign(f"run {reassign.file({'t-0': [4, 2, 3]})} --disallow-replication-factor-change --yes")
+    assert reassign.moves_sent == 1
 
 
 @pytest.mark.parametrize(
@@ -593,7 +604,7 @@ def test_a_move_that_another_client_cancels_is_7(held: Reassign) -> None:
     other = threading.Thread(target=cancel)
     other.start()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kcli.flows.reassign.run.VISIBLE_WITHIN", 0.1)
+        patch.setattr("kcli.flows.reassign.change.VISIBLE_WITHIN", 0.1)
         done = held(f"run {held.file({'t-0': [1, 2, 4]})} --watch --yes -o json", 7)
     other.join()
     type_remedy(

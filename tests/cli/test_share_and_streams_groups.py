@@ -121,7 +121,7 @@ def test_describe_shows_tasks_topology_and_start_offsets(cluster: FakeCluster) -
     assert shared["members"][0]["active_tasks"] is None
     assert [(row["committed"], row["lag_records"], row["note"]) for row in shared["partitions"]] == [
         (2, 3, None),
-        (10, 0, None),
+        (10, 0, "read by 2 members"),
         (None, None, "no start offset yet"),
     ]
     text = run(cluster, "groups describe app --members -o tsv").out
@@ -129,11 +129,11 @@ def test_describe_shows_tasks_topology_and_start_offsets(cluster: FakeCluster) -
     assert "topology epoch 3, 2 members" in run(cluster, "groups describe app -o table").out
 
 
-def test_kafkas_form_says_that_it_has_no_room_for_them(cluster: FakeCluster) -> None:
-    done = run(cluster, "groups describe classic shared -o kafka")
+def test_kafkas_form_says_that_it_has_no_room_for_streams_groups(cluster: FakeCluster) -> None:
+    done = run(cluster, "groups describe classic shared app -o kafka")
     assert done.code == 6
-    assert "kafka-consumer-groups.sh does not show those" in done.err
-    assert run(cluster, "groups describe shared -o kafka").code != 0
+    assert "neither kafka-consumer-groups.sh nor kafka-share-groups.sh shows those" in done.err
+    assert run(cluster, "groups describe shared -o kafka").code == 0
 
 
 def test_openmetrics_has_start_offsets_under_a_name_of_their_own(cluster: FakeCluster) -> None:

@@ -8,6 +8,7 @@ from kcli.core.protocol.messages import add_partitions_to_txn as add_partitions
 from kcli.core.protocol.messages import (
     alter_client_quotas,
     alter_partition_reassignments,
+    alter_share_group_offsets,
     alter_user_scram_credentials,
     consumer_group_describe,
     create_acls,
@@ -16,6 +17,7 @@ from kcli.core.protocol.messages import (
     delete_acls,
     delete_groups,
     delete_records,
+    delete_share_group_offsets,
     delete_topics,
     describe_acls,
     describe_client_quotas,
@@ -43,6 +45,7 @@ from kcli.core.protocol.messages import (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    share_acknowledge,
     share_group_describe,
     streams_group_describe,
     txn_offset_commit,
@@ -98,6 +101,11 @@ _PARTS: dict[type[Request], Parts] = {
         "topics", "partitions", "partition",
         "responses", fetch.FetchableTopicResponse, "partitions", fetch.PartitionData, "partition_index",
     ),
+    share_acknowledge.ShareAcknowledgeRequest: Parts(
+        "topics", "partitions", "partition_index",
+        "responses", share_acknowledge.ShareAcknowledgeTopicResponse,
+        "partitions", share_acknowledge.PartitionData, "partition_index",
+    ),
     list_offsets.ListOffsetsRequest: Parts(
         "topics", "partitions", "partition_index",
         "topics", list_offsets.ListOffsetsTopicResponse,
@@ -123,6 +131,11 @@ _PARTS: dict[type[Request], Parts] = {
         "topics", "partitions", "partition_index",
         "topics", offset_commit.OffsetCommitResponseTopic,
         "partitions", offset_commit.OffsetCommitResponsePartition, "partition_index",
+    ),
+    alter_share_group_offsets.AlterShareGroupOffsetsRequest: Parts(
+        "topics", "partitions", "partition_index",
+        "responses", alter_share_group_offsets.AlterShareGroupOffsetsResponseTopic,
+        "partitions", alter_share_group_offsets.AlterShareGroupOffsetsResponsePartition, "partition_index",
     ),
     delete_records.DeleteRecordsRequest: Parts(
         "topics", "partitions", "partition_index",
@@ -199,6 +212,13 @@ _NAMED: dict[type[Request], Named] = {
     ),
     streams_group_describe.StreamsGroupDescribeRequest: Named(
         "group_ids", "", "groups", streams_group_describe.DescribedGroup, "group_id"
+    ),
+    delete_share_group_offsets.DeleteShareGroupOffsetsRequest: Named(
+        "topics",
+        "topic_name",
+        "responses",
+        delete_share_group_offsets.DeleteShareGroupOffsetsResponseTopic,
+        "topic_name",
     ),
     describe_share_group_offsets.DescribeShareGroupOffsetsRequest: Named(
         "groups",

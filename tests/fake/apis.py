@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kcli.core.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from kcli.core.protocol.messages.add_raft_voter import AddRaftVoterRequest
 from kcli.core.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from kcli.core.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from kcli.core.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 from kcli.core.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kcli.core.protocol.messages.api_versions import (
     ApiVersion,
@@ -51,20 +53,29 @@ from kcli.core.protocol.messages.list_transactions import ListTransactionsReques
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from kcli.core.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from kcli.core.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
+from kcli.core.protocol.messages.share_fetch import ShareFetchRequest
+from kcli.core.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest
+from kcli.core.protocol.messages.update_features import UpdateFeaturesRequest
 from kcli.core.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from tests.fake.acl_admin import create_acls, delete_acls, describe_acls
-from tests.fake.broker_admin import describe_cluster, describe_log_dirs, describe_quorum
+from tests.fake.broker_admin import describe_cluster, unregister_broker
 from tests.fake.codes import Code
 from tests.fake.config_admin import describe_configs, incremental_alter_configs, list_config_resources
+from tests.fake.controller_admin import add_raft_voter, describe_quorum, remove_raft_voter
 from tests.fake.coordinators import find_coordinator
+from tests.fake.feature_admin import finalized, supported, update_features
 from tests.fake.fetch import fetch
 from tests.fake.group_requests import GROUP_APIS
 from tests.fake.leader_epochs import offset_for_leader_epoch
 from tests.fake.list_offsets import list_offsets
+from tests.fake.log_dirs import alter_replica_log_dirs, describe_log_dirs
 from tests.fake.metadata import describe_topic_partitions, metadata
 from tests.fake.produce import produce
 from tests.fake.producer_admin import (
@@ -82,6 +93,7 @@ from tests.fake.replica_admin import (
     list_partition_reassignments,
 )
 from tests.fake.sasl import sasl_authenticate, sasl_handshake
+from tests.fake.share_groups import share_acknowledge, share_fetch, share_heartbeat
 from tests.fake.token_admin import (
     create_delegation_token,
     describe_delegation_token,
@@ -97,7 +109,6 @@ if TYPE_CHECKING:
 
 _SOFTWARE_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-")
 _FIRST_WITH_NAME = 3
-_METADATA_VERSION = 30
 
 
 class Api(NamedTuple):
@@ -112,24 +123,18 @@ class Api(NamedTuple):
 async def api_versions(ctx: "Context", request: ApiVersionsRequest) -> ApiVersionsResponse:
     """What this node offers. A version that is too new is answered by ``too_new`` instead."""
     named = ctx.version < _FIRST_WITH_NAME or _is_legal(request)
-    settings = ctx.state.settings
     offered = ctx.state.nodes[ctx.node].offered()
-    levels = {
-        "metadata.version": settings.metadata_version,
-        "transaction.version": settings.transaction_version,
-    }
     return ApiVersionsResponse(
         error_code=0 if named else Code.INVALID_REQUEST,
         api_keys=_rows(offered) if named else [],
         supported_features=[
-            SupportedFeatureKey(name="metadata.version", min_version=7, max_version=_METADATA_VERSION),
-            SupportedFeatureKey(name="transaction.version", min_version=0, max_version=2),
+            SupportedFeatureKey(name=name, min_version=low, max_version=high)
+            for name, (low, high) in supported(ctx.state).items()
         ],
         finalized_features_epoch=1,
         finalized_features=[
             FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-            for name, level in levels.items()
-            if level
+            for name, level in finalized(ctx.state).items()
         ],
     )
 
@@ -176,7 +181,12 @@ APIS: tuple[Api, ...] = (
     Api(DeleteRecordsRequest, 0, 2, delete_records),
     Api(DescribeClusterRequest, 0, 2, describe_cluster),
     Api(DescribeQuorumRequest, 0, 2, describe_quorum),
+    Api(UpdateFeaturesRequest, 0, 2, update_features),
+    Api(UnregisterBrokerRequest, 0, 0, unregister_broker),
+    Api(AddRaftVoterRequest, 0, 1, add_raft_voter),
+    Api(RemoveRaftVoterRequest, 0, 0, remove_raft_voter),
     Api(DescribeLogDirsRequest, 1, 5, describe_log_dirs),
+    Api(AlterReplicaLogDirsRequest, 1, 2, alter_replica_log_dirs),
     Api(AlterPartitionReassignmentsRequest, 0, 1, alter_partition_reassignments),
     Api(ListPartitionReassignmentsRequest, 0, 0, list_partition_reassignments),
     Api(ElectLeadersRequest, 0, 2, elect_leaders),
@@ -184,6 +194,9 @@ APIS: tuple[Api, ...] = (
     Api(ListTransactionsRequest, 0, 2, list_transactions),
     Api(DescribeTransactionsRequest, 0, 0, describe_transactions),
     Api(WriteTxnMarkersRequest, 1, 2, write_txn_markers),
+    Api(ShareGroupHeartbeatRequest, 1, 1, share_heartbeat),
+    Api(ShareFetchRequest, 1, 2, share_fetch),
+    Api(ShareAcknowledgeRequest, 1, 2, share_acknowledge),
     *(Api(*row) for row in GROUP_APIS),
 )
 BY_KEY = {api.kind.api_key: api for api in APIS}

@@ -1,4 +1,4 @@
-"""DescribeCluster, DescribeQuorum and DescribeLogDirs: what a node knows of the others, and of its own disk."""
+"""DescribeCluster and UnregisterBroker: what a node knows of the others."""
 
 from typing import TYPE_CHECKING
 
@@ -7,20 +7,8 @@ from kcli.core.protocol.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from kcli.core.protocol.messages.describe_log_dirs import (
-    DescribeLogDirsPartition,
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-    DescribeLogDirsResult,
-    DescribeLogDirsTopic,
-)
-from kcli.core.protocol.messages.describe_quorum import (
-    DescribeQuorumPartitionData,
-    DescribeQuorumReplicaState,
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
-    DescribeQuorumTopicData,
-)
+from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from tests.fake.codes import Code
 
 if TYPE_CHECKING:
     from tests.fake.state import Context
@@ -46,6 +34,11 @@ async def describe_cluster(ctx: "Context", request: DescribeClusterRequest) -> D
             )
             for node in ctx.state.nodes.values()
             if node.id in listed or request.include_fenced_brokers
+        ]
+        + [
+            DescribeClusterBroker(broker_id=number, host="gone", port=9092, rack=None, is_fenced=True)
+            for number in sorted(ctx.state.stopped_brokers)
+            if request.include_fenced_brokers
         ],
         cluster_authorized_operations=ctx.state.settings.cluster_operations
         if request.include_cluster_authorized_operations
@@ -53,46 +46,15 @@ async def describe_cluster(ctx: "Context", request: DescribeClusterRequest) -> D
     )
 
 
-async def describe_quorum(ctx: "Context", request: DescribeQuorumRequest) -> DescribeQuorumResponse:
-    """All nodes are voters; the controller is the active one."""
-    (topic,) = request.topics
-    voters = [DescribeQuorumReplicaState(replica_id=number, log_end_offset=100) for number in ctx.state.nodes]
-    data = DescribeQuorumPartitionData(
-        partition_index=0,
-        error_code=0,
-        leader_id=ctx.state.controller,
-        leader_epoch=7,
-        high_watermark=100,
-        current_voters=voters,
-        observers=[],
-    )
-    return DescribeQuorumResponse(
-        error_code=0, topics=[DescribeQuorumTopicData(topic_name=topic.topic_name, partitions=[data])]
-    )
-
-
-async def describe_log_dirs(ctx: "Context", request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
-    """One directory; all replicas that are on this node, or those asked for."""
-    wanted = None
-    if request.topics is not None:
-        wanted = {(topic.topic, number) for topic in request.topics for number in topic.partitions}
-    topics = []
-    for topic in ctx.state.topics.by_name.values():
-        rows = [
-            DescribeLogDirsPartition(
-                partition_index=place.index,
-                partition_size=place.copied.get(ctx.node, 0)
-                if ctx.node in place.adding
-                else sum(len(batch.raw) for batch in place.log.batches),
-                offset_lag=0,
-                is_future_key=False,
-            )
-            for place in topic.partitions
-            if ctx.node in place.replicas and (wanted is None or (topic.name, place.index) in wanted)
-        ]
-        if rows:
-            topics.append(DescribeLogDirsTopic(name=topic.name, partitions=rows))
-    own = DescribeLogDirsResult(
-        error_code=0, log_dir=f"/fake/{ctx.node}", topics=topics, total_bytes=1 << 30, usable_bytes=1 << 29
-    )
-    return DescribeLogDirsResponse(throttle_time_ms=0, results=[own])
+async def unregister_broker(ctx: "Context", request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
+    """One that is registered, whether it lives or not: a node that lives would register again."""
+    code, message = 0, None
+    if request.broker_id in ctx.state.stopped_brokers:
+        ctx.state.stopped_brokers.discard(request.broker_id)
+        ctx.state.changed()
+    elif request.broker_id not in ctx.state.nodes:
+        code, message = (
+            Code.BROKER_ID_NOT_REGISTERED,
+            f"Broker ID {request.broker_id} is not currently registered",
+        )
+    return UnregisterBrokerResponse(throttle_time_ms=0, error_code=code, error_message=message)

@@ -22,18 +22,22 @@ Nodes (``node_controls``): stop(node, fail_over=), start, fail_over, pause, resu
     close_connection, cap_versions({Api: version}), hide(Api), use_tls(context, node), advertise(node, host)
 Topics (``topic_controls``): create_topic, delete_topic, recreate_topic, add_partitions, configure, topic_id, leader,
     move_leader(topic, partition, node), set_isr, reassignment, copy_replica, finish_reassignment, truncate,
-    delete_records, append, cap_high_watermark, log(topic, partition), set_sequence, forget_producer
+    delete_records, append, finish_log_dir_move, log_dir, cap_high_watermark, log(topic, partition), set_sequence,
+    forget_producer
 Coordinators (``coordinator_controls``): coordinator, move_coordinator("group" | "transaction", key, node),
     lose_coordinator("group", partition),
     transactions, expire_transaction, complete_transaction, next_producer_id(id, epoch), set_producer_epoch
 Groups (``groups_view``): committed_offsets, group_members, group_state, group_generation, evict, force_rebalance,
     configure_groups, with_groups, add_group(ShareGroup(…) | StreamsGroup(…)) of ``groups.other_groups``
+Share groups (``share_groups``): share.lock, share.limit, share_do(cluster.share.states, group, topic, partition),
+    share_do(cluster.share.expire_locks), share_do(cluster.share.forget_sessions)
 SASL (``sasl``): ``sasl=Sasl(users={"alice": "secret"}, tokens={"abc": "alice"}, session_lifetime_ms=300)``
 What was seen: requests, seen(Api), wait_for(Api, count), wait_until(condition), connections, notes.
 
 ``test_like_a_real_broker`` sends the same requests to a real Kafka and compares the answers, several hundred of them.
 Access: acls (``acl_admin``), quotas (``quota_admin``), which are kept and not obeyed; scram (``scram_store``), with which
 SCRAM logins are checked; tokens (``token_admin``), with which logins by delegation tokens are.
+Controllers: quorum (``controller_admin``): make_dynamic(voters, observers), behind; levels: ``feature_admin``.
 Not simulated: replication record by record (replicas share one log), recompression by the
 broker. Bad peers that are no brokers at all are in ``peers``, a client for raw requests in ``raw_client``.
 """
@@ -43,6 +47,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from tests.fake.acl_admin import Acl
+from tests.fake.controller_admin import Quorum
 from tests.fake.coordinator_controls import CoordinatorControls
 from tests.fake.groups_view import GroupsView
 from tests.fake.journal import ConnectionSeen, Journal, Matcher, Seen
@@ -53,6 +58,7 @@ from tests.fake.quota_admin import Entity
 from tests.fake.scram_store import ScramStore
 from tests.fake.script import Script
 from tests.fake.settings import Settings
+from tests.fake.share_groups import ShareGroups
 from tests.fake.state import State
 from tests.fake.thread import LoopThread
 from tests.fake.token_admin import Tokens
@@ -148,6 +154,15 @@ class FakeCluster(Knobs, NodeControls, TopicControls, CoordinatorControls, Group
         return self._state.quotas
 
     @property
+    def share(self) -> ShareGroups:
+        """Share groups: members, sessions, the state of each offset. ``share_do`` calls it on the cluster's thread."""
+        return self._state.share
+
+    def share_do(self, act: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Calls a method of ``share`` on the cluster's thread."""
+        return self._thread.call(lambda: act(*arguments, **named))
+
+    @property
     def scram(self) -> ScramStore:
         """The SCRAM credentials; may be changed."""
         return self._state.scram
@@ -156,6 +171,16 @@ class FakeCluster(Knobs, NodeControls, TopicControls, CoordinatorControls, Group
     def tokens(self) -> Tokens:
         """The delegation tokens; may be changed."""
         return self._state.tokens
+
+    @property
+    def quorum(self) -> Quorum:
+        """The voters and observers; may be changed."""
+        return self._state.quorum
+
+    @property
+    def stopped_brokers(self) -> set[int]:
+        """Brokers that are registered and are no nodes; may be changed."""
+        return self._state.stopped_brokers
 
     def close(self) -> None:
         """Resets all connections and gives the ports back."""

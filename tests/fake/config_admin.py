@@ -39,7 +39,13 @@ _LISTS = (
     "leader.replication.throttled.replicas",
 )
 _NUMBERS = ("max.message.bytes", "min.insync.replicas", "retention.bytes", "retention.ms", "segment.bytes")
-_GROUP_DEFAULTS = {"consumer.heartbeat.interval.ms": "5000", "consumer.session.timeout.ms": "45000"}
+_GROUP_DEFAULTS = {
+    "consumer.heartbeat.interval.ms": "5000",
+    "consumer.session.timeout.ms": "45000",
+    "errors.deadletterqueue.topic.name": "",
+    "share.auto.offset.reset": "latest",
+    "share.record.lock.duration.ms": "30000",
+}
 _METRICS_DEFAULTS = {"interval.ms": "300000", "match": "", "metrics": ""}
 _LOGGERS = (
     "kafka.server.KafkaApis",

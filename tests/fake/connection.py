@@ -74,6 +74,7 @@ class Connection(Sink):
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER)
         # Noted first: who sees the connection end may look here at once.
         self._node.state.journal.disconnected(self.seen, self.ending or "by the client")
+        self._node.state.share.disconnected(self._node.id, self.session)
         self._sock.close()
 
     # --- inside ------------------------------------------------------------------------------------

@@ -183,7 +183,7 @@ def _value(item: Any, attribute: str) -> Any:
 
 def _entry(answer: Any, shape: Parts, asked: Any) -> Any:
     """The topic's entry in the answer; a new one when it has none."""
-    fields = [name for name in ("name", "topic", "topic_id") if hasattr(asked, name)]
+    fields = [name for name in ("name", "topic", "topic_name", "topic_id") if hasattr(asked, name)]
     rows = getattr(answer, shape.topics)
     for row in rows:
         if all(getattr(row, name) == getattr(asked, name) for name in fields):
@@ -195,7 +195,7 @@ def _entry(answer: Any, shape: Parts, asked: Any) -> Any:
 
 
 def _has(answer: Any, shape: Parts, asked: Any, partition: int) -> bool:
-    fields = [name for name in ("name", "topic", "topic_id") if hasattr(asked, name)]
+    fields = [name for name in ("name", "topic", "topic_name", "topic_id") if hasattr(asked, name)]
     return any(
         all(getattr(row, name) == getattr(asked, name) for name in fields)
         and any(getattr(p, shape.index) == partition for p in getattr(row, shape.partitions))

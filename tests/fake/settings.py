@@ -16,6 +16,10 @@ class Settings:
     """The finalized feature transaction.version: 2 is KIP-890 (epoch bump at each EndTxn), 0 the old protocol."""
     metadata_version: int = 30
     """The finalized feature metadata.version; 0: none, as with ZooKeeper, and with KRaft before 3.3."""
+    newest_metadata_version: int = 30
+    """The highest one that brokers support."""
+    further_features: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Other features that brokers support: lowest and highest level."""
     honours_validate_only: bool = True
     """Off, CreateTopics and CreatePartitions make what they should only check, as KRaft controllers of 3.0 and 3.1 do."""
     verify_transactions: bool = True
@@ -48,6 +52,12 @@ class Settings:
     transaction_max_timeout_ms: int = 900_000
     hold_reassignments: bool = False
     """Moves of replicas last until ``finish_reassignment``; off, they are over at once."""
+    log_dirs: int = 1
+    """How many log directories each node has."""
+    usable_bytes: int = 1 << 29
+    """Bytes that are left on the volume of each directory."""
+    hold_log_dir_moves: bool = False
+    """Moves between log directories last until ``finish_log_dir_move``."""
     groups: dict[str, Any] = field(default_factory=dict)
     """Fields of ``groups.settings.Settings``: session limits, rebalance delay, …"""
     max_connection_age: float | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.core.protocol.api import Response
 from tests.fake.acl_admin import Acl
+from tests.fake.controller_admin import Quorum
 from tests.fake.coordinators import Coordinators
 from tests.fake.groups.coordinator import Groups
 from tests.fake.journal import Journal
@@ -16,6 +17,7 @@ from tests.fake.quota_admin import Entity
 from tests.fake.sasl import Session
 from tests.fake.scram_store import ScramStore
 from tests.fake.settings import Settings
+from tests.fake.share_groups import ShareGroups
 from tests.fake.token_admin import Tokens
 from tests.fake.topics import Topics
 from tests.fake.transactions import Transactions
@@ -44,9 +46,15 @@ class State:
         self.quotas: dict[Entity, dict[str, float]] = {}
         self.scram = ScramStore(settings)
         self.tokens = Tokens()
+        self.quorum = Quorum()
+        self.further_levels: dict[str, int] = {}
+        """The finalized levels of ``settings.further_features``."""
+        self.stopped_brokers: set[int] = set()
+        """Brokers that are registered and gone for good: fenced, and no nodes."""
         self.bugs: list[BaseException] = []
         """Exceptions in handlers; the cluster raises the first one when it is closed."""
         self.groups = Groups(self.topics.infos, time.monotonic, **settings.groups)
+        self.share = ShareGroups(self)
         self._changed = asyncio.Event()
 
     @property

@@ -10,6 +10,7 @@ from kcli.core.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from kcli.core.protocol.messages.add_raft_voter import AddRaftVoterRequest, Listener
 from kcli.core.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     EntityData,
@@ -20,6 +21,16 @@ from kcli.core.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
     ReassignableTopic,
+)
+from kcli.core.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from kcli.core.protocol.messages.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsRequestTopic,
 )
 from kcli.core.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -38,6 +49,10 @@ from kcli.core.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
+)
+from kcli.core.protocol.messages.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequestTopic,
 )
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kcli.core.protocol.messages.describe_acls import DescribeAclsRequest
@@ -103,17 +118,29 @@ from kcli.core.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from kcli.core.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from kcli.core.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kcli.core.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from kcli.core.protocol.messages.share_acknowledge import (
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+)
+from kcli.core.protocol.messages.share_fetch import FetchTopic as ShareFetchTopic
+from kcli.core.protocol.messages.share_fetch import ShareFetchRequest
 from kcli.core.protocol.messages.share_group_describe import ShareGroupDescribeRequest
+from kcli.core.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kcli.core.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
+from kcli.core.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest
+from kcli.core.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from kcli.core.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -187,6 +214,14 @@ def requests(version, topic_id):
     yield DescribeUserScramCredentialsRequest(users=None)
     stored = ScramCredentialUpsertion(name="a", mechanism=1, iterations=4096, salt=b"s", salted_password=b"p")
     yield AlterUserScramCredentialsRequest(deletions=[], upsertions=[stored])
+    listener = Listener(name="CONTROLLER", host="h", port=9093)
+    yield AddRaftVoterRequest(
+        cluster_id=None, timeout_ms=1000, voter_id=4, voter_directory_id=bytes(16), listeners=[listener]
+    )
+    yield RemoveRaftVoterRequest(cluster_id=None, voter_id=4, voter_directory_id=bytes(16))
+    yield UnregisterBrokerRequest(broker_id=9)
+    level = FeatureUpdateKey(feature="transaction.version", max_version_level=2)
+    yield UpdateFeaturesRequest(feature_updates=[level])
     yield CreateDelegationTokenRequest(renewers=[], max_lifetime_ms=-1)
     yield RenewDelegationTokenRequest(hmac=b"h", renew_period_ms=-1)
     yield ExpireDelegationTokenRequest(hmac=b"h", expiry_time_period_ms=-1)
@@ -203,6 +238,8 @@ def requests(version, topic_id):
     yield DescribeLogDirsRequest(topics=None)
     moved = ReassignableTopic(name=TOPIC, partitions=[ReassignablePartition(partition_index=0, replicas=[1])])
     yield AlterPartitionReassignmentsRequest(topics=[moved])
+    onto = AlterReplicaLogDir(path="/fake/1", topics=[AlterReplicaLogDirTopic(name=TOPIC, partitions=[0])])
+    yield AlterReplicaLogDirsRequest(dirs=[onto])
     yield ListPartitionReassignmentsRequest(topics=None)
     yield ElectLeadersRequest(
         election_type=0, topic_partitions=[TopicPartitions(topic=TOPIC, partitions=[0])]
@@ -251,9 +288,32 @@ def requests(version, topic_id):
     yield ConsumerGroupDescribeRequest(group_ids=["k"])
     yield ShareGroupDescribeRequest(group_ids=["k"])
     yield StreamsGroupDescribeRequest(group_ids=["k"])
+    yield StreamsGroupHeartbeatRequest(
+        group_id="k", member_id="a", member_epoch=-1, endpoint_information_epoch=-1
+    )
+    altered = AlterShareGroupOffsetsRequestTopic(
+        topic_name=TOPIC,
+        partitions=[AlterShareGroupOffsetsRequestPartition(partition_index=0, start_offset=0)],
+    )
+    yield AlterShareGroupOffsetsRequest(group_id="shared", topics=[altered])
+    yield DeleteShareGroupOffsetsRequest(
+        group_id="shared", topics=[DeleteShareGroupOffsetsRequestTopic(topic_name=TOPIC)]
+    )
     yield DescribeShareGroupOffsetsRequest(
         groups=[DescribeShareGroupOffsetsRequestGroup(group_id="k", topics=None)]
     )
+
+    yield ShareGroupHeartbeatRequest(
+        group_id="s", member_id="a", member_epoch=0, subscribed_topic_names=[TOPIC]
+    )
+    topics = [ShareFetchTopic(topic_id=topic_id, partitions=[])]
+    yield ShareFetchRequest(
+        group_id="s", member_id="a", share_session_epoch=0, max_wait_ms=0, min_bytes=0, max_records=1,
+        topics=topics, forgotten_topics_data=[],
+    )  # fmt: skip
+    row = AcknowledgePartition(partition_index=0, acknowledgement_batches=[])
+    held = [AcknowledgeTopic(topic_id=topic_id, partitions=[row])]
+    yield ShareAcknowledgeRequest(group_id="s", member_id="a", share_session_epoch=1, topics=held)
 
 
 VERSIONS = [

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from tests.batches import batch_of
 from tests.fake.inspection import LogView, view
+from tests.fake.log_dirs import finish_move
 from tests.fake.producer_states import ProducerState
 from tests.fake.replica_admin import finish
 from tests.fake.state import State
@@ -117,6 +118,18 @@ class TopicControls:
             self._state.changed()
 
         self._thread.call(end)
+
+    def finish_log_dir_move(self, topic: str, partition: int, node: int) -> None:
+        """The replica of the node is in its new directory."""
+
+        def end() -> None:
+            finish_move(self._place(topic, partition), node)
+
+        self._thread.call(end)
+
+    def log_dir(self, topic: str, partition: int, node: int) -> str:
+        """Where the replica of the node is."""
+        return self._thread.call(self._place, topic, partition).directories.get(node, f"/fake/{node}")
 
     def truncate(self, topic: str, partition: int, offset: int, *, leader: int | None = None) -> None:
         """Loses what is at ``offset`` and behind it, and elects ``leader`` (the same one) under a new epoch."""

@@ -14,7 +14,8 @@ _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 @dataclass(slots=True)
 class Partition:
     """``leader`` is −1 while there is none. ``adding`` and ``removing`` are replicas of a reassignment in progress;
-    ``copied``: how many bytes the adding ones have. ``elr``, ``last_known_elr``: the replicas of KIP-966.
+    ``copied``: how many bytes the adding ones have. ``directories`` of nodes where it is not in the first one, and of
+    ``futures``, which are being copied there. ``elr``, ``last_known_elr``: the replicas of KIP-966.
     """
 
     index: int
@@ -26,6 +27,8 @@ class Partition:
     adding: list[int] = field(default_factory=list)
     removing: list[int] = field(default_factory=list)
     copied: dict[int, int] = field(default_factory=dict)
+    directories: dict[int, str] = field(default_factory=dict)
+    futures: dict[int, str] = field(default_factory=dict)
     elr: list[int] = field(default_factory=list)
     last_known_elr: list[int] = field(default_factory=list)
 

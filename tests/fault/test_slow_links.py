@@ -21,6 +21,7 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.scram_store import Credential
 from tests.lines import NO_CLUSTER, PATHS
 from tests.run import KCLI, environment
+from tests.walked import fill_controllers
 from tests.warm_kcli import WarmPopen
 
 NO_END = {"exporter", "top"}
@@ -30,6 +31,12 @@ LINES = {
     "acls create --principal User:a --operation read --topic t --yes": 0,
     "acls delete --topic t --yes": 0,
     "acls list": 0,
+    "brokers api-versions": 0,
+    "brokers describe 1": 0,
+    "brokers drain 1 --yes": 7,
+    "brokers list": 0,
+    "brokers move-log-dir 1 --from=/fake/1 --to=/fake/1-2 --yes": 0,
+    "brokers unregister 9 --yes": 0,
     "cluster describe --log-dirs": 0,
     "configs alter topics t --set retention.ms=5 --yes": 0,
     "configs describe topics t": 0,
@@ -40,6 +47,9 @@ LINES = {
     "consume t -e --since 2023-11-14T22:15Z": 0,
     "doctor --topic t --group g": 0,
     "elect-leaders --topic t --yes": 0,
+    "features downgrade --feature transaction.version=1 --yes": 0,
+    "features list": 0,
+    "features upgrade --metadata 4.4-IV0 --yes": 0,
     "groups copy g new --yes": 0,
     "groups create new -t t --from 3 --yes": 0,
     "groups delete g --yes": 0,
@@ -50,6 +60,7 @@ LINES = {
     "groups lag g --time exact": 0,
     "groups list": 0,
     "groups remove-members g somebody --yes": 1,
+    "groups reset-app g --yes": 0,
     "groups rewind g --to earliest --yes": 0,
     "groups rewind g h --to 2023-11-14T22:15Z --yes": 0,
     "groups why g": 6,
@@ -78,6 +89,9 @@ LINES = {
     "produce t {dir}/lines.txt --transactional-id mine": 0,
     "profile test -b {broker}": 0,
     "query t 'select count(*) from source'": 0,
+    "quorum add-controller 8 --endpoint controller-8:9093 --yes": 0,
+    "quorum describe": 0,
+    "quorum remove-controller 7 --yes": 0,
     "quotas alter --user a --set request_percentage=5 --yes": 0,
     "quotas list": 0,
     "reassign cancel --all --yes": 0,
@@ -109,12 +123,13 @@ LINES = {
 
 @contextmanager
 def seeded() -> Iterator[FakeCluster]:
-    with FakeCluster(1, topics={"t": 3, "copy": 3}) as cluster:
+    with FakeCluster(1, topics={"t": 3, "copy": 3}, log_dirs=2) as cluster:
         for partition in range(3):
             put(cluster, "t", partition)
         for group in ("g", "h"):
             commit(cluster, group, {TopicPartition("t", n): OffsetAndMetadata(10) for n in range(3)})
         cluster.tokens.add(wall_ms(), "ANONYMOUS", token_id="token-of-a")
+        fill_controllers(cluster)
         cluster.scram.changed["a", 1] = Credential(b"salt", 4_096, b"", b"")
         yield cluster
 

@@ -8,7 +8,6 @@ from benchmarks import _kafka_tools as tools
 from tests.kafka import Kafka
 from tests.secure_kafka import SecureKafka
 
-CONFIGS = "kafka.admin.ConfigCommand"
 ACLS = "org.apache.kafka.tools.AclCommand"
 
 
@@ -27,9 +26,38 @@ def streams_groups(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess
     return _run(kafka, tools.STREAMS_GROUPS, *arguments)
 
 
+def reset_application(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-streams-application-reset.sh``."""
+    return _run(kafka, tools.STREAMS_RESETTER, *arguments)
+
+
 def configs(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-configs.sh``."""
-    return _run(kafka, CONFIGS, *arguments)
+    return _run(kafka, tools.CONFIGS, *arguments)
+
+
+def metadata_quorum(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-metadata-quorum.sh``."""
+    return _run(kafka, "org.apache.kafka.tools.MetadataQuorumCommand", *arguments)
+
+
+def features(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-features.sh``."""
+    return _run(kafka, "org.apache.kafka.tools.FeatureCommand", *arguments)
+
+
+def broker_api_versions(kafka: Kafka) -> subprocess.CompletedProcess[str]:
+    """``kafka-broker-api-versions.sh``."""
+    return _run(kafka, "org.apache.kafka.tools.BrokerApiVersionsCommand")
+
+
+def cluster_command(kafka: Kafka, verb: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-cluster.sh``, whose verb comes first."""
+    command = tools.tool("org.apache.kafka.tools.ClusterTool")
+    if command is None:
+        pytest.skip("there is no Java to run Kafka's script")
+    words = [*command, verb, "--bootstrap-server", kafka.bootstrap, *arguments]
+    return subprocess.run(words, capture_output=True, text=True, timeout=120)
 
 
 def delegation_tokens(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -44,7 +72,7 @@ def client_metrics(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedP
 
 def secure_configs(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-configs.sh`` as a super user."""
-    return _secure(kafka, CONFIGS, *arguments)
+    return _secure(kafka, tools.CONFIGS, *arguments)
 
 
 def secure_acls(kafka: SecureKafka, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -37,6 +37,10 @@ STATUS = {
     "acls create": 7,
     "acls delete": 7,
     "acls list": 7,
+    "brokers drain": 1,  # there is no such broker
+    "brokers move-log-dir": 1,  # it has no such directories
+    "brokers unregister": 1,  # there is none
+    "features upgrade": 7,  # it has a higher level
     "groups remove-members": 1,  # nobody has that name
     "perf compare": 2,  # the run was too short
     "pipeline verify": 8,  # they differ
@@ -46,6 +50,8 @@ STATUS = {
     "mirror reset": 1,
     "mirror reverse": 1,
     "mirror verify": 8,  # nothing is copied
+    "quorum add-controller": 7,  # the quorum is static
+    "quorum remove-controller": 7,
     "sandbox down": 1,  # there is none
     "tokens create": 7,  # the broker has no secret for them
     "tokens expire": 7,

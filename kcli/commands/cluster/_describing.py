@@ -4,13 +4,9 @@ from kcli.account.survey import Missing
 from kcli.commands.cluster import _rows as view
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.log_dirs import read_log_dirs
 from kcli.commands.shared.usage import usage
-from kcli.core.admin.admin import Admin
-from kcli.core.admin.brokers import LogDir
-from kcli.core.errors import KcliError
-from kcli.flows.cluster_state import ONLINE, broker_states, observe
-
-LogDirs = dict[int, list[LogDir]]
+from kcli.flows.cluster_state import broker_states, observe
 
 
 def describe(inv: Invocation, *, features: bool, log_dirs: bool) -> int:
@@ -27,7 +23,7 @@ def describe(inv: Invocation, *, features: bool, log_dirs: bool) -> int:
         cluster = connect(inv, admin)
         state = observe(admin)
         brokers = broker_states(state.description, state.topics)
-        directories = _log_dirs(inv, admin) if log_dirs else None
+        directories = read_log_dirs(inv, admin, brokers) if log_dirs else None
     for error in state.errors:
         inv.lacks(Missing.of(error))
     for topic in state.topics:
@@ -37,31 +33,5 @@ def describe(inv: Invocation, *, features: bool, log_dirs: bool) -> int:
                 Missing.of(topic.error, f"a part of the description of topic {topic.name}"),
                 told=True,
             )
-    for broker in brokers if log_dirs else ():
-        if broker.state != ONLINE:
-            error = KcliError(
-                f"log directories of broker {broker.number} are unknown",
-                why=f"the broker is {broker.state}",
-                do="bring it back, and run this again",
-            )
-            inv.lacks(
-                Missing(f"the log directories of broker {broker.number}", f"broker {broker.number}", error)
-            )
     view.print_state(inv, cluster, state, brokers, with_features=features, log_dirs=directories)
     return inv.finish(done=True)
-
-
-def _log_dirs(inv: Invocation, admin: Admin) -> LogDirs:
-    """The directories of the brokers that responded; errors of brokers and of directories are failures."""
-    found: LogDirs = {}
-    for number, directories in admin.describe_log_dirs().items():
-        if isinstance(directories, KcliError):
-            inv.lacks(Missing.of(directories))
-            continue
-        found[number] = directories
-        for directory in directories:
-            if directory.error is not None:
-                error = directory.error
-                error.what = f"broker {number}: {error.what}"
-                inv.lacks(Missing(error.what, f"broker {number}", error))
-    return found

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.row_output import print_rows
-from kcli.core.admin.features import METADATA_VERSION, release_of
+from kcli.core.admin.feature_levels import METADATA_VERSION, release_of
 from kcli.core.cluster.metadata import PartitionView
+from kcli.flows.brokers.log_dirs import LOG_DIRS, log_dir_rows
 from kcli.flows.cluster_state import (
     ONLINE,
     BrokerState,
@@ -16,6 +17,7 @@ from kcli.flows.cluster_state import (
     is_offline,
     is_under_replicated,
 )
+from kcli.flows.features.rows import feature_rows as rows_of_features
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
 
@@ -58,22 +60,6 @@ FEATURES = (
     ),
     Column("supported_max", "id", values="integer", meaning="The highest."),
     Column("brokers", values="integers", meaning="Numbers of brokers."),
-)
-LOG_DIRS = (
-    Column("broker", "id", values="integer", meaning="Number of the broker."),
-    Column("path", values="string", meaning="Path of the directory."),
-    Column(
-        "state",
-        values=("online", "offline", "cordoned"),
-        meaning="Its state.",
-    ),
-    Column("replicas", "number", meaning="Replicas in it; null where it is unknown."),
-    Column("future_replicas", "number", wide=True, meaning="Replicas that are being moved into it."),
-    Column("size_bytes", "size", meaning="Bytes of the replicas."),
-    Column("usable_bytes", "size", meaning="Free bytes of the volume; null where the broker does not say."),
-    Column(
-        "total_bytes", "size", spare=1, meaning="Bytes of the volume; null where the broker does not say."
-    ),
 )
 CLUSTER = (
     Column("cluster_id", meaning="Id of the cluster."),
@@ -241,41 +227,9 @@ def troubled_rows(state: ClusterState) -> Iterator[Row]:
 
 
 def feature_rows(state: ClusterState) -> list[Row]:
-    """A row for each feature and range of levels, with the brokers that support it: of one version, all of them."""
-    ranges: dict[tuple[str, int, int], list[int]] = {}
-    for number, found in sorted(state.features.items()):
-        for name, levels in found.supported.items():
-            ranges.setdefault((name, *levels), []).append(number)
-    return [
-        {
-            "feature": name,
-            "finalized": state.finalized.get(name, 0),
-            "supported_min": low,
-            "supported_max": high,
-            "brokers": numbers,
-        }
-        for (name, low, high), numbers in sorted(ranges.items())
-    ]
-
-
-def log_dir_rows(log_dirs: LogDirs) -> list[Row]:
-    """The log directories by broker; of an offline one the contents are unknown."""
-    return [_log_dir(number, directory) for number in sorted(log_dirs) for directory in log_dirs[number]]
-
-
-def _log_dir(number: int, directory: LogDir) -> Row:
-    replicas = directory.replicas.values()
-    unknown = directory.error is not None
-    return {
-        "broker": number,
-        "path": directory.path,
-        "state": "offline" if unknown else "cordoned" if directory.is_cordoned else ONLINE,
-        "replicas": None if unknown else sum(not replica.is_future for replica in replicas),
-        "future_replicas": None if unknown else sum(replica.is_future for replica in replicas),
-        "size_bytes": None if unknown else sum(replica.size for replica in replicas),
-        "usable_bytes": directory.usable_bytes if directory.usable_bytes >= 0 else None,
-        "total_bytes": directory.total_bytes if directory.total_bytes >= 0 else None,
-    }
+    """The columns of ``FEATURES`` of what ``kcli features list`` has."""
+    keys = [column.key for column in FEATURES]
+    return [{key: row[key] for key in keys} for row in rows_of_features(state.features)]
 
 
 def _partition(topic: str, part: PartitionView) -> Row:

@@ -38,7 +38,7 @@ SAMPLE = Word("sample", _sample)
     "consume",
     exits={
         5: "an offset is not in the log (--on-out-of-range), a batch is damaged (--on-corrupt), or records are lost",
-        6: "some of the topics or partitions could not be read",
+        6: "some of the topics or partitions could not be read, or records of a share group were not acknowledged",
         8: "another number of records than --expect says",
     },
     reads=("KCLI_IMPL", "TMPDIR"),
@@ -63,6 +63,8 @@ SAMPLE = Word("sample", _sample)
         ("kcli consume orders --latest-per-key", "the last value of each key"),
         ("kcli consume orders --key 4711 --offset latest --expect 1.. --within 10s", "a check in a script"),
         ("kcli consume orders -g billing", "as a member of a group, from its committed offsets on"),
+        ("kcli consume jobs -g workers --group-type share -o ndjson", "as a member of a share group"),
+        ("kcli consume jobs -g workers --group-type share --ack-after-exec ./work", "a worker"),
     ),
 )
 @click.argument("topics", nargs=-1, type=TOPIC, metavar="TOPIC…")
@@ -192,6 +194,23 @@ SAMPLE = Word("sample", _sample)
         help="as a member of this group, from its committed offsets on",
     ),
     click.option(
+        "--group-type",
+        type=click.Choice(["share"]),
+        help="the type of the group: share is a queue, whose records are acknowledged one by one (Kafka 4.1 on)",
+    ),
+    click.option(
+        "--on-each",
+        type=click.Choice(["accept", "release", "reject"]),
+        help="in a share group: what becomes of each record once it is written (default: accept)",
+    ),
+    click.option(
+        "--ack-after-exec",
+        type=Word("command", str),
+        metavar="CMD",
+        help="in a share group: run CMD for each record, as JSON on its stdin; 0 accepts it, 75 releases it, any other "
+        "exit status rejects it",
+    ),
+    click.option(
         "--commit/--no-commit", default=None, help="with -g: commit what was written (default: --commit)"
     ),
 )
@@ -245,11 +264,19 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str,
     Verbs of -f: %t topic, %p partition, %o offset, %k key, %v or %s value, %K %V %S lengths of key and value
     (-1 for null), %R the value's length in 4 bytes, %T or %d timestamp in ms, %T{iso} in UTC, %d{strftime[%H:%M]},
     %h headers, %h{NAME} the value of one, %h{%k=%v } each, %H their number, %e leader epoch, %x %y producer id and epoch,
-    %%; %v{base64}, {hex}, {json}; %v{.customer.id} a member of JSON.
+    %{deliveries} in a share group, %%; %v{base64}, {hex}, {json}; %v{.customer.id} a member of JSON.
 
     With -g only what was written and flushed is committed: every five seconds, before partitions go to other
     members, and at the end. Where nothing is committed yet, it starts at the earliest offset, or at the one given with
     --offset or --since.
+
+    With --group-type share records are locked for this member, and acknowledged once they are written and flushed: as
+    --on-each says, or by the exit status of CMD, which gets the record as a line of -o ndjson on its stdin, key and value
+    in the files that KCLI_KEY_FILE and KCLI_VALUE_FILE name (unset for null), and is run without a shell; what it prints
+    goes to stderr. While it runs the lock is extended (Kafka 4.2 on). A record whose CMD a signal ended is released,
+    and one whose CMD cannot be run (126, 127) ends the reading. -n acquires no more than N, -e ends when no broker has a
+    record for this member. What was written and not accepted, because its lock had expired, is delivered again: it is
+    reported, and exits with 6. Filters, ranges and --tail are refused: what they leave out could not be left to others.
 
     --merge holds a record back until no other partition has an earlier one; for partitions that have no more records
     at present it waits one second. A field of --grep that is null matches nothing. --where sees key, value (parsed

@@ -11,7 +11,7 @@ from kcli.commands.shared.params import raw_bytes
 from kcli.commands.shared.usage import Refused, nearest, usage
 from kcli.core.types import TopicPartition
 from kcli.output import records
-from kcli.output.template import Member, Template, TemplateError
+from kcli.output.template import DELIVERIES, Member, Template, TemplateError
 
 if TYPE_CHECKING:
     from kcli.output.decoding import Decoders
@@ -33,13 +33,14 @@ def record_formatter(
     null = b"" if asked.null_marker is None else raw_bytes(asked.null_marker)
     kind = asked.format_kind(inv.values.output)
     if asked.template is not None:
-        return _template(asked.template, null, decoders, member)
+        return _template(asked.template, null, decoders, member, shared=asked.is_shared)
     if kind == "ndjson":
-        return records.NdjsonFormatter(decoders)
+        return records.NdjsonFormatter(decoders, shared=asked.is_shared)
     if kind == "json":
         from kcli.output.envelope import record_document  # json is loaded only where it is used
 
-        return records.JsonFormatter(*record_document(cluster_id, inv.talk.warnings, inv.missing), decoders)
+        document = record_document(cluster_id, inv.talk.warnings, inv.missing)
+        return records.JsonFormatter(*document, decoders, shared=asked.is_shared)
     if kind == "csv":
         return records.CsvFormatter(null, headers=inv.out.headers, decoders=decoders)
     if kind == "kcat":
@@ -85,12 +86,18 @@ def _without_verbs(text: str) -> Refused:
 
 
 def _template(
-    text: str, null: bytes, decoders: "Decoders | None", member: Member | None
+    text: str, null: bytes, decoders: "Decoders | None", member: Member | None, *, shared: bool
 ) -> records.Formatter:
     try:
         template = Template(text, null=null, member=member)
         if not template.has_verbs:
             raise _without_verbs(text)
+        if DELIVERIES in template.parts and not shared:
+            raise usage(
+                "kcli consume: %{deliveries} without --group-type share",
+                why="only share groups count deliveries",
+                do="add --group-type share and -g GROUP, or leave %{deliveries} out",
+            )
         return records.TemplateFormatter(template, decoders)
     except TemplateError as error:
         raise usage(

@@ -46,6 +46,7 @@ _CONTRADICTIONS = (
     ("--select", ("-f", "-J", "--raw", "--print-control"), "--select determines what is printed"),
     ("--distinct", ("--print-control",), "the end of a transaction has no fields"),
     ("--sample", ("--print-control",), "the end of a transaction is no record"),
+    ("--on-each", ("--ack-after-exec",), "each decides how a record is acknowledged"),
     ("--group", ("--count",), "offsets are committed for records that were printed"),
     ("--group", ("--tail", "--partitions", "--all-partitions", "--exact-times"), _OF_GROUP),
     (
@@ -72,8 +73,45 @@ _BELONGS = {
     "--with-tombstones": ("--latest-per-key", "otherwise they are printed anyway"),
     "--follow": ("--tail", "without an end reading goes on anyway"),
     "--within": ("--expect", "it is the time for what is expected"),
+    "--group-type": ("--group", "it is the type of that group"),
+    "--on-each": ("--group-type", "only records of share groups are acknowledged"),
+    "--ack-after-exec": ("--group-type", "only records of share groups are acknowledged"),
 }
 """Options without effect unless another is given, and why."""
+_POSITIONS = "the brokers keep the positions of a share group, and where it begins is share.auto.offset.reset"
+_CHOICE = (
+    "what is left out could only be accepted unseen, or delivered again until the group's limit of deliveries: "
+    "filter what is printed"
+)
+_RESULTS = "it needs all records of a range, and a share group divides them among its members"
+NOT_SHARED = {
+    "--partitions": "the coordinator assigns partitions, and members share them",
+    "--all-partitions": _CHOICE,
+    "--isolation-level": "the group's share.isolation.level applies",
+    "--print-control": "the markers of transactions are not delivered",
+    "--offset": _POSITIONS,
+    "--since": _POSITIONS,
+    "--until": _POSITIONS,
+    "--exact-times": _POSITIONS,
+    "--from-beginning": _POSITIONS,
+    "--tail": _POSITIONS,
+    "--follow": _POSITIONS,
+    "--grep": _CHOICE,
+    "--where": _CHOICE,
+    "--key": _CHOICE,
+    "--sample": _CHOICE,
+    "--distinct": _CHOICE,
+    "--count": _RESULTS,
+    "--by": _RESULTS,
+    "--top": _RESULTS,
+    "--latest-per-key": _RESULTS,
+    "--with-tombstones": _RESULTS,
+    "--commit": "nothing is committed: each record is acknowledged (--on-each)",
+    "--merge": "records that wait for others may be delivered to another member meanwhile",
+    "--on-out-of-range": _POSITIONS,
+    "--on-recreate": "records of a re-created topic are delivered as those of any other",
+}
+"""Options that mean nothing in a share group, and why."""
 _STARTS = ("--offset", "--since", "--tail", "--from-beginning")
 PEOPLE = ("value", "pretty", "table", "hex")
 """Formats that are read rather than parsed."""
@@ -108,6 +146,9 @@ class ConsumeOptions:
     key: str | None = None
     all_partitions: bool = False
     group: str | None = None
+    group_type: str | None = None
+    on_each: str | None = None
+    ack_after_exec: str | None = None
     commit: bool | None = None
     template: str | None = None
     serdes: tuple[str, ...] = ()
@@ -137,6 +178,11 @@ class ConsumeOptions:
     def goes_on(self) -> bool:
         """Whether records are shown as they come, with no end that is known."""
         return not self.reads_to_the_end and (self.tail is None or self.follow)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the group is a share group."""
+        return self.group_type == "share"
 
     @property
     def reads_to_the_end(self) -> bool:
@@ -176,6 +222,18 @@ class ConsumeOptions:
     def check(self, output: str | None) -> None:
         """Usage errors for options that contradict each other, or have no effect; ``output`` is the value of ``-o``."""
         given = set(self.given())
+        if self.is_shared:
+            if self.on_recreate == "fail":
+                given.discard("--on-recreate")
+            if self.commit is not None:
+                given.add("--commit")
+            for option, why in NOT_SHARED.items():
+                if option in given:
+                    raise usage(
+                        f"kcli consume: {option} with --group-type share",
+                        why=why,
+                        do=f"leave {option} out, or read without a share group",
+                    )
         for one, others, why in _CONTRADICTIONS:
             clash = sorted(given & set(others)) if one in given else []
             if clash:

@@ -64,12 +64,16 @@ def run(inv: Invocation, **given: Any) -> int:
     """
     asked = ConsumeOptions(**given)
     asked.check(inv.values.output)
+    if asked.is_shared:
+        from kcli.commands.consume.share import run_shared  # only for share groups
+
+        return run_shared(inv, asked)
     topics = Topics(asked.topics)
     asked = replace(asked, group=group_of(inv, asked), terminal_format=terminal_format(inv, asked))
     policy = reset_policy(inv, asked)
     spec = wanted_range(asked, policy)
-    decoding = _decoding(inv, asked, topics)
-    fields = _fields(inv, asked, decoding)
+    decoding = topic_decoding(inv, asked, topics)
+    fields = chosen_fields(inv, asked, decoding)
     consumers: list[Consumer] = []
 
     def broker(tp: TopicPartition) -> int:
@@ -116,7 +120,7 @@ def run(inv: Invocation, **given: Any) -> int:
         with Stop(unconfirmed=reading.unconfirmed) as stop, ExitStack() as ending:
             if fields is not None:
                 ending.callback(fields.close)
-            sink = ending.enter_context(_sink(inv, asked, fields, formatter, cluster_id, stop))
+            sink = ending.enter_context(record_sink(inv, asked, fields, formatter, cluster_id, stop))
             code = reading.run(sink, stop)
             undecoded = decoding.report(inv, where) if decoding is not None else 0
             undecoded += fields.report(inv) if fields is not None else 0
@@ -143,7 +147,10 @@ def run(inv: Invocation, **given: Any) -> int:
     return inv.finish(done=True, also=[code])
 
 
-def _fields(inv: Invocation, asked: ConsumeOptions, decoding: "Decoding | None") -> "ChosenFields | None":
+def chosen_fields(
+    inv: Invocation, asked: ConsumeOptions, decoding: "Decoding | None"
+) -> "ChosenFields | None":
+    """The fields that are named in the options, if any are."""
     named = (asked.select, asked.by, asked.distinct)
     if not any(named) and not any(path in (asked.template or "") for path in ("{.", "{[")):
         return None
@@ -152,7 +159,7 @@ def _fields(inv: Invocation, asked: ConsumeOptions, decoding: "Decoding | None")
     return ChosenFields(asked, asked.format_kind(inv.values.output), decoding)
 
 
-def _sink(
+def record_sink(
     inv: Invocation,
     asked: ConsumeOptions,
     fields: "ChosenFields | None",
@@ -160,6 +167,7 @@ def _sink(
     cluster_id: Callable[[], str | None],
     stop: Stop,
 ) -> "AbstractContextManager[RecordSink | PrintedCounts]":
+    """Where records go."""
     if asked.count:
         from kcli.commands.consume.count import PrintedCounts  # only where records are counted
 
@@ -184,7 +192,8 @@ def _gap_marks(inv: Invocation, asked: ConsumeOptions) -> GapMarks | None:
     return GapMarks(lambda mark: talk.write(mark, DIM))
 
 
-def _decoding(inv: Invocation, asked: ConsumeOptions, topics: Topics) -> "Decoding | None":
+def topic_decoding(inv: Invocation, asked: ConsumeOptions, topics: Topics) -> "Decoding | None":
+    """What decodes the records: with -s, and of internal topics."""
     internal = not topics.several and topics.names[0].startswith("__")
     if not (asked.serdes or internal):
         return None

@@ -1,7 +1,7 @@
 """What ``kcli groups describe`` shows. The rows are made in ``_description_rows.py``."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing
 from kcli.commands.groups import _description_rows as view
@@ -24,7 +24,9 @@ FOR_PROGRAMS = (*DOCUMENTS, "tsv", "csv")
 
 
 class Describing:
-    """``section`` is ``members``, ``offsets``, ``state``, or None for all; ``peek`` the number of records shown."""
+    """``section`` is ``members``, ``offsets``, ``state``, ``config``, ``tasks``, ``topology``, or None for all but the
+    configuration; ``peek`` the number of records shown.
+    """
 
     cluster: str
     nodes: Mapping[int, Node]
@@ -34,17 +36,21 @@ class Describing:
         self.inv, self.names, self.section, self.peek = inv, names, section, peek
         self.form = inv.out.list_kind()
         self.times: view.Times = {}
+        self.configs: view.Configs = {}
 
-    def run(self, match: str | None, *, every: bool, internal: bool) -> int:
-        """The exit status. ``match`` (a shell pattern) and ``every`` add groups to those that are named."""
+    def run(self, match: str | None, types: Sequence[str], *, every: bool, internal: bool) -> int:
+        """The exit status. ``match`` (a shell pattern) and ``every`` add groups to those that are named, of these
+        ``types``.
+        """
         self.inv.page()
         with open_admin(self.inv) as admin:
             self.cluster = connect(self.inv, admin)
             all_of = every or match is not None
-            listed = self._listed(admin, None if every else match, internal=internal) if all_of else []
+            wanted_names = None if every else match
+            listed = self._listed(admin, wanted_names, types, internal=internal) if all_of else []
             wanted = unique([*self.names, *(row.group_id for row in listed)])
             described = describe_groups(
-                admin, wanted, offsets=self.section in (None, "offsets"), listed=listed
+                admin, wanted, offsets=self.section in (None, "offsets", "tasks"), listed=listed
             )
             name_nearest(admin, {name: described[name] for name in self.names})
             groups = self._existing(described)
@@ -54,16 +60,31 @@ class Describing:
             if commits and (self.form == "wide" or (self.form in FOR_PROGRAMS and self.inv.values.verbose)):
                 self.times = self._read_times(admin, commits)
             self.nodes = admin.connect().nodes
+            if self.section == "config":
+                self._read_configs(admin, groups)
         if self.peek is not None:
             self.around = self._read_records(groups, self.peek)
         self._print(groups)
         self._note_empty(groups)
         return self.inv.finish(done=bool(groups) or not self.names)
 
-    def _listed(self, admin: Admin, match: str | None, *, internal: bool) -> list[ListedGroup]:
+    def _listed(
+        self, admin: Admin, match: str | None, types: Sequence[str], *, internal: bool
+    ) -> list[ListedGroup]:
         """The groups that are described without being named. Kafka's script lists consumer groups only."""
-        of_consumers = self.form == "kafka"
-        return listed_groups(self.inv, admin, match, internal=internal, of_consumers=of_consumers)
+        of_consumers = self.form == "kafka" and not types
+        return listed_groups(
+            self.inv, admin, match, types=types, internal=internal, of_consumers=of_consumers
+        )
+
+    def _read_configs(self, admin: Admin, groups: Sequence[Described]) -> None:
+        # Loads configurations.
+        from kcli.flows.groups.configuration import configurations
+
+        self.configs = configurations(admin, groups)
+        for name, found in self.configs.items():
+            if isinstance(found, KcliError):
+                self.inv.lacks(Missing.of(found, f"the configuration of group {name}"))
 
     def _existing(self, described: Mapping[str, Described | KcliError]) -> list[Described]:
         """The groups that exist. A missing group is an error if it was named, else it has been deleted meanwhile."""
@@ -119,6 +140,14 @@ class Describing:
             self._print_rows(view.STATES, [view.state_row(group) for group in groups])
         elif self.section == "members":
             self._print_rows(view.MEMBERS, [row for group in groups for row in view.member_rows(group)])
+        elif self.section == "tasks":
+            self._print_rows(view.TASKS, [row for group in groups for row in view.task_rows(group)])
+        elif self.section == "topology":
+            rows = [row for group in groups for row in view.subtopology_rows(group)]
+            self._print_rows(view.SUBTOPOLOGIES, rows)
+        elif self.section == "config":
+            rows = [row for group in groups for row in view.config_rows(group, self.configs)]
+            self._print_rows(view.CONFIGS, rows)
         elif self.section is None and (
             self.form in ("table", "wide") or (self.form == "plain" and self.inv.out.headers)
         ):
@@ -128,11 +157,22 @@ class Describing:
                     self.inv.out.text("\n")
                     rows = view.offset_rows(group, self.times)
                     self._print_rows(view.columns_below_heading(rows, self.form), rows)
+                self._print_streams(group)
                 self._print_records([group])
         elif groups:
             rows = [row for group in groups for row in view.offset_rows(group, self.times)]
             self._print_rows(view.OFFSETS, rows)
             self._print_records(groups)
+
+    def _print_streams(self, group: Described) -> None:
+        """What only a streams group has, below its offsets."""
+        for columns, rows in (
+            (view.SUBTOPOLOGIES, view.subtopology_rows(group)),
+            (view.TASKS, view.task_rows(group)),
+        ):
+            if rows:
+                self.inv.out.text("\n")
+                self._print_rows(columns if self.form == "plain" else columns[1:], rows)
 
     def _note_empty(self, groups: Sequence[Described]) -> None:
         """Says why a table has no rows; documents have empty lists, and Kafka's columns their own messages."""
@@ -143,8 +183,22 @@ class Describing:
                 continue
             if self.section == "members" and not group.description.members:
                 self.inv.talk.note(f"group {group.group_id} has no active members")
+            elif self.section == "config" and self.configs[group.group_id] == []:
+                self.inv.talk.note(
+                    f"group {group.group_id} has no configuration on brokers: it is {group.type}"
+                )
             elif self.section == "offsets" and not group.positions:
                 self.inv.talk.note(f"group {group.group_id} has no committed offsets")
+            elif self.section in ("tasks", "topology") and group.type != STREAMS:
+                what = "tasks" if self.section == "tasks" else "topology"
+                self.inv.talk.note(f"group {group.group_id} has no {what}: it is a {group.type} group")
+            elif self.section == "tasks" and not view.task_rows(group):
+                self.inv.talk.note(f"no member of group {group.group_id} has a task")
+            elif self.section == "topology" and not view.subtopology_rows(group):
+                self.inv.talk.note(
+                    f"the topics of group {group.group_id} are not known to its coordinator: no member has initialized "
+                    "its topology, or source topics are missing"
+                )
 
     def _item(self, group: Described) -> view.Row:
         """A group in JSON, with the parts that are shown."""
@@ -154,6 +208,15 @@ class Describing:
         if self.section in (None, "offsets"):
             readable = known and group.error is None
             item["partitions"] = view.offset_items(group, self.times, self.around) if readable else None
+        if group.type == STREAMS or self.section in ("tasks", "topology"):
+            of_streams = group.type == STREAMS and known
+            if self.section in (None, "topology"):
+                parts = view.without_group(view.subtopology_rows(group))
+                item["subtopologies"] = parts if of_streams and parts else None
+            if self.section in (None, "tasks"):
+                item["tasks"] = view.without_group(view.task_rows(group)) if of_streams else None
+        if self.section == "config":
+            item["configs"] = view.config_items(group, self.configs)
         return item
 
     def _print_rows(self, columns: Sequence[Column], rows: Sequence[view.Row]) -> None:
@@ -173,23 +236,30 @@ class Describing:
                 self._print_rows(view.RECORDS, rows)
 
     def _print_kafka(self, groups: Sequence[Described]) -> None:
-        from kcli.commands.groups import _kafka_columns as kafka  # only with -o kafka
+        # Only with -o kafka.
+        from kcli.commands.groups import _kafka_columns as of_consumers
+        from kcli.commands.groups import _kafka_share_columns as of_shares
 
         verbose = self.inv.values.verbose > 0
         for group in sorted(groups, key=lambda one: one.group_id):
             if group.description is None:
                 continue
-            if group.type in (SHARE, STREAMS):
+            if group.type == STREAMS:
                 self.inv.lacks(Missing.of(_not_in_script(group), f"group {group.group_id}"))
                 continue
-            if (text := kafka.message(group)) is not None:
+            if group.type == SHARE:
+                script: Any = of_shares
+                text = of_shares.message(group, self.section)
+            else:
+                script, text = of_consumers, of_consumers.message(group)
+            if text is not None:
                 self.inv.talk.note(text)
             if self.section == "state":
-                text = kafka.states(group, self.nodes, verbose=verbose)
+                text = script.states(group, self.nodes, verbose=verbose)
             elif self.section == "members":
-                text = kafka.members(group, verbose=verbose)
+                text = script.members(group, verbose=verbose)
             else:
-                text = kafka.offsets(group, verbose=verbose)
+                text = script.offsets(group, verbose=verbose)
             self.inv.out.shown(text)
         self.inv.out.flush()
 
@@ -197,6 +267,6 @@ class Describing:
 def _not_in_script(group: Described) -> KcliError:
     return UnsupportedError(
         f"group {group.group_id} cannot be shown with -o kafka",
-        why=f"it is a {group.type} group, and kafka-consumer-groups.sh does not show those",
+        why=f"it is a {group.type} group, and neither kafka-consumer-groups.sh nor kafka-share-groups.sh shows those",
         do="use another output, such as -o wide",
     )

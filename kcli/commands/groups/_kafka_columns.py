@@ -1,4 +1,4 @@
-"""``groups describe -o kafka``: the text of Kafka's own ``kafka-consumer-groups.sh --describe`` (4.3.1). Pure.
+"""``groups describe -o kafka``: the text of Kafka's own ``kafka-consumer-groups.sh --describe`` (4.4.0). Pure.
 
 Widths, blanks, empty lines and messages are the script's, so that programs which parse its output can parse this.
 """

@@ -5,8 +5,12 @@ from typing import Any
 
 import click
 
+from kcli.commands.shared.options import OfferedType
 from kcli.commands.shared.params import TOPIC_PARTITIONS, TopicPartitions
 from kcli.core.types import TopicPartition
+
+TYPES = OfferedType("types", ("classic", "consumer", "share", "streams"))
+"""Types of groups, several separated by commas."""
 
 
 def topics_option(text: str, *, required: bool = False) -> Callable[[Any], Any]:

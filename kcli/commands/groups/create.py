@@ -1,4 +1,4 @@
-"""``kcli groups create``: commit offsets for a group that has none."""
+"""``kcli groups create``: commit offsets for a group that has none, or set start offsets."""
 
 import click
 
@@ -13,6 +13,7 @@ from kcli.commands.shared.options import GROUP, START
 from kcli.commands.shared.params import TopicPartitions
 from kcli.commands.shared.usage import usage
 
+KINDS = ("classic", "consumer", "share", "streams")
 EXAMPLES = "--from earliest, --from latest, --from @-1h, --from 2026-11-21T10:00Z, --from 1200"
 
 
@@ -23,12 +24,21 @@ EXAMPLES = "--from earliest, --from latest, --from @-1h, --from 2026-11-21T10:00
     examples=(
         ("kcli groups create audit -t orders --from earliest", "from the start of all partitions"),
         ("kcli groups create audit -t orders -t refunds --from @-1h --dry-run", "the plan for one hour back"),
+        ("kcli groups create work --type share -t orders --from latest", "a share group, for new records"),
     ),
 )
 @click.argument("name", type=GROUP, metavar="GROUP")
 @topics_option("the topic, or some of its partitions", required=True)
 @click.option(
+    "--type",
+    "kind",
+    type=click.Choice(KINDS),
+    default="classic",
+    help="of consumers, or of share consumers, KIP-932 (default: classic)",
+)
+@click.option(
     "--from",
+    "--to",
     "start",
     required=True,
     type=START,
@@ -36,12 +46,22 @@ EXAMPLES = "--from earliest, --from latest, --from @-1h, --from 2026-11-21T10:00
     help="earliest, latest, an offset, a time (@-1h, 2026-11-21T10:00Z)",
 )
 @pass_invocation
-def create_group(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...], start: str) -> int:
+def create_group(
+    inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...], kind: str, start: str
+) -> int:
     """Create a group that starts at a given offset or time, by committing offsets for all partitions of topics.
 
     The group must not have committed offsets yet (exit code 7: already exists). Shows a plan first; `kcli groups
-    rewind GROUP --undo` reverts it. A time means the first record that is not older.
+    rewind GROUP --undo` reverts it. A time means the first record that is not older. A group of consumers has the type
+    that its first member chooses. A share group exists from its first start offset on; configuration alone, as of
+    `kcli configs alter groups GROUP`, may precede it and makes none.
     """
+    if kind == "streams":
+        raise usage(
+            "groups create: --type streams",
+            why="a streams group is made by its application, which reports its topology when it joins",
+            do="start the application; without --type, offsets are committed for one that uses the classic protocol",
+        )
     from kcli.flows.transfer.create import group_creation  # clients are loaded when the command runs
 
     target, words = spec_target(start, "groups create: --from", EXAMPLES, terminal=has_terminal(inv))
@@ -56,6 +76,7 @@ def create_group(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...]
         inv,
         group_creation(
             name,
+            "share" if kind == "share" else "classic",
             target,
             words,
             topics,

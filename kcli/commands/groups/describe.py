@@ -2,7 +2,7 @@
 
 import click
 
-from kcli.commands.groups._options import empty_group_option, internal_option, with_empty_group
+from kcli.commands.groups._options import TYPES, empty_group_option, internal_option, with_empty_group
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import GROUP, OUTPUT_KINDS, CountType
@@ -21,6 +21,8 @@ WITH_RECORDS = ("table", "wide", "plain", "json", "ndjson", "yaml")
         ("kcli groups describe billing --members -o wide", "members with assignments and subscriptions"),
         ("kcli groups describe --match 'bill*' --state", "a line for each group"),
         ("kcli groups describe billing --peek 2", "the last record read and the next one, by partition"),
+        ("kcli groups describe counts --tasks", "of a Kafka Streams application: its tasks, with their lag"),
+        ("kcli groups describe work --config", "how brokers treat a share group"),
         ("kcli groups describe billing -o kafka", "the columns of kafka-consumer-groups.sh"),
     ),
 )
@@ -28,8 +30,18 @@ WITH_RECORDS = ("table", "wide", "plain", "json", "ndjson", "yaml")
 @click.option("--members", is_flag=True, help="only the members")
 @click.option("--offsets", is_flag=True, help="only the offsets, a line for each partition")
 @click.option("--state", is_flag=True, help="only a line for each group")
+@click.option("--tasks", is_flag=True, help="of streams groups: only their tasks, with lag and member")
+@click.option("--topology", is_flag=True, help="of streams groups: only their subtopologies and topics")
+@click.option("--config", is_flag=True, help="only the configuration, a line for each key of its type")
 @click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
 @click.option("--all", "every", is_flag=True, help="all groups")
+@click.option(
+    "--type",
+    "types",
+    type=TYPES,
+    metavar="TYPE[,…]",
+    help="with --all or --match: only groups of these types",
+)
 @empty_group_option()
 @internal_option()
 @click.option("--peek", type=CountType(1, 1000), metavar="N", help="show N records around each commit")
@@ -41,26 +53,40 @@ def describe_groups(
     members: bool,
     offsets: bool,
     state: bool,
+    tasks: bool,
+    topology: bool,
+    config: bool,
     match: str | None,
     every: bool,
+    types: str | None,
     empty_group: bool,
     internal: bool,
     peek: int | None,
 ) -> int:
     """Show members, assignments and offsets of groups.
 
-    Lag is the log end offset minus the committed offset. Commit times are read from __consumer_offsets with -o wide,
+    Lag is the log end offset minus the committed offset; of a share group COMMITTED is its start offset, and the lag what
+    the broker reports. Commit times are read from __consumer_offsets with -o wide,
     and with -v in the formats for programs; a time is unknown where finding it takes more than 5 seconds or 16 MiB.
+
+    Streams groups have a topology and tasks, too. The lag of a task is the sum of what is unread of its partitions.
     """
     names = with_empty_group(names, empty_group)
-    sections = (("members", members), ("offsets", offsets), ("state", state))
+    sections = (
+        ("members", members),
+        ("offsets", offsets),
+        ("state", state),
+        ("config", config),
+        ("tasks", tasks),
+        ("topology", topology),
+    )
     chosen = [name for name, wanted in sections if wanted]
     section = chosen[0] if chosen else None
     if len(chosen) > 1:
         raise usage(
             f"groups describe: --{chosen[0]} and --{chosen[1]} together",
             why="each shows one part only",
-            do="leave both out to show everything",
+            do="leave both out to show members and offsets",
         )
     if not (names or every or match is not None):
         raise usage(
@@ -74,7 +100,19 @@ def describe_groups(
             why="--all means all groups, whatever their names",
             do=f"leave out --all, or {'the names' if names else '--match'}",
         )
-    if peek is not None and section in ("members", "state"):
+    if types is not None and not (every or match is not None):
+        raise usage(
+            "groups describe: --type with names of groups only",
+            why="it chooses among all groups, or those that --match names",
+            do="leave out --type, or give --all or --match GLOB",
+        )
+    if config and inv.out.list_kind() == "kafka":
+        raise usage(
+            "groups describe: --config with -o kafka",
+            why="Kafka's scripts for groups do not show configurations",
+            do="leave out -o kafka",
+        )
+    if peek is not None and section not in (None, "offsets"):
         raise usage(
             f"groups describe: --peek with --{section}",
             why=f"records are shown with offsets, which --{section} leaves out",
@@ -88,4 +126,5 @@ def describe_groups(
         )
     from kcli.commands.groups._describing import Describing  # clients are loaded when the command runs
 
-    return Describing(inv, names, section, peek).run(match, every=every, internal=internal)
+    chosen_types = types.split(",") if types else []
+    return Describing(inv, names, section, peek).run(match, chosen_types, every=every, internal=internal)

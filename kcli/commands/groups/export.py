@@ -82,8 +82,9 @@ def export_groups(
     """Write committed offsets of groups.
 
     Works on groups with members too; nothing is changed. csv is the format of Kafka's script: topic,partition,offset
-    for one GROUP, preceded by the group for several and for --all. ndjson adds the cluster, topic ids, leader epochs
-    and metadata, so that an import can check whether it fits. What cannot be read is reported: exit code 6.
+    for one GROUP, preceded by the group for several and for --all. ndjson adds the cluster, topic ids, types of groups,
+    leader epochs and metadata, so that an import can check whether it fits. Of share groups these are the start offsets;
+    --all has them in ndjson only. What cannot be read is reported: exit code 6.
     """
     names = with_empty_group(names, empty_group)
     if every == bool(names):
@@ -111,10 +112,15 @@ def export_groups(
                 groups,
                 selected(scopes),
                 at_ms=wall_ms(),
-                with_topic_ids=form == "ndjson",
+                all_known=form == "ndjson",
                 internal=internal,
             )
             _report_missing(inv, export, groups, scopes)
+            if export.left_out:
+                inv.talk.warn(
+                    f"{counted(len(export.left_out), 'share group')} left out, since {form} has no types of groups: name "
+                    "them, or use --format ndjson"
+                )
             if every:
                 warning = warn_of_hidden(inv, admin, "groups", unsure=export.unsure)
             offsets = exporting.with_times(admin, export.offsets, inv.lacks) if timed else export.offsets

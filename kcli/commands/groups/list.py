@@ -2,7 +2,7 @@
 
 import click
 
-from kcli.commands.groups._options import internal_option
+from kcli.commands.groups._options import TYPES, internal_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import TOPIC, OfferedType
@@ -13,7 +13,6 @@ STATES = OfferedType(
         "stable", "empty", "dead", "preparingrebalance", "completingrebalance", "assigning", "reconciling", "notready",
     ),
 )  # fmt: skip
-TYPES = OfferedType("types", ("classic", "consumer", "share", "streams"))
 SORTS = ("group", "type", "state", "coordinator", "lag")
 
 

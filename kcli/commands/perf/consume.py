@@ -30,6 +30,10 @@ from kcli.commands.shared.options import GROUP, DurationType
             "kcli perf consume -t load -g perf --duration 30s",
             "as a member of a group, with its rebalance apart",
         ),
+        (
+            "kcli perf consume -t load -g queue --group-type share --processes 2",
+            "as members of a share group",
+        ),
         ("kcli perf consume -t load --from-latest --duration 1m", "what is written from now on"),
         ("kcli perf consume -t load -o kafka", "the lines of kafka-consumer-perf-test.sh"),
     ),
@@ -43,6 +47,11 @@ from kcli.commands.shared.options import GROUP, DurationType
         type=GROUP,
         metavar="GROUP",
         help="read as members of this group, from its committed offsets on; what is read is committed",
+    ),
+    click.option(
+        "--group-type",
+        type=click.Choice(["share"]),
+        help="the type of the group: of a share group each record is acknowledged (Kafka 4.1 on)",
     ),
     click.option(
         "--from-latest",
@@ -76,6 +85,10 @@ def consume(inv: Invocation, /, **given: Any) -> int:
     Without --num-records and --duration to the end, as it is when the test begins. Partitions are assigned without a
     group, unless -g names one: then rebalance_seconds is how long the members had no partitions, and fetch_seconds is
     the rest.
+
+    With --group-type share every record that is read is accepted, and the time includes that. Where the group begins is
+    its share.auto.offset.reset. Without --num-records and --duration the test ends when no broker has a record for the
+    members; members share partitions, so that numbers of records are not checked.
 
     Records of kcli perf produce and e2e are numbered, and checked: exit status 5 if one is lost, there twice, or in
     another order. Only what was read whole can be judged: numbers that may be in unread parts are not lost. Other

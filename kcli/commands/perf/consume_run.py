@@ -17,11 +17,13 @@ from kcli.commands.shared.usage import usage
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.ranges import bounds
 from kcli.core.names import own_group_danger
-from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
+from kcli.core.options import WHOLE_BATCHES, ConsumerOptions, ShareConsumerOptions
 from kcli.core.positions import OffsetSpec
+from kcli.core.share.consumer import NOT_FOR_SHARE_GROUPS
 from kcli.core.types import TopicPartition
 from kcli.flows.perf.consume import ReadPart, ReadPlan, judge, measure_reading
 from kcli.flows.perf.result import Run
+from kcli.flows.perf.share import judge_shared, measure_shared_reading
 from kcli.flows.perf.surroundings import client_configuration
 from kcli.output.progress import counted
 from kcli.profiles.applicability import unused_of_members
@@ -47,20 +49,24 @@ def run(inv: Invocation, asked: ConsumeOptions) -> int:
     """Runs the test; returns the exit status."""
     check_warmup(asked, "consume")
     check_report(asked, "consume", checked=True)
-    topic, group, start = asked.topic, asked.group, _start(inv, asked)
+    _check_group_type(asked)
+    shared = asked.group_type == "share"
+    topic, group = asked.topic, asked.group
+    start = "earliest" if shared else _start(inv, asked)
     if group is not None:
         inv.check_may_change(f"joining group {group}")
         if (danger := own_group_danger(group)) and not inv.dry_run:
             confirm(inv, f"Join group {group}", f"Join group {group}?", name=group, danger=danger)
-    given = inv.client_options(
-        ConsumerOptions,
-        unused=_UNUSED | unused_of_members(inv.resolved, group),
-        group_id=group,
-        auto_offset_reset=start,
-    )
+    options = _shared_options(inv, asked) if shared else _options(inv, group, start)
     inv.configuration.check_no_registry()
-    options = replace(given, max_poll_records=WHOLE_BATCHES)
-    numbers, cluster_id, records = _topic(inv, topic, options)
+    lookup = ConsumerOptions(
+        **{
+            name: getattr(options, name)
+            for name in ConsumerOptions.__dataclass_fields__
+            if name != "group_id"
+        }
+    )
+    numbers, cluster_id, records = _topic(inv, topic, lookup if shared else options)
     if group is None and asked.processes > len(numbers):
         inv.talk.note(
             f"{topic} has {counted(len(numbers), 'partition')}: so many processes read, not {asked.processes}"
@@ -93,13 +99,51 @@ def run(inv: Invocation, asked: ConsumeOptions) -> int:
             processes=asked.processes,
             configuration=client_configuration(options, inv.resolved.values, _MATTER, _test_flags(asked)),
         ),
-        measure_reading,
+        measure_shared_reading if shared else measure_reading,
         part.divided(),
         cluster=cluster_id,
         total=total if asked.num_records is None else asked.measured_records,
         left="read",
-        judge=partial(judge, part, hooks=inv.hooks, warn=inv.talk.warn),
+        judge=partial(judge_shared, part)
+        if shared
+        else partial(judge, part, hooks=inv.hooks, warn=inv.talk.warn),
     )
+
+
+def _check_group_type(asked: ConsumeOptions) -> None:
+    """A usage error for what a share group has no meaning for."""
+    if asked.group_type is None:
+        return
+    for flag, given, why in (
+        ("--group-type without -g", asked.group is None, "it is the type of that group"),
+        (
+            "--from-latest with --group-type share",
+            asked.from_latest,
+            "where a share group begins is its share.auto.offset.reset",
+        ),
+    ):
+        if given:
+            raise usage(
+                f"kcli perf consume: {flag}", why=why, do="give -g GROUP, and leave --from-latest out"
+            )
+
+
+def _options(inv: Invocation, group: str | None, start: str) -> ConsumerOptions:
+    given = inv.client_options(
+        ConsumerOptions,
+        unused=_UNUSED | unused_of_members(inv.resolved, group),
+        group_id=group,
+        auto_offset_reset=start,
+    )
+    return replace(given, max_poll_records=WHOLE_BATCHES)
+
+
+def _shared_options(inv: Invocation, asked: ConsumeOptions) -> ShareConsumerOptions:
+    """Of a member of a share group: what brokers decide is refused."""
+    unused = {name: (why, "leave it out") for name, why in NOT_FOR_SHARE_GROUPS.items()}
+    given = inv.client_options(ShareConsumerOptions, unused=_UNUSED | unused, group_id=asked.group)
+    defaults = {name: type(given).__dataclass_fields__[name].default for name in NOT_FOR_SHARE_GROUPS}
+    return replace(given, max_poll_records=WHOLE_BATCHES, **defaults)
 
 
 def _start(inv: Invocation, asked: ConsumeOptions) -> str:
@@ -141,6 +185,8 @@ def _plan_text(asked: ConsumeOptions, partitions: int) -> str:
     if duration is not None:
         amount = f"{'at most ' + amount if records else 'whatever comes'} for {duration:g} s"
     kept = "offsets are not committed" if asked.group is None else f"group {asked.group} commits what is read"
+    if asked.group_type == "share":
+        kept = f"share group {asked.group} accepts what is read"
     return (
         f"Read {asked.topic} ({counted(partitions, 'partition')}){by}\n  {amount}; {kept}{asked.warmup_text}"
     )
@@ -151,6 +197,7 @@ def _test_flags(asked: ConsumeOptions) -> dict[str, Any]:
     return {
         "num-records": asked.num_records,
         "duration": asked.duration,
+        "group-type": asked.group_type,
         "from-latest": asked.from_latest or None,
         "warmup-records": asked.warmup_records or None,
         "processes": asked.processes,

@@ -1,4 +1,4 @@
-"""``-o kafka``: the lines of Kafka's own perf tools (4.3.1), for scripts that parse them. Pure.
+"""``-o kafka``: the lines of Kafka's own perf tools (4.4.0), for scripts that parse them. Pure.
 
 A megabyte is 2^20 bytes there, and milliseconds are whole but for averages. Latencies are the corrected ones: the tools
 measure from the call of send().

@@ -7,9 +7,9 @@ from shlex import quote
 from typing import Any
 
 from kcli.account.survey import Missing
-from kcli.commands.reassign._watch import wait_for_moves
 from kcli.commands.shared.cluster import connect, open_admin, readable
 from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.move_watch import wait_for_moves
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError, NotFoundError

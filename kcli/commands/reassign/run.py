@@ -2,12 +2,11 @@
 
 import click
 
-from kcli.commands.reassign._watch import wait_for_moves
 from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation, stdin_is_terminal
-from kcli.commands.shared.params import RATE, Rate
-from kcli.commands.shared.usage import usage
+from kcli.commands.shared.move_watch import wait_for_moves
+from kcli.commands.shared.params import RATE, Rate, bytes_a_second
 
 
 @command(
@@ -28,9 +27,16 @@ from kcli.commands.shared.usage import usage
     metavar="RATE",
     help="limit what each broker sends and receives for moves, as in 50MB/s (default: no limit)",
 )
+@click.option(
+    "--disallow-replication-factor-change",
+    is_flag=True,
+    help="refuse a partition that would have more or fewer replicas",
+)
 @click.option("--watch", is_flag=True, help="wait for the end, and show how far it is")
 @pass_invocation
-def run_reassignment(inv: Invocation, path: str, throttle: Rate | None, watch: bool) -> int:
+def run_reassignment(
+    inv: Invocation, path: str, throttle: Rate | None, disallow_replication_factor_change: bool, watch: bool
+) -> int:
     """Move replicas as FILE says; - is stdin.
 
     FILE is that of `kcli reassign plan` or of kafka-reassign-partitions.sh. Nothing is moved if it names a topic,
@@ -40,22 +46,12 @@ def run_reassignment(inv: Invocation, path: str, throttle: Rate | None, watch: b
     at the end with --watch, else by `kcli reassign status`. Ctrl-C ends only the watching. The replicas before are
     saved in a file that `kcli reassign run` takes to go back.
     """
-    from kcli.flows.reassign.run import ReassignmentRun  # clients are loaded when the command runs
+    from kcli.flows.reassign.change import Moving  # clients are loaded when the command runs
+    from kcli.flows.reassign.run import ReassignmentRun
 
-    rate = _bytes(throttle)
+    rate = bytes_a_second(throttle, "reassign run")
     if path == "-" and stdin_is_terminal():
         inv.talk.note("reading the plan from the terminal; end with Ctrl-D …")
     wait = (lambda admin, moving: wait_for_moves(inv, admin, moving)) if watch else None
-    return run_change(inv, ReassignmentRun(path, rate, inv.talk, wait))
-
-
-def _bytes(throttle: Rate | None) -> int | None:
-    if throttle is None:
-        return None
-    if throttle.bytes is None:
-        raise usage(
-            "reassign run: --throttle needs a unit",
-            why="it limits bytes a second",
-            do="write --throttle 50MB/s, or --throttle 50MiB/s",
-        )
-    return max(1, int(throttle.bytes))
+    how = Moving(inv.talk, rate, wait)
+    return run_change(inv, ReassignmentRun(path, how, same_factor=disallow_replication_factor_change))

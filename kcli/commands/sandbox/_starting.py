@@ -18,6 +18,8 @@ def start(
     inv: Invocation,
     name: str | None,
     brokers: int | None,
+    controllers: int | None,
+    log_dirs: int | None,
     kafka_version: str | None,
     port: int | None,
     data: str | None,
@@ -33,6 +35,8 @@ def start(
         data=os.path.abspath(os.path.expanduser(data)) if data else None,
         ephemeral=ephemeral or None,
         secure=secure or None,
+        controllers=controllers,
+        log_dirs=log_dirs,
         timeout=inv.values.timeout if inv.values.timeout is not None else Settings().timeout,
     )
     if inv.dry_run:

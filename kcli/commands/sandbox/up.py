@@ -15,11 +15,21 @@ from kcli.commands.shared.options import SANDBOX, CountType
         ("kcli sandbox up", "start sandbox default, unless it is running already"),
         ("kcli sandbox up old --kafka-version 2.8.2", "an old broker, with its ZooKeeper"),
         ("kcli sandbox up ci --brokers 3 --port 19092 --ephemeral", "ports 19092 to 19094, no data kept"),
+        ("kcli sandbox up q --brokers 3 --controllers 3", "voters that `kcli quorum` can remove and add"),
         ("kcli sandbox up safe --secure", "TLS, PLAIN, SCRAM, tokens, client certificates and ACLs"),
     ),
 )
 @click.argument("name", required=False, type=SANDBOX, metavar="[NAME]")
 @click.option("--brokers", type=CountType(1), metavar="N", help="number of brokers (default: 1)")
+@click.option(
+    "--controllers",
+    type=CountType(1),
+    metavar="N",
+    help="a dynamic quorum of which the first N nodes are voters (default: all, and it cannot be changed)",
+)
+@click.option(
+    "--log-dirs", type=CountType(1, 100), metavar="N", help="log directories of each node (default: 1)"
+)
 @click.option("--kafka-version", metavar="VERSION", help="any published version (default: 4.4.0)")
 @click.option(
     "--port",
@@ -35,6 +45,8 @@ def up(
     inv: Invocation,
     name: str | None,
     brokers: int | None,
+    controllers: int | None,
+    log_dirs: int | None,
     kafka_version: str | None,
     port: int | None,
     data: str | None,
@@ -46,10 +58,13 @@ def up(
     NAME is `default`, unless given. Settings that are not given stay as they were the last time. Exit code 7 if it
     is already running with other settings.
 
+    Each node is broker and controller. With --controllers (Kafka 3.9 and later) the quorum of the controllers is dynamic:
+    the other nodes are its observers, which `kcli quorum add-controller` makes voters.
+
     With --secure it has a CA of its own, random passwords, the super user admin, and alice, who has no rights. There
     is a file of client options for each way to connect: `kcli topics list -F FILE`. The files are in the data folder,
     for your eyes only; `kcli sandbox status -o json` lists them. Without -b and -F, commands connect as admin.
     """
     from kcli.commands.sandbox._starting import start  # not for --help
 
-    return start(inv, name, brokers, kafka_version, port, data, ephemeral, secure)
+    return start(inv, name, brokers, controllers, log_dirs, kafka_version, port, data, ephemeral, secure)

@@ -97,7 +97,7 @@ def listed_groups(
 def described_groups(inv: Invocation, admin: Admin, names: Sequence[str]) -> dict[str, GroupDescription]:
     """The groups that exist; the others are reported as failures, with the most similar names."""
 
-    found = admin.describe_groups(names)
+    found = admin.describe_groups(names, all_types=True)
     name_nearest(admin, found)
     return without_errors(inv, found)
 

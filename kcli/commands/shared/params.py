@@ -133,6 +133,19 @@ def parse_rate(text: str) -> Rate:
     return rate
 
 
+def bytes_a_second(throttle: Rate | None, path: str) -> int | None:
+    """The limit of ``--throttle`` of the command; usage error for a rate of records."""
+    if throttle is None:
+        return None
+    if throttle.bytes is None:
+        raise usage(
+            f"{path}: --throttle needs a unit",
+            why="it limits bytes a second",
+            do="write --throttle 50MB/s, or --throttle 50MiB/s",
+        )
+    return max(1, int(throttle.bytes))
+
+
 def parse_partitions(text: str) -> tuple[int, ...]:
     """``0,2,5-7``, in order, without repeats."""
     return _parse_numbers(text, "partitions", "0,2,5-7")
@@ -161,6 +174,25 @@ def parse_topic_partitions(text: str) -> TopicPartitions:
     if not is_topic_name(topic):
         raise ValueError(f"{topic!r} is not a valid topic name; write orders or orders:0,2-4")
     return TopicPartitions(topic, parse_partitions(numbers) if colon else None)
+
+
+def parse_assignment(text: str) -> tuple[tuple[int, ...], ...]:
+    """``1:2,2:3``: the brokers of each partition's replicas, as many of each and none twice."""
+    parts = tuple(tuple(map(_node_id, part.split(":"))) for part in text.split(","))
+    for number, part in enumerate(parts):
+        if len(set(part)) < len(part):
+            raise ValueError(f"partition {number} has two replicas on one broker: {':'.join(map(str, part))}")
+        if len(part) != len(parts[0]):
+            raise ValueError(f"partition {number} has not as many replicas as partition 0: {text}")
+    return parts
+
+
+def _node_id(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) < 1 << 31):
+        raise ValueError(
+            f"{text!r} is not the id of a broker; write 1:2,2:3 for two partitions of two replicas each"
+        )
+    return int(text)
 
 
 def parse_topic_map(text: str) -> tuple[str, str]:
@@ -343,7 +375,7 @@ SERDES_BOTH_WAYS = (
 )  # fmt: skip
 """The serdes that read and write; the others only read Kafka's internal topics."""
 
-SERDES = (*SERDES_BOTH_WAYS, "consumer_offsets", "transaction_state", "share_group_state")
+SERDES = (*SERDES_BOTH_WAYS, "consumer_offsets", "transaction_state", "share_group_state", "cluster_metadata")
 """Offered by completion for ``-s``: ``kcli.serde.NAMES``, which is not loaded for a help text."""
 
 OFFSET_WORDS = ("earliest", "latest", *SPECIAL_WORDS, "stored")

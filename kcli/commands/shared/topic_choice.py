@@ -14,6 +14,9 @@ from kcli.core.errors import KcliError, NotFoundError
 
 if TYPE_CHECKING:
     from kcli.core.consumer.consumer import Consumer
+    from kcli.core.share.consumer import ShareConsumer
+
+    Reader = Consumer | ShareConsumer
 
 
 class Topics:
@@ -36,9 +39,7 @@ class Topics:
         """Whether more than one topic may be read."""
         return len(self.names) > 1 or bool(self.patterns)
 
-    def existing(
-        self, consumer: Consumer, timeout: float, failed: Callable[[KcliError], object]
-    ) -> list[str]:
+    def existing(self, consumer: Reader, timeout: float, failed: Callable[[KcliError], object]) -> list[str]:
         """The topics that exist; NotFoundError for a name that does not, or patterns without a match.
 
         Topics that this client may not see are reported to ``failed`` once, and left out, if there are others.
@@ -57,7 +58,7 @@ class Topics:
             )
         return list(dict.fromkeys(names))
 
-    def matching(self, consumer: Consumer) -> list[str]:
+    def matching(self, consumer: Reader) -> list[str]:
         """The known topics that match a pattern."""
         hidden = consumer.options.exclude_internal_topics
         return [
@@ -75,7 +76,7 @@ class Topics:
         exactly = [f"{re.escape(name)}$" for name in self.names]
         return re.compile("|".join(f"(?:{one})" for one in (*(p.pattern for p in self.patterns), *exactly)))
 
-    def _check_names(self, consumer: Consumer, timeout: float, failed: Callable[[KcliError], object]) -> None:
+    def _check_names(self, consumer: Reader, timeout: float, failed: Callable[[KcliError], object]) -> None:
         errors = self._leave_out(consumer, timeout)
         nothing_left = bool(errors) and not (self.names or self.patterns)
         try:
@@ -91,13 +92,13 @@ class Topics:
         if last is not None:
             raise last
 
-    def _with_nearest(self, consumer: Consumer, timeout: float, error: NotFoundError) -> KcliError:
+    def _with_nearest(self, consumer: Reader, timeout: float, error: NotFoundError) -> KcliError:
         cluster = consumer.cluster
         known = cluster.all_topics(cluster.deadline(timeout)).topics
         missing = next((name for name in self.names if name not in known), None)
         return error if missing is None else unknown_topic(missing, known)
 
-    def _leave_out(self, consumer: Consumer, timeout: float) -> list[KcliError]:
+    def _leave_out(self, consumer: Reader, timeout: float) -> list[KcliError]:
         """Removes the names that this client may not see, and those that do not exist, if they may be left out; their
         errors.
         """

@@ -3,16 +3,20 @@
 from typing import Literal
 
 from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
 from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
+from kcli.core.protocol.messages.delete_share_group_offsets import DeleteShareGroupOffsetsRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 
 Act = Literal[
+    "alter_share_offsets",
     "delete_groups",
     "delete_offsets",
+    "delete_share_offsets",
     "elect_leaders",
     "elect_unclean",
     "enabled_deletion",
@@ -21,8 +25,10 @@ Act = Literal[
 ]
 
 NEEDS: dict[Act, tuple[type[Request], int]] = {
+    "alter_share_offsets": (AlterShareGroupOffsetsRequest, 0),
     "delete_groups": (DeleteGroupsRequest, 0),
     "delete_offsets": (OffsetDeleteRequest, 0),
+    "delete_share_offsets": (DeleteShareGroupOffsetsRequest, 0),
     "enabled_deletion": (
         CreatePartitionsRequest,
         0,

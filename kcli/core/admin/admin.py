@@ -24,30 +24,36 @@ if TYPE_CHECKING:
         abilities,
         aborting,
         acls,
+        api_versions,
+        controllers,
         delegation_tokens,
         elections,
+        feature_updates,
         new_partitions,
         other_groups,
         partitions,
         quotas,
         records,
+        replica_log_dirs,
         topic_changes,
         users,
     )
     from kcli.core.admin.abilities import Act
     from kcli.core.admin.acls import AclBinding, AclFilter
+    from kcli.core.admin.api_versions import ApiRanges
     from kcli.core.admin.brokers import ClusterDescription, LogDir
     from kcli.core.admin.commits import Stored
     from kcli.core.admin.committed import Committed
     from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigKind, ConfigResource
     from kcli.core.admin.delegation_tokens import DelegationToken, Principal
+    from kcli.core.admin.feature_updates import LevelChange
     from kcli.core.admin.features import BrokerFeatures
     from kcli.core.admin.first_records import FirstRecord
     from kcli.core.admin.group_description import GroupDescription, MemberBytes
     from kcli.core.admin.groups import GroupListing
     from kcli.core.admin.members import GroupMember
     from kcli.core.admin.preceding import Preceding
-    from kcli.core.admin.quorum import QuorumDescription
+    from kcli.core.admin.quorum import Endpoint, QuorumDescription
     from kcli.core.admin.quotas import QuotaEntity
     from kcli.core.admin.reassignments import Reassignment
     from kcli.core.admin.share_offsets import ShareOffsets
@@ -153,6 +159,34 @@ class Admin:
     def describe_quorum(self) -> QuorumDescription:
         """The controllers of a KRaft cluster (KIP-595); UnsupportedError with ZooKeeper, and before Kafka 3.3."""
         return operations.quorum.describe_quorum(self.cluster, self._start())
+
+    def add_controller(self, node: int, directory_id: str, listeners: tuple[Endpoint, ...]) -> None:
+        """Makes a controller a voter of the quorum (KIP-853); see ``controllers.add_controller``."""
+        operations.controllers.add_controller(self.cluster, node, directory_id, listeners, self._start())
+
+    def remove_controller(self, node: int, directory_id: str) -> None:
+        """Removes a controller from the voters (KIP-853)."""
+        operations.controllers.remove_controller(self.cluster, node, directory_id, self._start())
+
+    def unregister_broker(self, number: int) -> None:
+        """Forgets a broker that has stopped for good; see ``brokers.unregister_broker``."""
+        operations.brokers.unregister_broker(self.cluster, number, self._start())
+
+    def describe_api_versions(
+        self, *, broker_ids: Collection[int] | None = None
+    ) -> dict[int, ApiRanges | KcliError]:
+        """The first and last version of each API by its key, of every broker, by node id (KIP-35)."""
+        return operations.api_versions.describe_api_versions(
+            self.cluster, self._start(), broker_ids=broker_ids
+        )
+
+    def update_features(
+        self, levels: Mapping[str, int], change: LevelChange, *, validate_only: bool = False
+    ) -> dict[str, KcliError | None]:
+        """Finalizes levels of features (KIP-584); see ``feature_updates.update_features``."""
+        return operations.feature_updates.update_features(
+            self.cluster, levels, change, self._start(), validate_only=validate_only
+        )
 
     # --- topics and their records --------------------------------------------------------------------
 
@@ -336,6 +370,18 @@ class Admin:
         """The reassignments in progress, of all partitions or of these (KIP-455)."""
         return operations.reassignments.list_reassignments(self.cluster, self._start(), partitions)
 
+    def alter_replica_log_dirs(
+        self, broker_id: int, wanted: Mapping[TopicPartition, str]
+    ) -> dict[TopicPartition, KcliError | None]:
+        """Starts to move the replicas that a broker has to these log directories of it (KIP-113).
+
+        Returns before anything is moved: ``describe_log_dirs`` shows the future replicas.
+        """
+        check_partitions(wanted)
+        return operations.replica_log_dirs.alter_replica_log_dirs(
+            self.cluster, broker_id, wanted, self._start()
+        )
+
     def elect_leaders(
         self, partitions: Collection[TopicPartition], *, unclean: bool = False
     ) -> dict[TopicPartition, KcliError | None]:
@@ -497,6 +543,31 @@ class Admin:
             self.cluster, self._coordinators(), several(names), self._start()
         )
 
+    def alter_share_offsets(self, wanted: Mapping[str, Mapping[TopicPartition, int]]) -> dict[str, Stored]:
+        """Sets start offsets of share groups without members (KIP-932). None on success.
+
+        The first one makes a share group that does not exist. What was acknowledged after the old start offset is
+        forgotten, and delivered again if it is not before the new one. Brokers check no bounds. NON_EMPTY_GROUP for a
+        group with members.
+        """
+        check_groups(wanted)
+        for starts in wanted.values():
+            check_numbers(starts, "start offset")
+        return operations.share_offsets.alter_share_offsets(
+            self.cluster, self._coordinators(), wanted, self._start()
+        )
+
+    def delete_share_offsets(
+        self, wanted: Mapping[str, Collection[str]]
+    ) -> dict[str, dict[str, KcliError | None]]:
+        """Deletes the start offsets of share groups without members, for whole topics (KIP-932). None on success.
+
+        NON_EMPTY_GROUP for a group with members.
+        """
+        return operations.share_offsets.delete_share_offsets(
+            self.cluster, self._coordinators(), wanted, self._start()
+        )
+
     def delete_groups(self, names: Sequence[str]) -> dict[str, KcliError | None]:
         """Deletes groups without members, with their committed offsets (KIP-229). None on success.
 
@@ -510,14 +581,19 @@ class Admin:
         return outcome
 
     def remove_members(
-        self, wanted: Mapping[str, Collection[GroupMember]], *, reason: str | None = None
+        self,
+        wanted: Mapping[str, Collection[GroupMember]],
+        *,
+        reason: str | None = None,
+        streams: Collection[str] = (),
     ) -> dict[str, dict[GroupMember, KcliError | None]]:
-        """Removes members from their groups, by member id or instance id (KIP-345). None on success.
+        """Removes members from their groups, by member id or instance id (KIP-345). None on success. ``streams``: the
+        streams groups among them (KIP-1071), whose members need their ids.
 
         NotFoundError if the group has no such member.
         """
         return operations.members.remove_members(
-            self.cluster, self._coordinators(), wanted, self._start(), reason=reason
+            self.cluster, self._coordinators(), wanted, self._start(), reason=reason, streams=streams
         )
 
     def fetch_offsets(

@@ -4,10 +4,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kcli.core.admin.controller_changes import make_change
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.everywhere import ask_brokers, ask_every_broker
 from kcli.core.connection.plan import Broker, Plan
-from kcli.core.error_codes import NONE
+from kcli.core.error_codes import BROKER_ID_NOT_REGISTERED, NONE
 from kcli.core.errors import BrokerError, KcliError, too_old
 from kcli.core.permissions import on_cluster
 from kcli.core.protocol.api import Request
@@ -19,6 +20,7 @@ from kcli.core.protocol.messages.describe_log_dirs import (
     DescribeLogDirsResult,
 )
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest
 from kcli.core.types import Node, TopicPartition, by_topic
 
 _FIRST_WITH_FENCED = 2
@@ -125,6 +127,15 @@ def _described(response: DescribeClusterResponse | MetadataResponse) -> ClusterD
         brokers=tuple(sorted(brokers, key=lambda broker: broker.node.id)),
         operations=None if bits == _NO_OPERATIONS else bits,
     )
+
+
+def unregister_broker(cluster: Cluster, number: int, deadline: float) -> None:
+    """Forgets a broker that has stopped for good (KIP-500). One that lives would register again at once.
+
+    BROKER_ID_NOT_REGISTERED if there is none; not where an earlier attempt, whose response was lost, may have removed it.
+    """
+    request = UnregisterBrokerRequest(broker_id=number)
+    make_change(cluster, request, BROKER_ID_NOT_REGISTERED, deadline, f"unregistering broker {number}")
 
 
 def describe_log_dirs(

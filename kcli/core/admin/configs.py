@@ -11,7 +11,7 @@ from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
-from kcli.core.errors import BrokerError, ConfigError, KcliError
+from kcli.core.errors import BrokerError, ConfigError, KcliError, UnsupportedError
 from kcli.core.permissions import Permission, on_cluster, on_group, on_topic
 from kcli.core.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -265,7 +265,19 @@ def list_config_resources(cluster: Cluster, kind: ConfigKind, deadline: float) -
             row.resource_name for row in response.config_resources if row.resource_type == int(kind)
         )
 
-    return cluster.call(lambda: cluster.send(request), check, deadline, what)
+    try:
+        return cluster.call(lambda: cluster.send(request), check, deadline, what)
+    except UnsupportedError as error:
+        raise _too_old(kind, error) from None
+
+
+def _too_old(kind: ConfigKind, error: UnsupportedError) -> UnsupportedError:
+    if kind is ConfigKind.CLIENT_METRICS:
+        why, do = "client metrics have configurations since Kafka 3.7", "use newer brokers"
+    else:
+        why = "brokers list what has a configuration since Kafka 4.1"
+        do = "use newer brokers, or name what is to be shown: `kcli configs describe KIND NAME`"
+    return UnsupportedError(error.what, why=f"{error.why}; {why}", do=do)
 
 
 def _needs(resource: ConfigResource, operation: str) -> list[Permission]:

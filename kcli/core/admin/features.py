@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from kcli.core.admin.feature_levels import METADATA_VERSION, release_of
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.everywhere import ask_brokers, ask_every_broker
 from kcli.core.connection.plan import Broker
@@ -10,14 +11,6 @@ from kcli.core.errors import KcliError
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kcli.core.version import __version__
-
-METADATA_VERSION = "metadata.version"
-
-_LAST_LEVELS = {
-    1: "3.0", 2: "3.1", 3: "3.2", 7: "3.3", 8: "3.4", 11: "3.5", 14: "3.6", 19: "3.7", 20: "3.8", 21: "3.9",
-    25: "4.0", 27: "4.1", 29: "4.2", 30: "4.3", 33: "4.4",
-}  # fmt: skip
-"""The last level of metadata.version that each release of Kafka has (org.apache.kafka.server.common.MetadataVersion)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +32,6 @@ class BrokerFeatures:
         those of ZooKeeper clusters support none.
         """
         return release_of(self.supported.get(METADATA_VERSION, (0, 0))[1])
-
-
-def release_of(level: int) -> str | None:
-    """The release of Kafka with this level of metadata.version; None if it is not known."""
-    if level <= 0:
-        return None
-    return next((release for last, release in _LAST_LEVELS.items() if level <= last), None)
 
 
 def describe_features(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kcli.core.admin.topics import id_text
 from kcli.core.cluster.brokers import FORWARDED
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.error_codes import NONE
@@ -29,7 +30,8 @@ class QuorumReplica:
     """A replica of the metadata log, as the leader knows it. −1 is unknown.
 
     ``log_end`` is its log end offset; ``fetched_ms`` is when it fetched last, ``caught_up_ms`` when it had all that the
-    leader had, since the epoch (KIP-836, Kafka 3.4).
+    leader had, since the epoch (KIP-836, Kafka 3.4). ``directory_id`` is that of its metadata log as Kafka prints it,
+    empty where it has none or brokers do not report it (KIP-853, Kafka 3.9).
     """
 
     node: int
@@ -37,6 +39,24 @@ class QuorumReplica:
     log_end: int
     caught_up_ms: int = -1
     fetched_ms: int = -1
+    directory_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a controller listens."""
+
+    listener: str
+    host: str
+    port: int
+
+    @property
+    def address(self) -> str:
+        """``host:port``."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def __str__(self) -> str:
+        return f"{self.listener}://{self.address}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +64,7 @@ class QuorumDescription:
     """The controllers by node id: ``leader`` is the active one, −1 during an election; ``voters`` includes it.
 
     ``replicas`` are the voters, then the observers, which are the brokers; ``high_watermark`` is −1 where it is unknown.
-    ``endpoints`` of voters, as ``host:port`` by node id (KIP-853, Kafka 3.9).
+    ``endpoints`` of voters, as ``host:port`` by node id, and ``listeners``, all that each has (KIP-853, Kafka 3.9).
     """
 
     leader: int
@@ -53,6 +73,7 @@ class QuorumDescription:
     high_watermark: int = -1
     replicas: tuple[QuorumReplica, ...] = ()
     endpoints: Mapping[int, str] = field(default_factory=dict)
+    listeners: Mapping[int, tuple[Endpoint, ...]] = field(default_factory=dict)
 
 
 def describe_quorum(cluster: Cluster, deadline: float) -> QuorumDescription:
@@ -85,8 +106,18 @@ def describe_quorum(cluster: Cluster, deadline: float) -> QuorumDescription:
             for node in response.nodes
             if node.listeners
         }
+        listeners = {
+            node.node_id: tuple(Endpoint(one.name, one.host, one.port) for one in node.listeners)
+            for node in response.nodes
+        }
         return QuorumDescription(
-            part.leader_id, part.leader_epoch, voters, part.high_watermark, tuple(replicas), endpoints
+            part.leader_id,
+            part.leader_epoch,
+            voters,
+            part.high_watermark,
+            tuple(replicas),
+            endpoints,
+            listeners,
         )
 
     sent: list[Future[Any]] = []
@@ -119,4 +150,5 @@ def _replica(row: DescribeQuorumReplicaState, *, is_voter: bool) -> QuorumReplic
         row.log_end_offset,
         row.last_caught_up_timestamp,
         row.last_fetch_timestamp,
+        id_text(row.replica_directory_id),
     )

@@ -45,14 +45,14 @@ class TopicInfo:
 
 
 def id_text(topic_id: bytes) -> str:
-    """A topic id as Kafka prints it: URL-safe base64 without padding."""
+    """A topic or directory id as Kafka prints it: URL-safe base64 without padding."""
     if topic_id == NO_UUID:
         return ""
     return base64.urlsafe_b64encode(topic_id).rstrip(b"=").decode()
 
 
 def id_bytes(text: str) -> bytes:
-    """The topic id that Kafka prints as ``text``."""
+    """The topic or directory id that Kafka prints as ``text``."""
     return base64.urlsafe_b64decode(text + "==") if text else NO_UUID
 
 

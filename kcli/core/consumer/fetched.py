@@ -40,6 +40,8 @@ class FetchedBatch(NamedTuple):
     """The position after all of it was read: ``stop``, or after batches that are not visible there."""
     epoch: int | None = None
     """The leader epoch before ``then``, where it differs from the batch's own."""
+    deliveries: int = 0
+    """How often a share group has delivered these records, this time included; 0 outside share groups."""
 
     @property
     def then_epoch(self) -> int:

@@ -1,166 +1,38 @@
-"""The heartbeats of a group of the new protocol (KIP-848): membership itself is carried by them. Pure.
+"""The heartbeats of a group of the new protocol (KIP-848). Pure; what they share with others: ``epoch_heartbeats``.
 
-A heartbeat joins (epoch 0), stays and leaves (−1; −2 for a static member that will be back). It reports the partitions
-that the member owns, and its response carries those that it is assigned: ``target``. Adopting and revoking them is up
-to the caller.
-
-TOPIC_AUTHORIZATION_FAILED leaves the member in its group, as in the Java client
-(``tests/unit/core/group/test_consumer_heartbeats.py``, G5).
+A heartbeat reports the partitions that the member owns, and its response carries those that it is assigned:
+``target``. Adopting and revoking them is up to the caller. A static member that will be back leaves with epoch −2.
 """
 
-import uuid
-from typing import Any
-
-from kcli.core.cluster.retry import classify_code
-from kcli.core.error_codes import (
-    FENCED_MEMBER_EPOCH,
-    GROUP_ID_NOT_FOUND,
-    ILLEGAL_GENERATION,
-    NONE,
-    STALE_MEMBER_EPOCH,
-    TOPIC_AUTHORIZATION_FAILED,
-    UNKNOWN_MEMBER_ID,
-    UNSUPPORTED_VERSION,
-)
 from kcli.core.errors import BrokerError, KcliError
-from kcli.core.group.membership import NO_GENERATION, MemberEvent, Membership, MemberState
-from kcli.core.group.reasons import came_too_late, refused, switched_off
-from kcli.core.permissions import on_group
-from kcli.core.protocol.api import Request
+from kcli.core.group.epoch_heartbeats import EpochHeartbeats, Partitions
+from kcli.core.group.membership import Membership
+from kcli.core.group.reasons import switched_off
 from kcli.core.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
 
-Partitions = dict[bytes, list[int]]
-"""Topic id → partitions, in order."""
-
-_NEVER = float("inf")
-_REMOVED = frozenset({UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION})
-_JOIN, _LEAVE, _LEAVE_FOR_A_WHILE = 0, -1, -2
-_SHORTEST_INTERVAL = 0.1  # seconds; an interval of 0 would flood the coordinator (reliability case G13)
-_LONGEST_PAUSE = 1.0  # seconds between two attempts to join, or to get permission
+_LEAVE_FOR_A_WHILE = -2
 
 
-class ConsumerGroupHeartbeats:
-    """See ``heartbeat.Heartbeats``. ``pause`` is in seconds; the interval is the coordinator's."""
+class ConsumerGroupHeartbeats(EpochHeartbeats):
+    """See ``EpochHeartbeats``; ``owned``: the partitions that are reported as the member's."""
 
     def __init__(self, membership: Membership, pause: float, *, rack: str = "", assignor: str = "") -> None:
-        self._membership = membership
-        self._pause = pause
-        self._rack, self._assignor = rack or None, assignor or None
-        self._interval = 5.0
-        self._next = 0.0
-        self._known = False  # the coordinator may know this member
-        self._owes_leave = False
-        self._lost = 0  # times in a row that it lost its membership before a second heartbeat was accepted
-        self._reported: tuple[list[str], Partitions] | None = None  # as the coordinator received it
-        self.topics: list[str] = []
+        super().__init__(membership, pause, rack=rack)
+        self._assignor = assignor or None
+        self._as_received: tuple[list[str], Partitions] | None = None
         self.owned: Partitions = {}
-        self.target: Partitions | None = None
-        membership.member_id = str(uuid.uuid4())
-
-    def changed(self) -> None:
-        """``topics`` or ``owned`` changed: reports that to the coordinator at once."""
-        self._next = 0.0
 
     def begin_join(self, topics: list[str], now: float) -> None:
-        """Joins anew; a member that was just removed does so after a pause."""
-        self.topics, self.owned, self.target = topics, {}, None
-        pause = self._pause * 2.0 ** min(self._lost - 1, 8) if self._lost else 0.0
-        self._next = now + min(pause, _LONGEST_PAUSE)
+        """See EpochHeartbeats."""
+        self.owned = {}
+        super().begin_join(topics, now)
 
-    def tick(self, now: float) -> float:
-        """A late poll, and a request to leave, become a heartbeat that leaves."""
-        member = self._membership
-        if member.is_member and now >= member.late_at:
-            self._owe_leave()
-            member.happened(MemberEvent.LATE, came_too_late(member.group_id, member.max_poll_interval))
-        if member.state is MemberState.LEAVING:
-            self._owe_leave()
-            if not self._owes_leave or now >= member.leave_by:
-                member.happened(MemberEvent.LEFT)
-                return now
-        if self._owes_leave:
-            return self._next
-        return min(self._next, member.late_at) if member.is_member else _NEVER
-
-    def _owe_leave(self) -> None:
-        """Leaves with the next heartbeat, even where it is not known yet whether the join succeeded."""
-        self._membership.generation = NO_GENERATION
-        if self._known and not self._owes_leave:
-            self._owes_leave, self._next = True, 0.0
-
-    def request(self, now: float) -> Request | None:
-        """A heartbeat with all that the coordinator does not know yet."""
-        member = self._membership
-        if self._owes_leave:
-            epoch = _LEAVE if member.instance_id is None else _LEAVE_FOR_A_WHILE
-            return self._beat(epoch)
-        if not member.is_member:
-            return None
-        self._next = now + self._interval
-        if member.state is MemberState.JOINING:
-            # From here on the coordinator may have the member, whether or not the response arrives: a close
-            # owes it a leave.
-            self._reported, self._known = None, True
-            request = self._beat(_JOIN)
-            # KIP-848: with epoch 0 the list must be there, and empty.
-            request.topic_partitions = []
-        else:
-            request = self._beat(member.generation)
-        # A field that is null means "as before" (KIP-848). After a lost response everything is sent again,
-        # since it is not known what the coordinator has received (handle_no_response).
-        if self._reported is None:
-            request.rebalance_timeout_ms = int(member.max_poll_interval * 1000)
-            request.rack_id, request.server_assignor = self._rack, self._assignor
-        if self._reported is None or self._reported[0] != self.topics:
-            request.subscribed_topic_names = list(self.topics)
-        if self._reported is None or self._reported[1] != self.owned:
-            request.topic_partitions = [
-                TopicPartitions(topic_id=topic, partitions=list(partitions))
-                for topic, partitions in self.owned.items()
-            ]
-        return request
-
-    def handle_response(self, request: Request, answer: Any, now: float) -> KcliError | None:
-        """A response that concerns an earlier epoch of the member changes nothing."""
-        assert isinstance(request, ConsumerGroupHeartbeatRequest)
-        assert isinstance(answer, ConsumerGroupHeartbeatResponse)
-        member, code = self._membership, answer.error_code
-        if code != NONE and classify_code(code).refresh == "coordinator":
-            self._next = now
-            return BrokerError(
-                code, f"heartbeat of group {member.group_id}", needs=[on_group("READ", member.group_id)]
-            )
-        if classify_code(code).retriable:  # it is still loading its groups
-            self._next = now + self._pause
-        elif request.member_epoch < 0:
-            # Whatever the code: a member that is unknown has left.
-            self._owes_leave = self._known = False
-        elif self._owes_leave or request.member_epoch != max(member.generation, 0) or not member.is_member:
-            # The answer to a heartbeat of an earlier epoch: the member has joined again or left since, and a
-            # refusal of that epoch must not end the present membership.
-            pass
-        elif code != NONE:
-            error = BrokerError(
-                code,
-                f"group {member.group_id}",
-                message=answer.error_message or "",
-                needs=[on_group("READ", member.group_id)],
-            )
-            self._refused(error, now, joins=request.member_epoch == _JOIN)
-        elif answer.member_epoch <= 0:
-            self._removed("the coordinator reports that this member has left")
-        else:
-            self._accepted(request, answer, now)
-        return None
-
-    def handle_no_response(self, request: Request | None, now: float) -> None:  # noqa: ARG002 - the same for all requests
-        """The coordinator may not have received the request: the next one repeats everything."""
-        self._next = now + self._pause
-        self._reported = None
+    @property
+    def _leave_epoch(self) -> int:
+        return super()._leave_epoch if self._membership.instance_id is None else _LEAVE_FOR_A_WHILE
 
     def _beat(self, epoch: int) -> ConsumerGroupHeartbeatRequest:
         member = self._membership
@@ -171,51 +43,35 @@ class ConsumerGroupHeartbeats:
             instance_id=member.instance_id,
         )
 
-    def _accepted(
-        self, request: ConsumerGroupHeartbeatRequest, answer: ConsumerGroupHeartbeatResponse, now: float
-    ) -> None:
-        member = self._membership
-        # What this request said, not what is true now: changes since it was sent have still to be reported.
-        topics, owned = self._reported or ([], {})
+    def _report(self, request: ConsumerGroupHeartbeatRequest) -> None:
+        if request.member_epoch == 0:
+            # KIP-848: with epoch 0 the list must be there, and empty.
+            request.topic_partitions = []
+        if self._as_received is None:
+            request.rebalance_timeout_ms = int(self._membership.max_poll_interval * 1000)
+            request.rack_id, request.server_assignor = self._rack, self._assignor
+        if self._as_received is None or self._as_received[0] != self.topics:
+            request.subscribed_topic_names = list(self.topics)
+        if self._as_received is None or self._as_received[1] != self.owned:
+            request.topic_partitions = [
+                TopicPartitions(topic_id=topic, partitions=list(partitions))
+                for topic, partitions in self.owned.items()
+            ]
+
+    def _reported(self, request: ConsumerGroupHeartbeatRequest) -> None:
+        topics, owned = self._as_received or ([], {})
         if request.subscribed_topic_names is not None:
             topics = request.subscribed_topic_names
         if request.topic_partitions is not None:
             owned = {row.topic_id: list(row.partitions) for row in request.topic_partitions}
-        self._reported = (topics, owned)
-        self._interval = max(_SHORTEST_INTERVAL, answer.heartbeat_interval_ms / 1000)
-        # 0 stays 0: something changed while this heartbeat was under way, and is reported at once.
-        self._next = min(self._next, now + self._interval) if self._next else 0.0
-        member.member_id = answer.member_id or member.member_id
-        member.generation = answer.member_epoch
-        if member.state is MemberState.JOINING:
-            member.happened(MemberEvent.JOINED, f"epoch {member.generation}")
-        else:
-            # A heartbeat after the one that joined proves that the membership lasts. Counted from the join, a
-            # coordinator that accepts and then removes the member would be asked again without a pause.
-            self._lost = 0
-        # Null: as before (KIP-848).
-        if answer.assignment is not None:
-            rows = answer.assignment.topic_partitions
-            self.target = {row.topic_id: sorted(row.partitions) for row in rows}
+        self._as_received = (topics, owned)
 
-    def _refused(self, error: BrokerError, now: float, *, joins: bool) -> None:
-        member = self._membership
-        # The group disappeared with its last member, which is this one: its heartbeats were missing for too long.
-        gone = error.code == GROUP_ID_NOT_FOUND and not joins
-        if error.code in _REMOVED or gone:
-            self._removed(str(error))
-        elif error.code == TOPIC_AUTHORIZATION_FAILED:
-            # The state stays the same: the permission may yet be granted.
-            member.complaint = error
-            self._next = min(self._next, now + _LONGEST_PAUSE)
-        elif error.code == UNSUPPORTED_VERSION:
-            member.happened(MemberEvent.FENCE, str(error), error=switched_off(member.group_id, error))
-        else:
-            reason = refused(member.group_id, error, member.instance_id)
-            member.happened(MemberEvent.FENCE, str(error), error=reason)
+    def _forget_reports(self) -> None:
+        self._as_received = None
+
+    def _switched_off(self, error: BrokerError) -> KcliError:
+        return switched_off(self._membership.group_id, error)
 
     def _removed(self, why: str) -> None:
-        self._lost += 1
-        # The id stays: the member gave it to itself, and joins again under it with epoch 0 (KIP-848).
-        self.target, self.owned = None, {}
-        self._membership.happened(MemberEvent.LOST, why)
+        self.owned = {}
+        super()._removed(why)

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.group.barrier.barrier import Barrier
 from kcli.core.group.barrier.consumer import ConsumerBarrier
-from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats, Partitions
+from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats
 from kcli.core.group.coordinator_link import CoordinatorLink, Seen
+from kcli.core.group.epoch_heartbeats import Partitions
 from kcli.core.group.member import Listener, Member, Procedure, TopicPartitions
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.types import TopicPartition

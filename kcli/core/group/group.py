@@ -6,11 +6,7 @@ Without a subscription (partitions assigned by hand) it only commits: nothing jo
 from __future__ import annotations
 
 import random
-import weakref
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.error_codes import (
@@ -27,6 +23,7 @@ from kcli.core.errors import BrokerError, KcliError
 from kcli.core.group.assignors.assignor import Assignor
 from kcli.core.group.assignors.registry import choose
 from kcli.core.group.barrier.barrier import Barrier, EvictedError, rewind
+from kcli.core.group.beating import Beating
 from kcli.core.group.classic_heartbeats import ClassicHeartbeats
 from kcli.core.group.classic_member import ClassicMember
 from kcli.core.group.commits import Commits, Committer
@@ -34,11 +31,10 @@ from kcli.core.group.committed_offsets import CommittedOffsets
 from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats
 from kcli.core.group.consumer_member import ConsumerMember
 from kcli.core.group.coordinator_link import CoordinatorLink
-from kcli.core.group.heartbeat import Heartbeats, HeartbeatThread
+from kcli.core.group.heartbeat import Heartbeats
 from kcli.core.group.member import Listener, Member, TopicPartitions
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.group.reasons import refused
-from kcli.core.hooks import Hooks
 from kcli.core.options import ConsumerOptions
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
@@ -65,11 +61,9 @@ class Group:
         self._link = CoordinatorLink(cluster, options.group_id)
         self.committed_offsets = CommittedOffsets(cluster, self._link, options.group_id)
         self._membership = self._new_membership()
+        self._beating = Beating(cluster, options, self._membership)
         self._member: Member | None = None
-        self._heartbeat: HeartbeatThread | None = None
-        self._heartbeats: Heartbeats
         self.commits = Commits(cluster, self._link, Committer(options.group_id))
-        self._news: deque[tuple[str, str]] = deque()
 
     # --- membership ------------------------------------------------------------------------------------
 
@@ -81,6 +75,7 @@ class Group:
         finally:
             if self._member is None:
                 self._membership = self._new_membership()
+                self._beating = Beating(self._cluster, self._options, self._membership)
                 self._member = self._new_member()
             self._member.topics = topics
 
@@ -132,36 +127,32 @@ class Group:
 
     def advance(self, now: float) -> None:
         """Continues whatever is under way. Raises the reason why it cannot be a member, and errors of callbacks."""
-        self._check_heartbeat()
+        self._beating.check()
         # Before the member: a revocation waits for its commit, and finds it done in the same turn.
         self.commits.pump(now)
         if self._member is not None:
             try:
                 self._member.advance(now)
             finally:
-                self._log_news()
+                self._beating.log_news()
 
     def leave(self, timeout: float) -> None:
         """Leaves permanently, within ``timeout`` seconds; an unreachable coordinator notices by the session timeout."""
-        if self._member is None or self._heartbeat is None:
+        if self._member is None:
             return
-        member, heartbeat = self._member, self._heartbeat
+        member = self._member
         try:  # callbacks of commits may raise
             # Before LeaveGroup: with it the group may become empty, and accepts old offsets from anyone then.
             self.commits.abandon(KcliError("the consumer has left the group"))
         finally:
             self.commits.committer = Committer(self._options.group_id)
             member.stop()
-            with self._membership.lock:
-                self._membership.leave_by = self._cluster.loop.now() + timeout
-                self._membership.happened(MemberEvent.LEAVE, "the consumer is closed")
-            heartbeat.end(timeout)
-            self._member = self._heartbeat = None
+            self._beating.leave(timeout)
+            self._member = None
 
     def abandon(self) -> None:
         """The consumer was dropped: the heartbeat thread leaves the group and ends. Takes no lock and does not block."""
-        if self._heartbeat is not None:
-            self._heartbeat.abandon()
+        self._beating.abandon()
 
     def rewind(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], deadline: float
@@ -199,7 +190,7 @@ class Group:
             if self._options.group_protocol == "classic":  # else its next heartbeat releases the members
                 with self._membership.lock:
                     self._membership.happened(MemberEvent.REBALANCE, "the offsets were rewound")
-            self._log_news()
+            self._beating.log_news()
 
     def _stay_stable_for(self, seconds: float, deadline: float) -> bool:
         """Rejoins as a member, and waits until it has been stable for ``seconds``; False at the deadline.
@@ -223,9 +214,7 @@ class Group:
         patience = options.max_poll_interval_ms
         if options.group_protocol == "classic":  # KIP-62: the longer of the two applies
             patience = max(patience, options.session_timeout_ms)
-        membership = Membership(options.group_id, options.group_instance_id or None, patience / 1000)
-        membership.cell.reporting(_weakly(self._report))
-        return membership
+        return Membership(options.group_id, options.group_instance_id or None, patience / 1000)
 
     def _new_member(self) -> Member:
         options, membership = self._options, self._membership
@@ -236,7 +225,7 @@ class Group:
             assignor, rack = options.group_remote_assignor, options.client_rack
             heartbeats = theirs = ConsumerGroupHeartbeats(membership, pause, rack=rack, assignor=assignor)
             member = ConsumerMember(
-                self._cluster, membership, self._link, self._listener, self._wake_heartbeat, theirs
+                self._cluster, membership, self._link, self._listener, self._beating.wake, theirs
             )
         else:
             heartbeats = ClassicHeartbeats(membership, options.heartbeat_interval_ms / 1000, pause)
@@ -246,74 +235,14 @@ class Group:
                 membership,
                 self._link,
                 self._listener,
-                self._wake_heartbeat,
+                self._beating.wake,
                 self._assignors,
             )
         self.commits.committer = MemberCommitter(
             membership, member, by_epoch=options.group_protocol == "consumer"
         )
-        self._heartbeats = heartbeats
-        self._start_heartbeat()
+        self._beating.start(heartbeats)
         return member
-
-    def _start_heartbeat(self) -> None:
-        wire = _weakly(self._hook_wire) if self._cluster.hooks.wire is not None else None
-        hooks = Hooks(log=_weakly(self._hook_log), wire=wire)
-        self._heartbeat = HeartbeatThread(
-            self._options, self._membership, self._heartbeats, hooks, _weakly(self._heartbeat_changed)
-        )
-        self._heartbeat.start()
-
-    def _check_heartbeat(self) -> None:
-        """Raises the error that ended the heartbeat thread, once; the next poll joins again."""
-        ended = self._heartbeat
-        if ended is None or ended.defect is None:
-            return
-        with self._membership.lock:
-            self._membership.happened(MemberEvent.LOST, f"no heartbeats any more: {ended.defect}")
-        self._start_heartbeat()
-        raise ended.defect
-
-    def _wake_heartbeat(self) -> None:
-        if self._heartbeat is not None:
-            self._heartbeat.wake()
-
-    def _report(self, old: MemberState, new: MemberState, why: str) -> None:
-        group = self._options.group_id
-        level = "warning" if new in (MemberState.LATE, MemberState.FENCED) else "info"
-        text = (
-            why if new is MemberState.LATE else f"group {group}: {old.value} → {new.value}{why and ': '}{why}"
-        )
-        self._news.append((level, text))  # reported when the lock is free again
-
-    def _log_news(self) -> None:
-        with suppress(IndexError):  # both threads report: only the attempt shows that it is empty
-            while True:
-                level, text = self._news.popleft()
-                self._cluster.hooks.log(level, "group", text)
-
-    def _hook_log(self, *arguments: Any, **fields: Any) -> None:
-        self._cluster.hooks.log(*arguments, **fields)
-
-    def _hook_wire(self, *arguments: Any, **fields: Any) -> None:
-        if self._cluster.hooks.wire is not None:
-            self._cluster.hooks.wire(*arguments, **fields)
-
-    def _heartbeat_changed(self) -> None:
-        self._log_news()
-        self._cluster.loop.wakeup()
-
-
-def _weakly(method: Callable[..., None]) -> Callable[..., None]:
-    """Wraps a method called by the heartbeat thread without keeping the consumer alive; does nothing once it is gone."""
-    held = weakref.WeakMethod(method)
-
-    def call(*arguments: Any, **fields: Any) -> None:
-        found = held()
-        if found is not None:
-            found(*arguments, **fields)
-
-    return call
 
 
 _NOT_A_MEMBER = frozenset(

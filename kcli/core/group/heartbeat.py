@@ -17,10 +17,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.errors import KcliError
+from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.future import Future
 from kcli.core.group.coordinator_link import CoordinatorLink
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
+from kcli.core.group.reasons import not_offered
 from kcli.core.hooks import Hooks
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.api import Request
@@ -171,5 +172,7 @@ class HeartbeatThread:
         if error is None:
             self._link.confirmed()
         elif not self._link.refuted(error, now):
+            if isinstance(error, UnsupportedError):
+                raise not_offered(self._membership.group_id, error)
             raise error
         self._changed()

@@ -41,13 +41,21 @@ def refused(group_id: str, error: BrokerError, instance_id: str | None = None) -
     return error
 
 
+_CLASSIC = "group.protocol=classic works with all brokers; group.protocol=consumer is on from Kafka 4.0"
+
+
 def switched_off(group_id: str, error: BrokerError) -> KcliError:
     """Kafka 3.7 to 3.9 know the requests of KIP-848, but refuse them by default."""
     return UnsupportedError(
         f"cannot join group {group_id}: the brokers have switched its protocol off (KIP-848)",
         why=error.why,
-        do="group.protocol=classic works with all brokers; group.protocol=consumer is on from Kafka 4.0",
+        do=_CLASSIC,
     )
+
+
+def not_offered(group_id: str, error: UnsupportedError) -> KcliError:
+    """Brokers before Kafka 3.7 do not know them."""
+    return UnsupportedError(f"cannot join group {group_id}: {error.what}", why=error.why, do=_CLASSIC)
 
 
 def came_too_late(group_id: str, max_poll_interval: float) -> str:

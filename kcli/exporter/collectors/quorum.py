@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kcli.core.admin.quorum import QuorumDescription
 from kcli.exporter.collectors.sample import Sample
 from kcli.exporter.metric import GAUGE, Metric
-from kcli.flows.quorum import OBSERVER, VOTER, known, standings
+from kcli.flows.quorum.standings import OBSERVER, VOTER, known, standings
 
 _REPLICA = ("node", "role")
 LEADER = Metric(

@@ -22,8 +22,12 @@ from kcli.output.tables import Column
 ALL_KEYS = "*"
 """In place of the keys, where it is not known which are set."""
 _NONE_SET = "no key is set"
-_KEPT = (ConfigKind.BROKER_LOGGER, ConfigKind.CLIENT_METRICS)
+_KEPT = (ConfigKind.BROKER_LOGGER, ConfigKind.CLIENT_METRICS, ConfigKind.GROUP)
 """Kinds of which every change is kept for ``kcli undo``; of others what ``--unset-all`` removes. None has secrets."""
+_OF_METRICS = [
+    ConfigEntry(name, None, "default", is_sensitive=False, type=kind, own_source="client metrics")
+    for name, kind in (("interval.ms", "int"), ("match", "list"), ("metrics", "list"))
+]
 
 
 class KeyChangedError(KcliError):
@@ -78,7 +82,11 @@ class ConfigAlter(ConfigAlteration):
         return [ConfigChange(entry.name, None, ConfigOp.DELETE) for entry in entries if not entry.is_default]
 
     def others(self, admin: Admin, resource: ConfigResource) -> Sequence[ConfigEntry]:
-        """The keys that the default of all brokers may have: those of any broker."""
+        """Keys that brokers do not list where they are not set: of the default of all brokers, which may have those of
+        any broker, and of client metrics before Kafka 4.1.
+        """
+        if resource.kind is ConfigKind.CLIENT_METRICS:
+            return _OF_METRICS
         if resource.name:
             return []
         broker = ConfigResource(ConfigKind.BROKER, str(min(admin.connect().nodes)))

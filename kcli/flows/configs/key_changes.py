@@ -279,7 +279,7 @@ def _denied(admin: Admin, resource: ConfigResource) -> KcliError | None:
     if resource.kind is ConfigKind.TOPIC:
         return denied_topics(admin, [name], "ALTER_CONFIGS", doing).get(name)
     if resource.kind is ConfigKind.GROUP:
-        found = admin.describe_groups([name], include_operations=True)[name]
+        found = admin.describe_groups([name], include_operations=True, all_types=True)[name]
         if isinstance(found, KcliError):  # a group may be configured before it exists
             return None
         return denied_groups({name: found}, "ALTER_CONFIGS", doing).get(name)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
+from kcli.core.admin.feature_levels import METADATA_VERSION
+from kcli.core.admin.features import BrokerFeatures
 from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
 from kcli.core.exit_codes import ExitCode
@@ -23,7 +25,14 @@ OF_A_BROKER = (ConfigKind.BROKER, ConfigKind.BROKER_LOGGER)
 ALL_BROKERS = "default"
 """How users name the default of all brokers."""
 _NO_SUCH_KIND = (35, 42)  # UNSUPPORTED_VERSION, INVALID_REQUEST
-_BEFORE_GROUPS = ("before", "3.")
+_SINCE = {
+    ConfigKind.GROUP: (
+        (4, 0),
+        "use Kafka 4 or later; until then the brokers' own settings (group.*) apply to all groups",
+    ),
+    ConfigKind.CLIENT_METRICS: ((3, 7), "use Kafka 3.7 or later"),
+}
+"""Kinds that brokers have only since a release, with what to do before it."""
 
 
 class FencedBrokerError(KcliError):
@@ -75,7 +84,7 @@ def explained(admin: Admin, resource: ConfigResource, error: KcliError) -> KcliE
                 f"describe brokers {ALL_BROKERS}` shows the default of all brokers",
             )
         error.do = error.do or "`kcli cluster describe` lists the brokers"
-    if isinstance(error, BrokerError) and error.code in _NO_SUCH_KIND and resource.kind is ConfigKind.GROUP:
+    if isinstance(error, BrokerError) and error.code in _NO_SUCH_KIND and resource.kind in _SINCE:
         return _too_old(admin, resource, error)
     return error
 
@@ -90,16 +99,28 @@ def _is_fenced(admin: Admin, name: str) -> bool:
 
 
 def _too_old(admin: Admin, resource: ConfigResource, error: KcliError) -> KcliError:
-    """The error with the version of the brokers; unchanged if they are new enough to have configurations of groups."""
+    """The error with the version of the brokers; unchanged if they are new enough to have such configurations."""
+    first, do = _SINCE[resource.kind]
     found = [one for one in admin.describe_features().values() if not isinstance(one, KcliError)]
-    releases = {one.release or "before 3.3, or with ZooKeeper" for one in found}
-    if not any(release.startswith(_BEFORE_GROUPS) for release in releases):
+    old = {_release(one) for one in found if _is_before(one, first)}
+    if not old:
         return error
     return UnsupportedError(
-        f"{resource} has no configuration on these brokers: they run Kafka {', '.join(sorted(releases))}",
+        f"{resource} has no configuration on these brokers: they run Kafka {', '.join(sorted(old))}",
         why=error.why,
-        do="use Kafka 4 or later; until then the brokers' own settings (group.*) apply to all groups",
+        do=do,
     )
+
+
+def _is_before(broker: BrokerFeatures, first: tuple[int, int]) -> bool:
+    """A release that is not known, of a broker with a metadata.version, is a newer one."""
+    if broker.release is None:
+        return METADATA_VERSION not in broker.supported
+    return tuple(map(int, broker.release.split("."))) < first
+
+
+def _release(broker: BrokerFeatures) -> str:
+    return broker.release or "before 3.3, or with ZooKeeper"
 
 
 def _key(entry: ConfigEntry) -> str:

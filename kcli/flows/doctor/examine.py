@@ -31,6 +31,7 @@ from kcli.flows.doctor.findings import Finding, failure, skipped
 from kcli.flows.doctor.group_checks import GroupFacts
 from kcli.flows.doctor.reach import Reach
 from kcli.flows.doctor.topic_checks import TopicFacts
+from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.groups.offsets import positions
 from kcli.flows.transactions.coordinated import ReadLog
@@ -148,12 +149,13 @@ class Examination:
             return None
         began = monotonic()
         try:
-            found = admin.describe_groups([name], include_operations=True)
+            found = admin.describe_groups([name], include_operations=True, all_types=True)
             name_nearest(admin, found)
             description = found[name]
             if isinstance(description, KcliError):
                 raise description
-            rows = positions(admin, {name: ()})[name]
+            shares = [name] if description.type == SHARE else []
+            rows = positions(admin, {name: ()}, shares)[name]
         except KcliError as error:
             yield failure(f"group {name}", "exists", error, monotonic() - began)
             return None

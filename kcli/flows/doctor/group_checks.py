@@ -13,12 +13,15 @@ from kcli.core.names import THERE_ARE
 from kcli.core.types import TopicPartition
 from kcli.flows.doctor import rights
 from kcli.flows.doctor.findings import Finding, failed, failure, skipped, warning, well
+from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.offsets import Position
 from kcli.flows.transactions.held import HANGING, PartitionState
 from kcli.output.progress import counted
 
 _SETTLED = ("Stable", "Empty")
 _MOST_NAMED = 5
+_LOST = ("its consumers apply auto.offset.reset", "it reads on from the first record")
+"""What becomes of a group that has lost records; the second is of a share group."""
 _BLOCKED = ExitCode.FAILED
 """The exit code of a hanging transaction: readers wait for it in vain."""
 
@@ -40,6 +43,16 @@ class GroupFacts:
     def target(self) -> str:
         """``group billing``."""
         return f"group {self.name}"
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it has start offsets in the place of committed ones."""
+        return self.description.type == SHARE
+
+    @property
+    def offsets(self) -> str:
+        """What it has."""
+        return "start offsets" if self.is_share else "committed offsets"
 
 
 def state(facts: GroupFacts) -> Iterator[Finding]:
@@ -95,19 +108,19 @@ def lag(facts: GroupFacts) -> Iterator[Finding]:
         yield warning(
             facts.target,
             "lag",
-            f"committed offsets below the start of the log: {_few(lost)}",
+            f"{facts.offsets} below the start of the log: {_few(lost)}",
             why="records were deleted before the group read them, by retention or by an operator",
-            do="its consumers apply auto.offset.reset there; retention.ms of the topic may be too short",
+            do=f"{_LOST[facts.is_share]} there; retention.ms of the topic may be too short",
         )
     if not rows:
-        yield skipped(facts.target, "lag", "the group has committed nothing")
+        yield skipped(facts.target, "lag", f"the group has no {facts.offsets}")
     elif not (unread or lost):
         yield well(facts.target, "lag", f"{counted(total, 'record')} in {behind} of {len(rows)} partitions")
 
 
 def transactions(facts: GroupFacts) -> Iterator[Finding]:
-    """Whether readers of committed records wait at the group's position."""
-    if isinstance(facts.positions, KcliError):
+    """Whether readers of committed records wait at the group's position. Share groups mostly read uncommitted records."""
+    if isinstance(facts.positions, KcliError) or facts.is_share:
         return
     waiting = {
         tp: state

@@ -1,4 +1,6 @@
-"""``kcli groups delete``: deletes groups without members, with all their committed offsets."""
+"""``kcli groups delete``: deletes groups without members, with all their committed offsets; share groups with their start
+offsets and what is acknowledged after them. Configurations of groups stay.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,18 @@ from kcli.core.error_codes import NON_EMPTY_GROUP
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.names import group_shown, is_own_group, means_own_groups, own_group_danger
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.groups.losses import StillThereError, journal_of
+from kcli.flows.groups.description import SHARE
+from kcli.flows.groups.losses import FORGOTTEN, StillThereError, journal_of
 from kcli.flows.groups.members import described, live_error, member_table
 from kcli.flows.groups.nearest import name_nearest
+from kcli.flows.groups.stored_offsets import read_offsets
 from kcli.flows.journal import Draft
 from kcli.flows.permitted import denied_groups
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
 
 _TOPICS = (Column("topic"), Column("committed_offsets", "number"))
+_SHARE_TOPICS = (Column("topic"), Column("start_offsets", "number"))
 
 
 class Unlisted(NamedTuple):
@@ -35,7 +40,7 @@ class Unlisted(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A group with what it has committed."""
+    """A group with its offsets, of a share group start offsets."""
 
     description: GroupDescription
     committed: Committed | KcliError
@@ -69,13 +74,13 @@ class GroupDeletion(Change[Key, Group | None]):
     item_meaning = "A group, or the groups that a broker could not list."
     columns = (
         Column("group", meaning="Name of the group; null for those that could not be listed."),
-        Column("type", meaning="classic or consumer; null where it is unknown."),
+        Column("type", meaning="classic, consumer, share or streams; null where it is unknown."),
         Column("state", meaning="State of the group; null where it is unknown."),
         Column("members", "number", meaning="How many members it has; null where it is unknown."),
         Column(
             "committed_offsets",
             "number",
-            meaning="How many partitions have a committed offset; null where it is unknown.",
+            meaning="How many partitions have a committed offset, or a start offset; null where it is unknown.",
         ),
     )
     quiet_report = True
@@ -92,10 +97,11 @@ class GroupDeletion(Change[Key, Group | None]):
         if self._scope is None:
             self._scope = self._listed(admin)
         names = [item.key for item in self._scope if isinstance(item.key, str)]
-        found = admin.describe_groups(names, include_operations=True) if names else {}
+        found = admin.describe_groups(names, include_operations=True, all_types=True) if names else {}
         name_nearest(admin, found)
         groups = {name: one for name, one in found.items() if not isinstance(one, KcliError)}
-        committed = admin.fetch_offsets(dict.fromkeys(groups)) if groups else {}
+        shares = [name for name, one in groups.items() if one.type == SHARE]
+        committed = read_offsets(admin, dict.fromkeys(groups), shares)
         denied = denied_groups(groups, "DELETE", "deleting group {}")
 
         def decided(name: str) -> GroupItem:
@@ -171,9 +177,11 @@ class GroupDeletion(Change[Key, Group | None]):
         return item._replace(facts=now.facts)
 
     def journal(self, admin: Admin, todo: Sequence[GroupItem]) -> Draft | None:
-        """The committed offsets."""
-        offsets = {str(item.key): item.facts.offsets for item in todo if item.facts is not None}
-        return journal_of(admin, self.printed_by, offsets)
+        """The offsets."""
+        groups = {str(item.key): item.facts for item in todo if item.facts is not None}
+        shares = [name for name, group in groups.items() if group.description.type == SHARE]
+        offsets = {name: group.offsets for name, group in groups.items()}
+        return journal_of(admin, self.printed_by, offsets, shares)
 
     def apply(self, admin: Admin, todo: Sequence[GroupItem]) -> dict[Key, KcliError | None]:
         """Deletes the groups."""
@@ -187,7 +195,7 @@ class GroupDeletion(Change[Key, Group | None]):
         self, admin: Admin, items: Sequence[GroupItem]
     ) -> Mapping[Key, Found[Group | None] | KcliError]:
         """Whether the groups are gone."""
-        found = admin.describe_groups([str(item.key) for item in items])
+        found = admin.describe_groups([str(item.key) for item in items], all_types=True)
         return {item.key: _after(item, found[str(item.key)]) for item in items}
 
     def row(self, item: GroupItem) -> dict[str, Any]:
@@ -209,15 +217,19 @@ class GroupDeletion(Change[Key, Group | None]):
 
 def _plan(group: Group) -> str:
     """What goes with the group."""
+    of_share = group.description.type == SHARE
+    noun = "start offset" if of_share else "committed offset"
     what, members = described(group.description), member_table(group.description.members)
     if group.partitions is None:
         return "\n".join(
-            [f"Delete {what}; how many offsets it has committed is not known: {group.committed}", *members]
+            [f"Delete {what}; how many {noun}s it has is not known: {group.committed}", *members]
         )
     counts = Counter(tp.topic for tp in group.partitions)
-    rows = [{"topic": topic, "committed_offsets": count} for topic, count in sorted(counts.items())]
-    line = f"Delete {what} with {counted(len(group.partitions), 'committed offset')}."
-    return "\n".join([line, *indented_table(_TOPICS, rows), *members])
+    columns = _SHARE_TOPICS if of_share else _TOPICS
+    rows = [{columns[0].key: topic, columns[1].key: count} for topic, count in sorted(counts.items())]
+    line = f"Delete {what} with {counted(len(group.partitions), noun)}."
+    kept = [FORGOTTEN] if of_share else []
+    return "\n".join([line, *indented_table(columns, rows), *members, *kept])
 
 
 def _after(item: GroupItem, found: GroupDescription | KcliError) -> Found[Group | None] | KcliError:

@@ -1,4 +1,6 @@
-"""``kcli groups delete-offsets``: deletes committed offsets of some partitions of a group."""
+"""``kcli groups delete-offsets``: deletes committed offsets of some partitions of a group; of a share group the start
+offsets of whole topics.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,16 @@ from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE
 from kcli.core.names import group_argument, own_group_danger
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.groups.losses import StillThereError, journal_of
+from kcli.flows.groups.description import SHARE, STREAMS
+from kcli.flows.groups.losses import FORGOTTEN, StillThereError, journal_of
 from kcli.flows.groups.members import described, live_error, named
 from kcli.flows.groups.nearest import name_nearest
+from kcli.flows.groups.stored_offsets import partly_kept, read_offsets, remove_offsets
 from kcli.flows.journal import Draft
 from kcli.flows.permitted import denied_groups, denied_topics
 from kcli.flows.rewind.mark import own_metadata
+from kcli.flows.rewind.plan import NotPossibleError
+from kcli.flows.rewind.planning import with_internal_topics
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
 
@@ -54,12 +60,12 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
 
     kind = "OffsetDelete"
     printed_by = "groups delete-offsets"
-    item_meaning = "A committed offset."
+    item_meaning = "A committed offset, of a share group a start offset."
     columns = (
         Column("group"),
         Column("topic"),
         Column("partition", "id", meaning="Number of the partition; null for a topic without any offset."),
-        Column("committed", "number"),
+        Column("committed", "number", meaning="The committed offset, of a share group the start offset."),
         Column("metadata", spare=1, meaning="Metadata of the commit; null where there is none."),
     )
     quiet_report = True
@@ -71,30 +77,43 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
 
     def decide(self, admin: Admin) -> list[OffsetItem]:
         """Offsets of topics that members read are refused, and what was named and is not there."""
-        admin.require("delete_offsets")
-        found = admin.describe_groups([self.group], include_operations=True)
+        found = admin.describe_groups([self.group], include_operations=True, all_types=True)
         name_nearest(admin, found)
         group = found[self.group]
         if isinstance(group, KcliError):
             raise group
         self._description = group
-        committed = admin.fetch_offsets({self.group: None})[self.group]
+        admin.require("delete_share_offsets" if self._of_share else "delete_offsets")
+        committed = read_offsets(admin, {self.group: None}, self._shares)[self.group]
         if isinstance(committed, KcliError):
             raise committed
-        items = self._chosen({tp: offset for tp, offset in committed.items() if offset is not None})
+        items = self._chosen(
+            {tp: offset for tp, offset in committed.items() if offset is not None or self._of_share}
+        )
         topics = tuple(dict.fromkeys(item.key.topic for item in items if item.outcome is Outcome.PLANNED))
         refused: dict[str, KcliError] = denied_topics(admin, topics, "READ", "deleting the offsets of {}")
-        kept = _kept(group, [topic for topic in topics if topic not in refused])
+        allowed = [topic for topic in topics if topic not in refused]
+        kept = _kept_of_share(group, items, committed) if self._of_share else _kept(group, allowed)
+        kept |= _kept_for_streams(admin, group, [topic for topic in allowed if topic not in kept])
         denied = denied_groups({self.group: group}, "DELETE", "deleting offsets of group {}").get(self.group)
 
         def checked(item: OffsetItem) -> OffsetItem:
             error = denied or refused.get(item.key.topic) or kept.get(item.key.topic)
             if item.outcome is not Outcome.PLANNED or error is None:
                 return item
-            note = "kept: members read the topic" if error is kept.get(item.key.topic) else ""
+            read = error is kept.get(item.key.topic) and not self._of_share and bool(group.members)
+            note = "kept: members read the topic" if read else ""
             return item._replace(outcome=Outcome.REFUSED, error=error, note=note)
 
         return [checked(item) for item in items]
+
+    @property
+    def _of_share(self) -> bool:
+        return self._description is not None and self._description.type == SHARE
+
+    @property
+    def _shares(self) -> Collection[str]:
+        return (self.group,) if self._of_share else ()
 
     def _chosen(self, present: Committed) -> list[OffsetItem]:
         """In the order of the scopes; refused what is not there, or cannot be read."""
@@ -104,7 +123,8 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
                 named = sorted(tp for tp in present if tp.topic == topic and number in (None, tp.partition))
                 if not named:
                     key = CommittedOffset(self.group, topic, number)
-                    items.setdefault(key, Item(key, None, Outcome.REFUSED, _missing(key, present)))
+                    missing = _missing(key, present, "start offset" if self._of_share else "committed offset")
+                    items.setdefault(key, Item(key, None, Outcome.REFUSED, missing))
                 for tp in named:
                     key, offset = CommittedOffset(self.group, *tp), present[tp]
                     item: OffsetItem = (
@@ -129,11 +149,15 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
         columns = [column for column in self.columns if column.key != "group"]
         rows = [{**self.row(item), "note": item.note or None} for item in shown]
         lost = sum(item.outcome is Outcome.PLANNED for item in plan)
+        noun, reset = "committed offset", "its auto.offset.reset says"
+        if self._of_share:
+            noun, reset = "start offset", "the group's share.auto.offset.reset says"
         return "\n".join(
             [
-                f"Delete {counted(lost, 'committed offset')} of {described(self._description)}.",
+                f"Delete {counted(lost, noun)} of {described(self._description)}.",
                 *indented_table([*columns, Column("note", "prose")], rows),
-                "The next consumer of these partitions in the group starts where its auto.offset.reset says.",
+                *([FORGOTTEN] if self._of_share else []),
+                f"The next consumer of these partitions in the group starts where {reset}.",
             ]
         )
 
@@ -147,18 +171,20 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
     def journal(self, admin: Admin, todo: Sequence[OffsetItem]) -> Draft | None:
         """The offsets."""
         offsets = {item.key.tp: item.facts for item in todo if item.facts is not None}
-        return journal_of(admin, self.printed_by, {self.group: offsets})
+        return journal_of(admin, self.printed_by, {self.group: offsets}, self._shares)
 
     def apply(self, admin: Admin, todo: Sequence[OffsetItem]) -> dict[CommittedOffset, KcliError | None]:
         """Deletes the offsets."""
-        answers = admin.delete_offsets({self.group: [item.key.tp for item in todo]})[self.group]
+        wanted = {self.group: [item.key.tp for item in todo]}
+        answers = remove_offsets(admin, wanted, self._shares)[self.group]
         return {item.key: answers[item.key.tp] for item in todo}
 
     def read_back(
         self, admin: Admin, items: Sequence[OffsetItem]
     ) -> Mapping[CommittedOffset, Found[OffsetAndMetadata | None] | KcliError]:
         """Whether the offsets are gone."""
-        left = admin.fetch_offsets({self.group: [item.key.tp for item in items]})[self.group]
+        wanted = {self.group: [item.key.tp for item in items]}
+        left = read_offsets(admin, wanted, self._shares)[self.group]
         if isinstance(left, KcliError):
             raise left
         return {item.key: _after(item, left[item.key.tp]) for item in items}
@@ -177,29 +203,60 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
     def summary(self, items: Sequence[OffsetItem]) -> Iterable[str]:
         """How many are gone."""
         if items:
-            yield f"deleted {counted(len(items), 'committed offset')} of group {self.group}"
+            noun = "start offset" if self._of_share else "committed offset"
+            yield f"deleted {counted(len(items), noun)} of group {self.group}"
 
 
-def _missing(key: CommittedOffset, present: Committed) -> KcliError:
+def _missing(key: CommittedOffset, present: Committed, kind: str) -> KcliError:
     part = key.topic if key.partition is None else f"{key.topic}:{key.partition}"
     return NotFoundError(
-        f"group {key.group} has no committed offset of {part}",
-        why=f"it has committed offsets of {', '.join(sorted({tp.topic for tp in present}))}"
+        f"group {key.group} has no {kind} of {part}",
+        why=f"it has {kind}s of {', '.join(sorted({tp.topic for tp in present}))}"
         if present
-        else "it has no committed offsets at all",
+        else f"it has no {kind}s at all",
         do=f"`kcli groups describe {group_argument(key.group)}` shows its offsets"
         if present
         else "nothing is to be deleted",
     )
 
 
+def _kept_of_share(
+    group: GroupDescription, items: Sequence[OffsetItem], present: Committed
+) -> dict[str, KcliError]:
+    """The topics whose start offsets cannot be deleted: all of them while the group has members, and those of which not
+    all are named.
+    """
+    removed = [item.key.tp for item in items if item.outcome is Outcome.PLANNED]
+    if group.members:
+        live: KcliError = live_error(group, f"offsets of group {group.group_id} were not deleted")
+        return {tp.topic: live for tp in removed}
+    return {
+        topic: NotPossibleError(
+            f"the start offsets of some partitions of {topic} were not deleted from group {group.group_id}",
+            why=f"brokers delete the start offsets of a share group by topic, and {counted(len(others), 'partition')} "
+            f"of it would lose them too: {', '.join(map(str, others[:5]))}{', …' if len(others) > 5 else ''}",
+            do=f"name the whole topic, as in -t {topic}",
+        )
+        for topic, others in partly_kept(removed, [tp for tp in present if present[tp] is not None]).items()
+    }
+
+
 def _kept(group: GroupDescription, topics: Collection[str]) -> dict[str, KcliError]:
     """The topics whose offsets the broker keeps because members read them, with the error that it would return."""
-    if group.members and group.protocol_type != PROTOCOL_TYPE:
+    if group.members and group.protocol_type not in (PROTOCOL_TYPE, STREAMS):
         live: KcliError = live_error(group, f"offsets of group {group.group_id} were not deleted")
         return dict.fromkeys(topics, live)
     read = set(topics) & {topic for member in group.members for topic in topics_of(member)}
     return {topic: _subscribed_error(group, topic) for topic in sorted(read)}
+
+
+def _kept_for_streams(admin: Admin, group: GroupDescription, topics: Collection[str]) -> dict[str, KcliError]:
+    """Inputs of a Kafka Streams application with internal topics, whose content would not fit."""
+    parts = group.subtopologies
+    inputs = [topic for topic in topics if parts is None or any(topic in part.inputs for part in parts)]
+    what = "offsets of group {} cannot be deleted alone"
+    error = with_internal_topics(admin, group, what) if inputs and not group.members else None
+    return {} if error is None else dict.fromkeys(inputs, error)
 
 
 def _subscribed_error(group: GroupDescription, topic: str) -> BrokerError:

@@ -1,13 +1,13 @@
 """What the deletions of groups and of their offsets have in common: the journal, and the error of the read-back."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.journal import Draft, OffsetEntry
+from kcli.flows.journal import Draft, OffsetEntry, ShareOffsetEntry
 
 
 class StillThereError(KcliError):
@@ -23,15 +23,24 @@ class StillThereError(KcliError):
         )
 
 
+FORGOTTEN = (
+    "What is acknowledged after the start offsets is forgotten, also by an undo: it will be delivered again."
+)
+"""Of share groups: brokers report how much that is, not which records."""
+
+
 def journal_of(
-    admin: Admin, command: str, offsets: Mapping[str, Mapping[TopicPartition, OffsetAndMetadata]]
+    admin: Admin,
+    command: str,
+    offsets: Mapping[str, Mapping[TopicPartition, OffsetAndMetadata]],
+    shares: Collection[str],
 ) -> Draft | None:
-    """The committed offsets of groups, with the ids of their topics; None where there are none."""
+    """The offsets of groups, of which ``shares`` are share groups, with the ids of topics; None where there are none."""
     topics = sorted({tp.topic for of_group in offsets.values() for tp in of_group})
     found = admin.describe_topics(topics) if topics else {}
     ids = {name: topic.topic_id for name, topic in found.items() if isinstance(topic, TopicInfo)}
     entries = [
-        OffsetEntry.of(group, tp, commit, ids.get(tp.topic, ""))
+        (ShareOffsetEntry if group in shares else OffsetEntry).of(group, tp, commit, ids.get(tp.topic, ""))
         for group, of_group in offsets.items()
         for tp, commit in sorted(of_group.items())
     ]

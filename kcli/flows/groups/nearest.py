@@ -1,45 +1,24 @@
-"""Remedies for names of groups and topics that do not exist, and for groups that are not consumer groups."""
+"""Remedies for names of groups and topics that do not exist."""
 
 from collections.abc import Collection, Mapping
 
 from kcli.core.admin.admin import Admin
-from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
+from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.names import THERE_ARE, group_argument, unknown_group
 from kcli.core.near_names import near_names
 
-_OTHER_KINDS = {
-    "share": (
-        "it is a share group, which has no committed offsets",
-        "Kafka's own kafka-share-groups.sh changes share groups",
-    ),
-    "streams": (
-        "it is a streams group (KIP-1071)",
-        "Kafka's own kafka-streams-groups.sh changes streams groups",
-    ),
-}
-"""By type: why the group is not supported here, and the tool that supports it."""
-
 
 def name_nearest(admin: Admin, found: Mapping[str, object]) -> None:
-    """Adds a remedy to the errors of groups, by name, with a single ListGroups.
-
-    For groups that do not exist the nearest names, for share and streams groups that are refused as such the tool that
-    changes them.
-    """
-    wrong = {
-        name: error for name, error in found.items() if isinstance(error, (NotFoundError, UnsupportedError))
-    }
-    if not wrong:
+    """Adds the nearest names as a remedy to the errors of groups that do not exist, with a single ListGroups."""
+    missing = {name: error for name, error in found.items() if isinstance(error, NotFoundError)}
+    if not missing:
         return
     try:
-        known = {row.group_id: row.type for row in admin.list_groups().groups}
+        known = [row.group_id for row in admin.list_groups().groups]
     except KcliError:
-        known = {}  # the errors are still reported
-    for name, error in wrong.items():
-        if isinstance(error, NotFoundError):
-            error.do = nearest_text(name, known)
-        elif not error.do and known.get(name) in _OTHER_KINDS:
-            error.why, error.do = _OTHER_KINDS[known[name]]
+        known = []  # the errors are still reported
+    for name, error in missing.items():
+        error.do = nearest_text(name, known)
 
 
 def without_commits(admin: Admin, group: str) -> KcliError:
@@ -47,7 +26,11 @@ def without_commits(admin: Admin, group: str) -> KcliError:
     listing = admin.list_groups()
     known = {row.group_id: row.type for row in listing.groups}
     if known.get(group) == "share":
-        return share_group(f"group {group} has no committed offsets")
+        return NotFoundError(
+            f"share group {group} has no start offsets",
+            why="it has read nothing yet, or its start offsets were deleted",
+            do=f"`kcli groups describe {group_argument(group)}` shows its members",
+        )
     if group in known or listing.is_partial:
         return NotFoundError(
             f"group {group} has no committed offsets",
@@ -55,12 +38,6 @@ def without_commits(admin: Admin, group: str) -> KcliError:
             do=f"`kcli groups describe {group_argument(group)}` shows its members",
         )
     return unknown_group(group, nearest_text(group, known))
-
-
-def share_group(what: str) -> KcliError:
-    """The error that ``what`` is impossible because it concerns a share group."""
-    why, do = _OTHER_KINDS["share"]
-    return UnsupportedError(what, why=why, do=do)
 
 
 def nearest_text(name: str, known: Collection[str]) -> str:

@@ -1,4 +1,4 @@
-"""``kcli undo`` of what deletes committed offsets: commits them again as a journal has them."""
+"""``kcli undo`` of what deletes offsets of groups: commits them again as a journal has them, or sets start offsets."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import Any
 from kcli.account.change import Change, Found, Item, Question
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.topics import TopicInfo, id_bytes
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.errors import DataLossError, KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.names import group_shown, own_group_danger
-from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
+from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.delete_offsets import CommittedOffset
+from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.members import live_error
 from kcli.flows.groups.offsets import LogEnds, log_ends
+from kcli.flows.groups.stored_offsets import read_offsets, write_offsets
 from kcli.flows.journal import Journal, OffsetEntry
 from kcli.flows.permitted import denied_groups, denied_topics
 from kcli.flows.rewind.mark import own_metadata
@@ -26,6 +29,12 @@ from kcli.output.tables import Column, indented_table, time_text
 
 class CommittedSinceError(KcliError):
     """The group has committed another offset since the one of the journal was deleted."""
+
+    exit_code = ExitCode.REFUSED
+
+
+class OtherGroupNowError(KcliError):
+    """A group of another type has the name of the group whose offsets were deleted."""
 
     exit_code = ExitCode.REFUSED
 
@@ -44,12 +53,12 @@ class OffsetRestore(Change[CommittedOffset, OffsetEntry]):
 
     kind = "OffsetRestore"
     printed_by = "undo"
-    item_meaning = "A committed offset."
+    item_meaning = "A committed offset, of a share group a start offset."
     columns = (
         Column("group"),
         Column("topic"),
         Column("partition", "id"),
-        Column("committed", "number", meaning="The offset that was deleted, and is committed again."),
+        Column("committed", "number", meaning="The offset that was deleted, and is set again."),
         Column("metadata", spare=1, meaning="Metadata of the commit; null where there is none."),
     )
     quiet_report = True
@@ -71,7 +80,7 @@ class OffsetRestore(Change[CommittedOffset, OffsetEntry]):
             wanted.setdefault(key.group, []).append(key.tp)
         by_group = self._refused_groups(admin, list(wanted))
         by_topic = _refused_topics(admin, entries.values())
-        committed = admin.fetch_offsets(wanted)
+        committed = read_offsets(admin, wanted, self._shares)
         logs = log_ends(admin, {key.tp for key in entries})
         items = []
         for key, entry in entries.items():
@@ -87,9 +96,15 @@ class OffsetRestore(Change[CommittedOffset, OffsetEntry]):
             items.append(item)
         return items
 
+    @property
+    def _shares(self) -> set[str]:
+        """Those of the groups that were share groups."""
+        entries = (entry for entry in self.made.entries if isinstance(entry, OffsetEntry))
+        return {entry.group for entry in entries if entry.is_share}
+
     def _refused_groups(self, admin: Admin, names: Sequence[str]) -> dict[str, KcliError]:
-        """A group that does not exist is made by its first commit."""
-        found = admin.describe_groups(names, include_operations=True)
+        """A group that does not exist is made by its first offset; one of another kind has the name now."""
+        found = admin.describe_groups(names, include_operations=True, all_types=True)
         groups = {name: one for name, one in found.items() if not isinstance(one, KcliError)}
         refused = {
             name: one
@@ -101,6 +116,13 @@ class OffsetRestore(Change[CommittedOffset, OffsetEntry]):
             for name, group in groups.items()
             if group.members
         }
+        refused |= {
+            name: _other_group(group, shares=name in self._shares)
+            for name, group in groups.items()
+            if (group.type == SHARE) is not (name in self._shares)
+        }
+        if self._shares and (unset := admin.lacks("alter_share_offsets")) is not None:
+            refused |= dict.fromkeys(self._shares, unset)
         return refused | denied_groups(groups, "READ", "committing offsets of group {}")
 
     def text(self, plan: Sequence[RestoreItem]) -> str:
@@ -116,10 +138,17 @@ class OffsetRestore(Change[CommittedOffset, OffsetEntry]):
         when = time_text(self.made.at)
         return "\n".join(
             [
-                f"Restore {counted(todo, 'committed offset')}, deleted by kcli {self.made.command} at {when}.",
+                f"Restore {counted(todo, self._noun)}, deleted by kcli {self.made.command} at {when}.",
                 *indented_table([*self.columns, Column("note", "prose")], rows),
             ]
         )
+
+    @property
+    def _noun(self) -> str:
+        groups = {entry.group for entry in self.made.entries if isinstance(entry, OffsetEntry)}
+        if not self._shares:
+            return "committed offset"
+        return "start offset" if groups == self._shares else "offset"
 
     def questions(self, plan: Sequence[RestoreItem]) -> list[Question]:
         """One for all, and one for each group of kcli's own, by its name."""
@@ -133,14 +162,14 @@ class OffsetRestore(Change[CommittedOffset, OffsetEntry]):
         return found
 
     def apply(self, admin: Admin, todo: Sequence[RestoreItem]) -> dict[CommittedOffset, KcliError | None]:
-        """Commits the offsets."""
-        wanted: dict[str | GroupMetadata, dict[TopicPartition, OffsetAndMetadata]] = {}
+        """Commits the offsets, or sets start offsets."""
+        wanted: dict[str, dict[TopicPartition, OffsetAndMetadata]] = {}
         for key, entry in ((item.key, item.facts) for item in todo):
             commit = OffsetAndMetadata(
                 entry.committed, entry.metadata, entry.leader_epoch, id_bytes(entry.topic_id)
             )
-            wanted.setdefault(GroupMetadata(key.group), {})[key.tp] = commit
-        answers = admin.commit_offsets(wanted)
+            wanted.setdefault(key.group, {})[key.tp] = commit
+        answers = write_offsets(admin, wanted, self._shares)
         return {item.key: answers[item.key.group][item.key.tp] for item in todo}
 
     def read_back(
@@ -150,7 +179,7 @@ class OffsetRestore(Change[CommittedOffset, OffsetEntry]):
         wanted: dict[str, list[TopicPartition]] = {}
         for item in items:
             wanted.setdefault(item.key.group, []).append(item.key.tp)
-        committed = admin.fetch_offsets(wanted)
+        committed = read_offsets(admin, wanted, self._shares)
         found: dict[CommittedOffset, Found[OffsetEntry] | KcliError] = {}
         for item in items:
             of_group = committed[item.key.group]
@@ -174,7 +203,16 @@ class OffsetRestore(Change[CommittedOffset, OffsetEntry]):
         """A line for each group."""
         for name in dict.fromkeys(item.key.group for item in items):
             count = sum(item.key.group == name for item in items)
-            yield f"restored {counted(count, 'committed offset')} of group {group_shown(name)}"
+            noun = "start offset" if name in self._shares else "committed offset"
+            yield f"restored {counted(count, noun)} of group {group_shown(name)}"
+
+
+def _other_group(group: GroupDescription, *, shares: bool) -> KcliError:
+    return OtherGroupNowError(
+        f"offsets of group {group.group_id} were not restored",
+        why=f"it is a {group.type} group now, and was {'a' if shares else 'no'} share group then",
+        do="nothing was done to it",
+    )
 
 
 def _refused_topics(admin: Admin, entries: Iterable[OffsetEntry]) -> dict[TopicPartition, KcliError]:

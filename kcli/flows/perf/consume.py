@@ -88,7 +88,7 @@ def measure_reading(part: ReadPart, context: RunContext) -> Measurement:
     options = replace(part.options, enable_auto_commit=False)  # what was read is committed here, and no more
     with Consumer(options, hooks=context.hooks, joins=RUN_BYTES) as consumer:
         consumer.connect(part.timeout)
-        reader = _TopicReader(part, consumer, figures, context)
+        reader = TopicReader(part, consumer, figures, context)
         reader.prepare()
         return reader.measure(context.begin())
 
@@ -119,6 +119,11 @@ def judge(
                 warn(f"the end of {plan.topic} is not known, so that fewer records can be judged: {error}")
     if trace is not None and marked:
         measured.integrity = trace.judge(ends)
+    check_warmup(plan, measured, stop)
+
+
+def check_warmup(plan: ReadPlan, measured: Measurement, stop: Stop) -> None:
+    """A test of which nothing was left after its warm-up has failed."""
     if measured.failure is None and not measured.records and measured.warmup_records and not stop:
         measured.failure = Failure(
             ExitCode.FAILED,
@@ -129,7 +134,9 @@ def judge(
         )
 
 
-class _TopicReader:
+class TopicReader:
+    """One process's reading: ``prepare``, then ``measure``."""
+
     def __init__(self, part: ReadPart, consumer: Consumer, figures: ReadFigures, context: RunContext) -> None:
         self._part, self._plan = part, part.plan
         self._consumer = consumer

@@ -4,7 +4,7 @@ One file each, ``$XDG_STATE_HOME/kcli/reassign/<cluster id>/<UTC stamp>-<6 hex>.
 to the replicas before, so that ``kcli reassign run FILE`` (and Kafka's script) goes back.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -24,6 +24,7 @@ from kcli.flows.reassign.throttle import FOLLOWER_RATE, LEADER_RATE, Throttle, r
 from kcli.output.talk import Talk
 
 KIND = "ReassignmentJournal"
+_NOTHING_CHANGED = "nothing was changed; free space, or set XDG_STATE_HOME to another directory"
 _PATIENCE = 10.0
 """Seconds to wait for another kcli that sets or removes a throttle: it takes a moment only."""
 
@@ -39,7 +40,8 @@ class Row(msgspec.Struct, frozen=True):
 class Journal(msgspec.Struct, frozen=True):
     """A reassignment: ``partitions`` are the replicas before, ``to`` those it leads to; ``at`` is ms since the epoch.
 
-    ``throttle`` is what was set and not removed yet.
+    ``throttle`` is what was set and not removed yet. ``broker``: the moves are between log directories of it, and nothing
+    can be made of the file but the removal of the throttle.
     """
 
     version: int
@@ -50,6 +52,7 @@ class Journal(msgspec.Struct, frozen=True):
     cluster: str
     to: list[Row]
     throttle: Throttle | None = None
+    broker: int | None = None
 
     @property
     def moved(self) -> set[TopicPartition]:
@@ -75,8 +78,16 @@ class ReassignmentJournals:
         after = [Row(move.tp.topic, move.tp.partition, list(move.new)) for move in moves]
         return self._put(
             Journal(VERSION, before, KIND, number, now_ms, self.cluster, after, throttle),
-            "nothing was changed; free space, or set XDG_STATE_HOME to another directory",
+            _NOTHING_CHANGED,
         )
+
+    def write_throttle(
+        self, number: str, broker: int, partitions: Iterable[TopicPartition], throttle: Throttle, now_ms: int
+    ) -> None:
+        """Writes the throttle of moves between log directories; it is on disk on return."""
+        moved = [Row(tp.topic, tp.partition, [broker]) for tp in partitions]
+        journal = Journal(VERSION, [], KIND, number, now_ms, self.cluster, moved, throttle, broker)
+        self._put(journal, _NOTHING_CHANGED)
 
     def without_throttle(self, journal: Journal) -> None:
         """Records that its throttle is removed."""
@@ -135,15 +146,26 @@ def clear_throttles(admin: Admin, talk: Talk, *, dry_run: bool) -> list[KcliErro
         with journals.locked():
             ongoing = admin.list_reassignments()
             for journal in journals.with_throttle():
-                if journal.moved & ongoing.keys():
+                moving: Collection[TopicPartition] | None = ongoing
+                if journal.broker is not None:
+                    moving = _between_directories(admin, journal.broker)
+                if moving is None or not journal.moved.isdisjoint(moving):
                     continue
                 if dry_run:
                     talk.note(f"the throttle of reassignment {journal.id} would be removed")
                 else:
-                    _clear(admin, talk, journals, journal, rates=not ongoing)
+                    _clear(admin, talk, journals, journal, rates=not moving)
     except KcliError as error:
         return [error]
     return []
+
+
+def _between_directories(admin: Admin, broker: int) -> set[TopicPartition] | None:
+    """The replicas of the broker that are being moved to another directory; None if it does not say."""
+    found = admin.describe_log_dirs(broker_ids=[broker])[broker]
+    if isinstance(found, KcliError):
+        return None
+    return {tp for row in found for tp, replica in row.replicas.items() if replica.is_future}
 
 
 def _clear(

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.brokers import LogDir
 from kcli.core.admin.reassignments import Reassignment
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError
@@ -29,6 +30,11 @@ class ClusterReplicas:
     """Why sizes are unknown."""
     operations: int | None = None
     """What this client may do with the cluster (KIP-430)."""
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
+    free: Mapping[int, int] = field(default_factory=dict)
+    """Bytes that can still be written to the volumes of a broker, where it reports them (KIP-827)."""
+    cordoned: frozenset[int] = frozenset()
+    """Brokers that get no replicas: all of their log directories are cordoned (KIP-1066)."""
 
     def unknown_sizes(self) -> Iterator[str]:
         """A warning where sizes are unknown: there are no bytes and no estimate then; everything else works."""
@@ -45,9 +51,11 @@ def survey(admin: Admin, topics: Collection[str] | None = None) -> ClusterReplic
     ongoing = admin.list_reassignments()
     found = {}
     internal = set()
+    ids = {}
     for topic in admin.list_topics():
         if topics is not None and topic.name not in topics:
             continue
+        ids[topic.name] = topic.topic_id
         if topic.internal:
             internal.add(topic.name)
         for part in topic.partitions:
@@ -55,21 +63,36 @@ def survey(admin: Admin, topics: Collection[str] | None = None) -> ClusterReplic
             moving = ongoing.get(tp)
             if part.replicas:
                 found[tp] = part._replace(replicas=moving.target) if moving else part
-    sizes, errors = _sizes(admin, found)
-    return ClusterReplicas(racks, found, ongoing, frozenset(internal), sizes, errors, description.operations)
+    disks = admin.describe_log_dirs(partitions=found) if found else {}
+    errors = tuple(one for one in disks.values() if isinstance(one, KcliError))
+    by_broker = {broker: one for broker, one in disks.items() if not isinstance(one, KcliError)}
+    return ClusterReplicas(
+        racks,
+        found,
+        ongoing,
+        frozenset(internal),
+        _sizes(by_broker, found),
+        errors,
+        description.operations,
+        ids,
+        {broker: free for broker, one in by_broker.items() if (free := _free(one)) >= 0},
+        frozenset(broker for broker, one in by_broker.items() if one and all(row.is_cordoned for row in one)),
+    )
+
+
+def _free(directories: Sequence[LogDir]) -> int:
+    """Bytes that can be written; directories on the same volume count once. −1: not reported."""
+    volumes = {(row.total_bytes, row.usable_bytes) for row in directories}
+    return -1 if any(usable < 0 for _total, usable in volumes) else sum(usable for _total, usable in volumes)
 
 
 def _sizes(
-    admin: Admin, partitions: Mapping[TopicPartition, PartitionView]
-) -> tuple[dict[TopicPartition, int], tuple[KcliError, ...]]:
+    disks: Mapping[int, Sequence[LogDir]], partitions: Mapping[TopicPartition, PartitionView]
+) -> dict[TopicPartition, int]:
     """The size of the leader's replica of each partition, else of the largest one."""
-    errors = []
     sizes: dict[TopicPartition, int] = {}
     led: set[TopicPartition] = set()
-    for broker, directories in (admin.describe_log_dirs(partitions=partitions) if partitions else {}).items():
-        if isinstance(directories, KcliError):
-            errors.append(directories)
-            continue
+    for broker, directories in disks.items():
         for directory in directories:
             for tp, replica in directory.replicas.items():
                 part = partitions.get(tp)
@@ -80,7 +103,7 @@ def _sizes(
                     sizes[tp] = replica.size
                 else:
                     sizes[tp] = max(sizes.get(tp, 0), replica.size)
-    return sizes, tuple(errors)
+    return sizes
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from kcli.core.types import TopicPartition
@@ -30,6 +31,7 @@ _BROKERS = tuple(
     for key in ("broker", "replicas", "new_replicas", "leaders", "new_leaders", "receives", "sends")
 )
 _MOST_LINES = 50
+NO_NOTES: Mapping[TopicPartition, str] = MappingProxyType({})
 
 
 def move_row(move: Move) -> dict[str, Any]:
@@ -45,11 +47,11 @@ def move_row(move: Move) -> dict[str, Any]:
     }
 
 
-def moves_table(moves: Sequence[Move], refused: Collection[TopicPartition] = ()) -> list[str]:
-    """The moves for people, at most 50 of them."""
+def moves_table(moves: Sequence[Move], notes: Mapping[TopicPartition, str] = NO_NOTES) -> list[str]:
+    """The moves for people, at most 50 of them; ``notes`` stand for what a move says of itself."""
     rows = []
     for move in moves[:_MOST_LINES]:
-        note = "refused" if move.tp in refused else move_note(move)
+        note = notes.get(move.tp) or move_note(move)
         rows.append(move_row(move) | {"bytes": size_or_unknown(move.copied), "note": note})
     lines = indented_table(_TEXT, rows)
     if len(moves) > _MOST_LINES:

@@ -22,6 +22,8 @@ LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.repl
 LEADER_REPLICAS = "leader.replication.throttled.replicas"
 FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
 _RATES = (LEADER_RATE, FOLLOWER_RATE)
+LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+"""Of moves between the log directories of a broker."""
 _EVERY = "*"
 _REMOVES = "`kcli reassign status` removes what is left of it when nothing is being moved"
 _PAUSE = 0.05
@@ -195,6 +197,8 @@ def _described(admin: Admin, resources: Sequence[ConfigResource]) -> dict[Config
 
 def _is_own(resource: ConfigResource, entry: ConfigEntry) -> bool:
     if resource.kind is ConfigKind.BROKER:
+        if entry.name == LOG_DIRS_RATE:
+            return not entry.is_default
         return entry.name in _RATES and entry.value is not None
     return entry.name in (LEADER_REPLICAS, FOLLOWER_REPLICAS) and not entry.is_default
 

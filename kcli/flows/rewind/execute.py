@@ -12,6 +12,7 @@ from kcli.core.admin.preceding import Preceding
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import GroupMetadata, GroupPartition, OffsetAndMetadata, TopicPartition
 from kcli.files.journal_folder import JournalError
+from kcli.flows.groups.stored_offsets import read_offsets, remove_offsets, write_offsets
 from kcli.flows.rewind.barriers import Barriers
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.judge import OVERWRITTEN
@@ -113,19 +114,21 @@ class _Run:
             self._written(plan)
         stores: dict[str, _Store] = {}
         for first in range(min(_ROUNDS, len(going))):
-            some = going[first::_ROUNDS]
-            stores |= dict.fromkeys((plan.group for plan in some), _Store(self._admin, some))
+            for of_shares in (False, True):
+                some = [plan for plan in going[first::_ROUNDS] if plan.is_share is of_shares]
+                made = (_ShareStore if of_shares else _Store)(self._admin, some)
+                stores |= dict.fromkeys((plan.group for plan in some), made)
         answered = clock.monotonic()
         overwritten = {plan.group: stores[plan.group].overwritten(plan) for plan in going}
         journal_errors = {plan.group: self._journal(plan, overwritten[plan.group]) for plan in going}
-        wanted = {plan.group: [item.tp for item in plan.todo] for plan in going}
-        back = self._admin.fetch_offsets(wanted) if wanted else {}
+        back = _offsets_of(self._admin, going)
         outcomes = {
             group: idle_outcomes(plan, stores[group].stored[group], back[group], overwritten[group])
             for group, plan in ((plan.group, plan) for plan in going)
         }
         if changed := [plan for plan in going if any(map(was_changed, outcomes[plan.group]))]:
-            sleep(max(0.0, answered + LATER_SECONDS - clock.monotonic()))
+            pause = max(LATER_SECONDS, *(stores[plan.group].seconds for plan in changed))
+            sleep(max(0.0, answered + pause - clock.monotonic()))
             later = _Later(self._admin, changed, stores)
             outcomes |= {
                 plan.group: [later.checked(plan, one) for one in outcomes[plan.group]] for plan in changed
@@ -250,7 +253,11 @@ def update_journal(
 
 
 class _Store:
-    """The commits, one request for each group, and the deletions. ``stored``: what became of them."""
+    """The commits, one request for each group, and the deletions. ``stored``: what became of them. ``seconds``: how long
+    after them the later check has to be at least.
+    """
+
+    seconds = 0.0
 
     def __init__(self, admin: Admin, plans: Sequence[GroupPlan]) -> None:
         self.stored: dict[str, Stored] = {plan.group: {item.tp: None for item in plan.todo} for plan in plans}
@@ -314,14 +321,59 @@ class _Store:
         return () if preceding is None else preceding.found.get(GroupPartition(plan.group, item.tp), ())
 
 
+class _ShareStore(_Store):
+    """The start offsets of share groups, read once more ahead of them. Those that are to stay are not set: that would
+    forget what is acknowledged after them.
+
+    The first start offset of a cluster takes seconds: brokers make ``__share_group_state`` for it. There nothing is lost
+    that was there before; and who sets the same at that time waits as long, and checks as late.
+    """
+
+    def __init__(self, admin: Admin, plans: Sequence[GroupPlan]) -> None:
+        self.stored = {plan.group: {item.tp: None for item in plan.todo} for plan in plans}
+        changed = {plan.group: [item for item in plan.todo if item.changes] for plan in plans}
+        shares = [group for group, items in changed.items() if items]
+        begun = clock.monotonic()
+        self._before = _offsets_of(admin, plans)
+        starts = {
+            group: news
+            for group in shares
+            if (news := {item.tp: item.new for item in changed[group] if item.new is not None})
+        }
+        deletes = {
+            group: gone
+            for group in shares
+            if (gone := [item.tp for item in changed[group] if item.action == "delete"])
+        }
+        for results in (write_offsets(admin, starts, shares), remove_offsets(admin, deletes, shares)):
+            for group, rows in results.items():
+                self.stored[group] |= rows
+        self.seconds = clock.monotonic() - begun
+
+    def doubt(self, plan: GroupPlan, item: RewindItem) -> str:
+        """Why another start offset may have been replaced unseen; empty if that cannot be."""
+        if not item.changes or item.committed is None:
+            return ""
+        for one in self._found(plan, item):
+            if isinstance(one, KcliError):
+                return f"the read just before it was set failed: {one}"
+        if self.seconds <= WINDOW_SECONDS:
+            return ""
+        return f"up to {self.seconds:.1f} s passed between the last read of the start offset and its change"
+
+    def _found(self, plan: GroupPlan, item: RewindItem) -> Sequence[OffsetAndMetadata | KcliError | None]:
+        before = self._before[plan.group]
+        return [before if isinstance(before, KcliError) else before[item.tp]]
+
+
 class _Later:
     """A check of groups that were rewound a moment ago. ``stores``: how, by group."""
 
     def __init__(self, admin: Admin, plans: Sequence[GroupPlan], stores: Mapping[str, _Store]) -> None:
         self._stores = stores
-        self._commits = admin.fetch_offsets({plan.group: [i.tp for i in plan.todo] for plan in plans})
+        self._commits = _offsets_of(admin, plans)
         moved = [plan.group for plan in plans if self._has_moved(plan)]
-        self._described = admin.describe_groups(moved) if moved else {}
+        self._described = admin.describe_groups(moved, all_types=True) if moved else {}
 
     def checked(self, plan: GroupPlan, outcome: PartitionOutcome) -> PartitionOutcome:
         """The outcome of one partition after it was read back."""
@@ -362,8 +414,8 @@ def _unproven(plan: GroupPlan, item: RewindItem, why: str) -> KcliError:
 
 def _changed(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, KcliError]:
     """Groups that no longer match the plan, and why: members joined, or offsets were committed."""
-    described = admin.describe_groups([plan.group for plan in plans]) if plans else {}
-    commits = admin.fetch_offsets({p.group: [i.tp for i in p.todo] for p in plans}) if plans else {}
+    described = admin.describe_groups([plan.group for plan in plans], all_types=True) if plans else {}
+    commits = _offsets_of(admin, plans)
     found: dict[str, KcliError] = {}
     for plan in plans:
         now, committed = described[plan.group], commits[plan.group]
@@ -374,6 +426,12 @@ def _changed(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, KcliError]:
         if error is not None:
             found[plan.group] = error
     return found
+
+
+def _offsets_of(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, Committed | KcliError]:
+    """What the partitions of the plans are at."""
+    shares = [plan.group for plan in plans if plan.is_share]
+    return read_offsets(admin, {plan.group: [item.tp for item in plan.todo] for plan in plans}, shares)
 
 
 def _moved(plan: GroupPlan, committed: Committed) -> KcliError | None:

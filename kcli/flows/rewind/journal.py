@@ -92,7 +92,9 @@ class LiveEntry(msgspec.Struct, frozen=True, rename=_KEYS):
 
 
 class Journal(msgspec.Struct, frozen=True):
-    """One rewind of one group. ``at`` is in ms since the epoch, ``to`` describes the target in words."""
+    """One rewind of one group. ``at`` is in ms since the epoch, ``to`` describes the target in words. ``type`` is that of
+    the group, empty in journals of older versions; the offsets of a share group are start offsets.
+    """
 
     kind: str
     id: str
@@ -103,6 +105,7 @@ class Journal(msgspec.Struct, frozen=True):
     partitions: tuple[Row, ...]
     undoes: str | None = None
     live: LiveEntry | None = None
+    type: str = ""
 
     @property
     def before(self) -> dict[TopicPartition, OffsetAndMetadata | None]:
@@ -129,7 +132,15 @@ class Journals(JournalFolder):
     def write(self, plan: GroupPlan, now_ms: int) -> Path:
         """Writes the journal; file and name are on disk on return. Raises JournalError if that fails."""
         journal = Journal(
-            KIND, plan.id, now_ms, self.cluster, plan.group, plan.to, tuple(_rows(plan)), plan.undoes
+            KIND,
+            plan.id,
+            now_ms,
+            self.cluster,
+            plan.group,
+            plan.to,
+            tuple(_rows(plan)),
+            plan.undoes,
+            type=plan.type,
         )
         return self.put_first(journal.id, journal, "nothing was committed")
 

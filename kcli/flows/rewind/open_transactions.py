@@ -62,8 +62,8 @@ def open_transactions(
 def refused_for_transactions(
     admin: Admin, plans: Sequence[GroupPlan], seconds: float = SHORT_SECONDS
 ) -> dict[str, KcliError]:
-    """Why groups without members cannot be rewound now, by group."""
-    by_group = {plan.group: plan for plan in plans if plan.todo and not plan.live}
+    """Why groups without members cannot be rewound now, by group. Start offsets of share groups are in no transaction."""
+    by_group = {plan.group: plan for plan in plans if plan.todo and not plan.live and not plan.is_share}
     wanted = {group: [item.tp for item in plan.todo] for group, plan in by_group.items()}
     found = open_transactions(admin, wanted, seconds) if wanted else {}
     return {

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from shlex import quote
 
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.admin.topics import id_bytes
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.groups.members import named
 from kcli.flows.rewind.targets import PartitionState, Target, find
 from kcli.output.progress import counted
@@ -19,8 +21,8 @@ ABSENT = "Dead"
 """The state of a group that does not exist; coordinators before 4.0 report it, too."""
 EMPTY_STATES = ("Empty", ABSENT)
 STABLE = "Stable"
-CONSUMERS = ("", "consumer")
-STREAMS = "stream"
+CONSUMERS = ("", "consumer", SHARE, STREAMS)
+KAFKA_STREAMS = "stream"
 """The assignor of Kafka Streams applications with the classic protocol."""
 
 
@@ -32,6 +34,9 @@ class RewindItem:
     log; compaction, markers and aborted transactions may leave fewer records. None where the old offset is not known.
     ``span_ms``: the time between the first and the last of them, None where it is not known. ``topic_id``: of the topic
     that was planned for, in Kafka's text form; empty where brokers have none.
+
+    Of a share group offsets are start offsets. ``forgotten``: how many records after the old one are acknowledged, which
+    is forgotten when it is set, even to where it is.
     """
 
     tp: TopicPartition
@@ -44,6 +49,7 @@ class RewindItem:
     span_ms: int | None = None
     refusal: KcliError | None = None
     topic_id: str = ""
+    forgotten: int = 0
 
     @property
     def commit(self) -> OffsetAndMetadata | None:
@@ -62,6 +68,8 @@ class RewindItem:
         """Whether the commit will change; leader epochs are ignored because old brokers store none."""
         if self.committed is None or self.new is None:
             return self.committed is not self.new
+        if self.forgotten:
+            return True
         return self.committed._replace(leader_epoch=self.new.leader_epoch) != self.new
 
     @property
@@ -83,12 +91,19 @@ class Remedies:
 
 
 BY_REWIND = Remedies()
+NOT_LIVE = replace(BY_REWIND, members="stop them and try again; --wait waits for their end")
+"""For brokers and groups whose members cannot be kept out."""
+
+
+def remedy_for_members(kind: str, remedies: Remedies) -> str:
+    """What can be done about the members of a group of this type."""
+    return (NOT_LIVE if kind in (SHARE, STREAMS) and remedies is BY_REWIND else remedies).members
 
 
 @dataclass(frozen=True, slots=True)
 class GroupPlan:
-    """One group. ``refusal``: why it cannot be rewound now; ``id`` names its journal. ``type`` is ``classic`` or
-    ``consumer`` (KIP-848). ``live``: it has members, which are kept out while its offsets are set.
+    """One group. ``refusal``: why it cannot be rewound now; ``id`` names its journal. ``type`` is ``classic``,
+    ``consumer`` (KIP-848) or ``share`` (KIP-932). ``live``: it has members, which are kept out while its offsets are set.
 
     ``to`` describes the target in words. ``untouched`` counts the group's other topics. ``undoes``: the journal whose
     offsets it restores.
@@ -108,6 +123,11 @@ class GroupPlan:
     assignor: str = ""
     live: bool = False
     remedies: Remedies = BY_REWIND
+
+    @property
+    def is_share(self) -> bool:
+        """Whether its offsets are start offsets."""
+        return self.type == SHARE
 
     @property
     def todo(self) -> list[RewindItem]:
@@ -153,8 +173,13 @@ def plan_item(tp: TopicPartition, target: Target, seen: PartitionState) -> Rewin
         found = find(target, tp, seen)
     except KcliError as error:
         return refused_item(tp, error, seen.committed)
+    new = found.new
+    if seen.shared and new is not None:
+        new = new._replace(metadata="")  # brokers keep none with start offsets
     return with_records(
-        RewindItem(tp, seen.committed, found.new, found.note), seen.start.offset, seen.end.offset
+        RewindItem(tp, seen.committed, new, found.note, forgotten=found.forgotten),
+        seen.start.offset,
+        seen.end.offset,
     )
 
 
@@ -207,22 +232,33 @@ def not_possible(
     if live:
         return _cannot_be_held(group, unheld)
     members = counted(len(group.members), "member")
+    why = (
+        f"brokers set start offsets only while a share group has no members, and it has {members}"
+        if group.type == SHARE
+        else f"its {members} would overwrite the new offsets"
+    )
     return NotPossibleError(
         f"group {group.group_id} has members ({len(group.members)}), it is {group.state}",
-        why=f"its {members} would overwrite the new offsets: {named(group.members)}",
-        do=remedies.members,
+        why=f"{why}: {named(group.members)}",
+        do=remedy_for_members(group.type, remedies),
     )
 
 
 def _cannot_be_held(group: GroupDescription, unheld: KcliError | None) -> KcliError | None:
     what = f"group {group.group_id} cannot be rewound while it runs"
+    if group.type == SHARE:
+        return NotPossibleError(
+            what,
+            why="brokers set start offsets only while a share group has no members, and nothing can keep them out",
+            do="stop its members and try again without --live; --wait waits for their end",
+        )
     if unheld is not None:
         return NotPossibleError(what, why=str(unheld), do="stop its members and try again")
-    if group.assignor == STREAMS:
+    if group.assignor == KAFKA_STREAMS or group.type == STREAMS:
         return NotPossibleError(
             what,
             why="it is a Kafka Streams application: its state would not be rewound with its offsets",
-            do="stop it; kafka-streams-application-reset resets both",
+            do=f"stop it; `kcli groups reset-app {quote(group.group_id)}` resets both",
         )
     if any(member.protocol == "classic" for member in group.members):
         return NotPossibleError(

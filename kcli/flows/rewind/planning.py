@@ -2,16 +2,20 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from shlex import quote
 from typing import TypeVar
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
-from kcli.core.admin.group_description import GroupDescription, OtherGroupError
+from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.types import TopicPartition
 from kcli.files.journal_folder import new_id
+from kcli.flows.groups.description import SHARE, STREAMS
+from kcli.flows.groups.internal_topics import internal_topics
 from kcli.flows.groups.nearest import name_nearest
+from kcli.flows.groups.stored_offsets import partly_kept, read_offsets
 from kcli.flows.permitted import denied_groups, denied_topics
 from kcli.flows.rewind.plan import (
     ABSENT,
@@ -26,6 +30,7 @@ from kcli.flows.rewind.plan import (
     with_spans,
 )
 
+_SHOWN = 3
 Range = tuple[int, int]
 Spans = Callable[[Mapping[TopicPartition, Range]], Mapping[TopicPartition, int]]
 """The time (ms) between the first and the last record of each range of offsets, where it can be known."""
@@ -37,27 +42,28 @@ def committed_groups(
     admin: Admin,
     names: Sequence[str],
     *,
-    may_be_absent: Collection[str],
+    may_be_absent: Mapping[str, str],
     held: Mapping[str, GroupDescription] | None = None,
 ) -> tuple[dict[str, GroupDescription], dict[str, Committed], dict[GroupTopic, KcliError]]:
-    """The groups, their commits, and the errors of those that cannot be read. ``held`` were described before.
+    """The groups, their offsets, and the errors of those that cannot be read. ``held`` were described before.
 
-    ``may_be_absent``: these need not exist. An undo may find its group gone, since coordinators before 4.0 remove a
-    group with its last offset; an import creates it.
+    ``may_be_absent``: these need not exist, and would be of this type. An undo may find its group gone, since
+    coordinators before 4.0 remove a group with its last offset; an import creates it.
     """
     found: dict[str, GroupDescription] = dict(held or {})
     failures: dict[GroupTopic, KcliError] = {}
     left = [name for name in names if name not in found]
-    described = admin.describe_groups(left, include_operations=True) if left else {}
+    described = admin.describe_groups(left, include_operations=True, all_types=True) if left else {}
     name_nearest(admin, {name: group for name, group in described.items() if name not in may_be_absent})
     for name, group in described.items():
         if isinstance(group, NotFoundError) and name in may_be_absent:
-            found[name] = GroupDescription(name, "classic", ABSENT, "", "", -1)
+            found[name] = GroupDescription(name, may_be_absent[name], ABSENT, "", "", -1)
         elif isinstance(group, KcliError):
             failures[name, None] = _explained(group, name)
         else:
             found[name] = group
-    fetched = admin.fetch_offsets(dict.fromkeys(found)) if found else {}
+    shares = {name for name, group in found.items() if group.type == SHARE}
+    fetched = read_offsets(admin, dict.fromkeys(found), shares) if found else {}
     commits: dict[str, Committed] = {}
     for name, offsets in fetched.items():
         if isinstance(offsets, KcliError):
@@ -90,6 +96,25 @@ def value_or_raise(result: T | KcliError) -> T:
     return result
 
 
+def with_internal_topics(
+    admin: Admin, group: GroupDescription, what: str = "the offsets of group {} cannot be set alone"
+) -> KcliError | None:
+    """Why the offsets of a Kafka Streams application cannot be changed alone: what it has made of its input would stay.
+    None for other groups, and for applications that have no such topics. ``what`` has ``{}`` in the place of its name.
+    """
+    if group.type != STREAMS:
+        return None
+    found = internal_topics(admin, group.group_id, group)
+    if not (there := (*found.own, *found.unsure)):
+        return None
+    shown = ", ".join(there[:_SHOWN]) + (", …" if len(there) > _SHOWN else "")
+    return NotPossibleError(
+        what.format(group.group_id),
+        why=f"it is a Kafka Streams application with internal topics, whose content would not fit: {shown}",
+        do=f"`kcli groups reset-app {quote(group.group_id)}` sets the offsets of its inputs, and deletes these topics",
+    )
+
+
 def group_plan(
     group: GroupDescription,
     committed: Committed,
@@ -112,7 +137,9 @@ def group_plan(
         for item in items
     ]
     runs = live and bool(group.members)
-    if runs or not group.group_id:
+    if group.type == SHARE:
+        items = _whole_topics(items, committed)
+    elif runs or not group.group_id:
         items = [_kept(item, live=runs) if item.action == "delete" else item for item in items]
     if denied := denied_groups({group.group_id: group}, "DELETE", "deleting offsets of group {}"):
         error = denied[group.group_id]
@@ -158,8 +185,28 @@ def _kept(item: RewindItem, *, live: bool) -> RewindItem:
     return refused_item(item.tp, error, item.committed)
 
 
+def _whole_topics(items: Sequence[RewindItem], committed: Committed) -> list[RewindItem]:
+    """Refuses to delete a start offset where others of the topic are to stay."""
+    removed = {item.tp for item in items if item.action == "delete"}
+    present = {tp for tp, offset in committed.items() if offset is not None}
+    present |= {item.tp for item in items if item.action == "commit"}
+    kept = partly_kept(removed, present)
+
+    def checked(item: RewindItem) -> RewindItem:
+        if item.action != "delete" or item.tp.topic not in kept:
+            return item
+        error = NotPossibleError(
+            f"the start offset of {item.tp} cannot be deleted",
+            why="brokers delete the start offsets of a share group by topic, and others of it are to stay",
+            do="set it to an offset, or delete those of the whole topic",
+        )
+        return refused_item(item.tp, error, item.committed)
+
+    return [checked(item) for item in items]
+
+
 def _explained(error: KcliError, group: str) -> KcliError:
-    if isinstance(error, OtherGroupError):
+    if isinstance(error, UnsupportedError):
         return NotPossibleError(
             f"the offsets of group {group} cannot be set",
             why=error.why,

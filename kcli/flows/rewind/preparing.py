@@ -17,7 +17,7 @@ from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.rewind.barriers import Barriers
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.open_transactions import SHORT_SECONDS, open_transactions, refused_for_transactions
-from kcli.flows.rewind.plan import BY_REWIND, GroupTopic, Remedies, RewindPlan, not_possible
+from kcli.flows.rewind.plan import BY_REWIND, NOT_LIVE, GroupTopic, Remedies, RewindPlan, not_possible
 from kcli.flows.rewind.scope import Scope
 from kcli.flows.rewind.spans import time_disorders, time_spans
 from kcli.flows.rewind.survey import RewindRequest, survey
@@ -31,8 +31,6 @@ _WOULD_WAIT = Remedies(
     "stop its members; or without --dry-run, --wait waits for that",
     "stop its application; or without --dry-run, --wait waits for that",
 )
-_NOT_LIVE = replace(BY_REWIND, members="stop them and try again; --wait waits for their end")
-"""For brokers that cannot keep members out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +77,13 @@ class Preparation:
     def _remedies(self, admin: Admin) -> Remedies:
         if self.waits:
             return _WOULD_WAIT if self.dry else _WAITED
-        return BY_REWIND if admin.lacks("hold_group") is None else _NOT_LIVE
+        return BY_REWIND if admin.lacks("hold_group") is None else NOT_LIVE
 
 
 def _missing(admin: Admin, request: RewindRequest) -> dict[GroupTopic, KcliError]:
     """Groups that do not exist, before any other is waited for: then none is. An undo may create its group again."""
     names = [name for name in request.targets if name not in request.undoes]
-    described = admin.describe_groups(names) if names else {}
+    described = admin.describe_groups(names, all_types=True) if names else {}
     missing = {name: one for name, one in described.items() if isinstance(one, NotFoundError)}
     name_nearest(admin, missing)
     first = next(iter(missing.values()), None)
@@ -127,7 +125,7 @@ def wait_until_empty(admin: Admin, names: Sequence[str], wait: Wait) -> None:
     """Returns when no group has members, or at the deadline; the plan reports what is left then."""
     reported = False
     while True:
-        described = admin.describe_groups(names)
+        described = admin.describe_groups(names, all_types=True)
         live = [name for name, group in described.items() if _may_have_members(group)]
         if not live or wait.over():
             return

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 from kcli.core.admin.admin import Admin
+from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.nearest import without_commits
+from kcli.flows.groups.stored_offsets import offsets_and_type
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.mark import own_metadata
 from kcli.flows.rewind.planning import value_or_raise
@@ -12,20 +14,23 @@ from kcli.flows.rewind.survey import RewindRequest
 from kcli.flows.rewind.targets import Target
 
 
-def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
-    """What another group has committed; KcliError if that is nothing, or some of it cannot be read."""
-    committed = value_or_raise(admin.fetch_offsets({group: None})[group])
+def group_target(admin: Admin, group: str, *, exact: bool = False) -> tuple[Target, str]:
+    """The offsets of another group, of any type, and that type; KcliError if there are none, or some of them cannot be
+    read.
+    """
+    committed, kind = offsets_and_type(admin, group)
     commits = {tp: value_or_raise(one) for tp, one in committed.items() if one is not None}
     if not commits:
         raise without_commits(admin, group)
     offsets = {tp: one._replace(metadata=own_metadata(one)) for tp, one in commits.items()}
-    return Target("given", offsets=offsets, exact=exact)
+    return Target("given", offsets=offsets, exact=exact), kind
 
 
 def request_of_group(admin: Admin, names: Sequence[str], other: str, scope: Scope) -> RewindRequest:
     """To what another group has committed."""
-    targets = dict.fromkeys(names, group_target(admin, other))
-    return RewindRequest(targets, f"what group {other} has committed", scope)
+    target, kind = group_target(admin, other)
+    words = f"where group {other} starts" if kind == SHARE else f"what group {other} has committed"
+    return RewindRequest(dict.fromkeys(names, target), words, scope)
 
 
 def request_of_undo(
@@ -41,4 +46,5 @@ def request_of_undo(
         f"what was committed before {', '.join(one.id for one in found)}",
         scope,
         undoes={one.group: one.id for one in found},
+        types={one.group: one.type for one in found if one.type},
     )

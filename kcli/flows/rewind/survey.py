@@ -16,6 +16,8 @@ from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.names import group_argument
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.description import SHARE, STREAMS
+from kcli.flows.groups.stored_offsets import acknowledged
 from kcli.flows.rewind.mark import marked
 from kcli.flows.rewind.plan import (
     BY_REWIND,
@@ -27,7 +29,14 @@ from kcli.flows.rewind.plan import (
     plan_item,
     refused_item,
 )
-from kcli.flows.rewind.planning import Spans, committed_groups, described_topics, group_plan, value_or_raise
+from kcli.flows.rewind.planning import (
+    Spans,
+    committed_groups,
+    described_topics,
+    group_plan,
+    value_or_raise,
+    with_internal_topics,
+)
 from kcli.flows.rewind.scope import Scope
 from kcli.flows.rewind.targets import PartitionState, Target, check_topic
 from kcli.flows.time_limits import TimeLimit
@@ -37,8 +46,10 @@ from kcli.output.progress import counted
 @dataclass(frozen=True, slots=True)
 class RewindRequest:
     """``targets`` by group, ``to`` in words. ``undoes``: the journal to restore, by group. ``act`` is that of the plan.
-    ``makes``: the first commit creates a group that does not exist; ``only_new`` refuses groups with commits. ``live``:
-    groups with members are rewound as they run; ``hold``: each must be held while the plan is reviewed; ``held`` are the
+    ``makes``: the first commit creates a group that does not exist; ``only_new`` refuses groups with commits. ``types``:
+    those of groups that must be share groups, or must not (``classic``). ``absent``: the type of those that do not exist,
+    without one of ``types``. ``live``: groups with members are rewound as they run; ``resets``: internal topics of Kafka
+    Streams are deleted, too; ``hold``: each must be held while the plan is reviewed; ``held`` are the
     groups that are, with their descriptions from before that (None in a dry run, which holds no group).
     """
 
@@ -49,7 +60,10 @@ class RewindRequest:
     act: str = "Rewind group"
     makes: bool = False
     only_new: bool = False
+    types: Mapping[str, str] = field(default_factory=dict)
+    absent: str = "classic"
     live: bool = False
+    resets: bool = False
     hold: bool = False
     held: Mapping[str, GroupDescription] | None = None
     remedies: Remedies = BY_REWIND
@@ -68,15 +82,20 @@ def survey(
     disorders: Disorders | None = None,
 ) -> RewindPlan:
     """The plan of the groups that can be read, with the errors of those that cannot. ConfigError for an unclear scope."""
-    absent = request.targets if request.makes else request.undoes
+    absent = {
+        name: request.types.get(name, request.absent)
+        for name in (request.targets if request.makes else request.undoes)
+    }
     groups, commits, failures = committed_groups(
         admin, list(request.targets), may_be_absent=absent, held=request.held
     )
+    shares = [name for name in commits if groups[name].type == SHARE]
     known = {name: [tp for tp, commit in commits[name].items() if commit is not None] for name in commits}
+    read = {name: list(commits[name]) if name in shares else known[name] for name in commits}
     given = {name: list(request.targets[name].offsets) for name in commits}
     if not failures:  # a group that could not be read may have it
-        request.scope.check_excluded([tp for name in commits for tp in (*known[name], *given[name])])
-    topics = {name: request.scope.names(name, known[name], given[name]) for name in commits}
+        request.scope.check_excluded([tp for name in commits for tp in (*read[name], *given[name])])
+    topics = {name: request.scope.names(name, read[name], given[name]) for name in commits}
     described, missing = described_topics(admin, {name for names in topics.values() for name in names})
     present = {name: [part.partition for part in topic.partitions] for name, topic in described.items()}
     chosen = {
@@ -93,15 +112,18 @@ def survey(
         ]
         for name in commits
     }
+    targets = {name: _target_for(groups[name], request.targets[name]) for name in commits}
     logs = _Logs(admin, request, {(name, tp) for name in chosen for tp in chosen[name]}, present, disorders)
+    logs.read_acknowledged(admin, shares)
     unheld, undeletable = admin.lacks("hold_group") if request.live else None, admin.lacks("delete_offsets")
+    unset = admin.lacks("alter_share_offsets") if shares else None
     plans = []
     for name, partitions in chosen.items():
         found = [
-            _item(request.targets[name], tp, commits[name].get(tp), logs, described.get(tp.topic), missing)
+            _item(targets[name], groups[name], tp, commits[name].get(tp), logs, described, missing)
             for tp in partitions
         ]
-        if undeletable is not None:
+        if undeletable is not None and name not in shares:
             found = [_undeletable(item, undeletable) if item.action == "delete" else item for item in found]
         there = {tp.topic for tp in partitions}
         failures |= {
@@ -122,10 +144,15 @@ def survey(
         plans.append(
             replace(
                 plan,
-                items=plan.items if request.targets[name].exact or plan.live else _marked(plan),
+                items=plan.items
+                if request.targets[name].exact or plan.live or plan.is_share
+                else _marked(plan),
                 undoes=request.undoes.get(name),
                 counts_offsets=request.targets[name].kind == "shift",
-                refusal=plan.refusal or _not_requested(request, plan, commits[name]),
+                refusal=plan.refusal
+                or (None if request.resets else with_internal_topics(admin, groups[name]))
+                or (unset if plan.is_share else None)
+                or _not_requested(request, plan, commits[name]),
             )
         )
     return RewindPlan(cluster, tuple(plans), request.act, tuple(request.targets), failures)
@@ -164,6 +191,15 @@ class _Logs:
         self.at_times = self._list(admin, wanted)
         times = {tp: time for tp, time in wanted.items() if time >= 0}
         self.disorder = {} if disorders is None else disorders(self._limits(times))
+        self.acknowledged: dict[str, Mapping[TopicPartition, int]] = {}
+
+    def read_acknowledged(self, admin: Admin, shares: Sequence[str]) -> None:
+        """Of share groups; after the ends, so that no record counts that has arrived since. What cannot be read is not
+        known to be acknowledged.
+        """
+        ends = {tp: end.offset for tp, end in self.ends.items() if isinstance(end, OffsetInfo)}
+        for name, starts in (admin.share_offsets(shares) if shares else {}).items():
+            self.acknowledged[name] = {} if isinstance(starts, KcliError) else acknowledged(starts, ends)
 
     def _list(
         self, admin: Admin, wanted: Mapping[TopicPartition, int]
@@ -180,7 +216,9 @@ class _Logs:
             and 0 <= info.offset < end.offset
         ]
 
-    def state(self, tp: TopicPartition, committed: OffsetAndMetadata | None) -> PartitionState:
+    def state(
+        self, group: GroupDescription, tp: TopicPartition, committed: OffsetAndMetadata | None
+    ) -> PartitionState:
         """Raises the error of what could not be read."""
         if tp.topic in self.present and tp.partition not in self.present[tp.topic]:
             raise no_partition(tp, len(self.present[tp.topic]))
@@ -191,15 +229,18 @@ class _Logs:
             value_or_raise(self.ends[tp]),
             None if at_time is None else value_or_raise(at_time),
             self.disorder.get(tp, ""),
+            shared=group.type == SHARE,
+            acknowledged=self.acknowledged.get(group.group_id, {}).get(tp, 0),
         )
 
 
 def _item(
     target: Target,
+    group: GroupDescription,
     tp: TopicPartition,
     committed: OffsetAndMetadata | KcliError | None,
     logs: _Logs,
-    topic: TopicInfo | None,
+    described: Mapping[str, TopicInfo],
     missing: Mapping[str, KcliError],
 ) -> RewindItem:
     try:
@@ -207,9 +248,9 @@ def _item(
             raise committed
         if tp.topic in missing:
             return refused_item(tp, missing[tp.topic], committed)
-        if topic is not None:
-            check_topic(target, tp, topic.topic_id)
-        return plan_item(tp, target, logs.state(tp, committed))
+        if tp.topic in described:
+            check_topic(target, tp, described[tp.topic].topic_id)
+        return plan_item(tp, target, logs.state(group, tp, committed))
     except KcliError as error:
         return refused_item(tp, error, committed if isinstance(committed, OffsetAndMetadata) else None)
 
@@ -223,13 +264,25 @@ def _undeletable(item: RewindItem, error: KcliError) -> RewindItem:
     return refused_item(item.tp, refusal, item.committed)
 
 
+def _target_for(group: GroupDescription, target: Target) -> Target:
+    """The stream time that an application had reached says nothing at another offset."""
+    return replace(target, keeps_metadata=False) if group.type == STREAMS else target
+
+
 def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed) -> KcliError | None:
     """Why the request excludes a group whose state would allow the rewind."""
+    wanted = request.types.get(plan.group)
+    if wanted and (wanted == SHARE) != plan.is_share:
+        return NotPossibleError(
+            f"group {plan.group} is a {plan.type} group",
+            why=f"a {wanted} group is meant, and share groups have start offsets in the place of committed ones",
+            do="choose another name" if request.makes else "nothing was done to it",
+        )
     count = sum(commit is not None for commit in committed.values())
     if request.only_new and count:
         return NotPossibleError(
             f"group {plan.group} already exists",
-            why=f"it has committed offsets of {counted(count, 'partition')}",
+            why=f"it has {_noun(plan)} of {counted(count, 'partition')}",
             do=f"`kcli groups rewind {group_argument(plan.group)} --to SPEC` moves them",
         )
     if not request.hold or (plan.live and (request.held is None or plan.group in request.held)):
@@ -245,3 +298,7 @@ def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed
         why=f"--hold keeps members out while the plan is reviewed; the group is {plan.state}",
         do="nothing was done; leave --hold out",
     )
+
+
+def _noun(plan: GroupPlan) -> str:
+    return "start offsets" if plan.is_share else "committed offsets"

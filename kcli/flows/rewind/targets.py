@@ -13,6 +13,7 @@ from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.stored_offsets import forgotten
 from kcli.flows.rewind.mark import keeping_mark, own_metadata
 
 NO_RECORD = -1
@@ -25,7 +26,8 @@ class Target:
 
     ``given`` uses ``offsets``, those of another group or of a file; with ``exact`` they are restored unchanged, with
     metadata and leader epochs and regardless of the log's bounds, None meaning no commit (an undo). ``topic_ids``: of the
-    topics that ``offsets`` are of, in Kafka's text form, where the journal or the file has them.
+    topics that ``offsets`` are of, in Kafka's text form, where the journal or the file has them. Without
+    ``keeps_metadata`` the metadata of old commits goes: Kafka Streams has in it the stream time that it had reached.
     """
 
     kind: str
@@ -33,6 +35,7 @@ class Target:
     offsets: Mapping[TopicPartition, OffsetAndMetadata | None] = field(default_factory=dict)
     exact: bool = False
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+    keeps_metadata: bool = True
 
     @property
     def is_relative(self) -> bool:
@@ -49,6 +52,8 @@ class Target:
 class PartitionState:
     """What is known of one partition. ``at_time``: what brokers have found, for a time or a special offset;
     ``disorder``: what is to be said of records that follow it and are older.
+
+    Of a share group (``shared``) ``committed`` is the start offset, and so many records after it are ``acknowledged``.
     """
 
     committed: OffsetAndMetadata | None
@@ -56,13 +61,16 @@ class PartitionState:
     end: OffsetInfo
     at_time: OffsetInfo | None = None
     disorder: str = ""
+    shared: bool = False
+    acknowledged: int = 0
 
 
 class NewCommit(NamedTuple):
-    """``new`` None: the commit is deleted."""
+    """``new`` None: the commit is deleted. ``forgotten``: acknowledged records that will be delivered again."""
 
     new: OffsetAndMetadata | None
     note: str
+    forgotten: int = 0
 
 
 class TargetError(KcliError):
@@ -94,10 +102,13 @@ def check_topic(target: Target, tp: TopicPartition, topic_id: str) -> None:
 
 
 def find(target: Target, tp: TopicPartition, seen: PartitionState) -> NewCommit:
-    """The new commit of one partition; TargetError when there is none. The old commit's metadata is kept."""
+    """The new commit of one partition; TargetError when there is none. The old commit's metadata is kept, if the
+    target says so.
+    """
     if target.exact:
-        return _exactly(target, tp, seen)
-    metadata = own_metadata(seen.committed) if seen.committed is not None else ""
+        return _forgetting(_exactly(target, tp, seen), seen)
+    before = own_metadata(seen.committed) if seen.committed is not None else ""
+    metadata = before if target.keeps_metadata else ""
     offset, epoch, note = _place(target, tp, seen)
     clamped = min(max(offset, seen.start.offset), max(seen.end.offset, _known(seen.at_time)))
     if clamped != offset:
@@ -105,10 +116,22 @@ def find(target: Target, tp: TopicPartition, seen: PartitionState) -> NewCommit:
         offset, epoch = edge.offset, edge.leader_epoch
         note = _joined(note, f"clamped to log {'start' if edge is seen.start else 'end'}")
     if seen.committed is None:
-        note = _joined(note, "no commit before")
-    elif offset == seen.committed.offset:
-        return NewCommit(seen.committed, note)
-    return NewCommit(OffsetAndMetadata(offset, metadata, epoch), note)
+        note = _joined(note, "no start offset before" if seen.shared else "no commit before")
+    elif offset == seen.committed.offset and metadata == before:
+        stays = NewCommit(seen.committed, note)
+        return stays if target.kind == "current" else _forgetting(stays, seen, anyway=True)
+    return _forgetting(NewCommit(OffsetAndMetadata(offset, metadata, epoch), note), seen)
+
+
+def _forgetting(found: NewCommit, seen: PartitionState, *, anyway: bool = False) -> NewCommit:
+    """With the records that a share group has acknowledged, and gets again once its start offset is set; ``anyway``:
+    even to where it is.
+    """
+    old, new = seen.committed, found.new
+    if old is None or new is None or (old.offset == new.offset and not anyway):
+        return found
+    count, note = forgotten(old.offset, new.offset, seen.end.offset, seen.acknowledged)
+    return NewCommit(new, _joined(found.note, note) if note else found.note, count)
 
 
 def _place(target: Target, tp: TopicPartition, seen: PartitionState) -> tuple[int, int, str]:
@@ -132,8 +155,10 @@ def _place(target: Target, tp: TopicPartition, seen: PartitionState) -> tuple[in
         return given.offset, given.leader_epoch, ""
     if seen.committed is None:
         raise TargetError(
-            f"{tp}: there is no committed offset to count from",
-            why="the group has not committed in this partition",
+            f"{tp}: there is no {'start' if seen.shared else 'committed'} offset to count from",
+            why="the group has not read in this partition"
+            if seen.shared
+            else "the group has not committed in this partition",
             do="give an offset or a time with --to",
         )
     return seen.committed.offset + (target.value if target.kind == "shift" else 0), -1, ""
@@ -167,8 +192,9 @@ def _exactly(target: Target, tp: TopicPartition, seen: PartitionState) -> NewCom
         )
     before = target.offsets[tp]
     if before is None:
+        what = "start offset" if seen.shared else "commit"
         return NewCommit(
-            None, "had no commit" if seen.committed is None else "commit deleted: there was none"
+            None, f"had no {what}" if seen.committed is None else f"{what} deleted: there was none"
         )
     note = ""
     if before.offset < seen.start.offset:

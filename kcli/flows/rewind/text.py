@@ -78,11 +78,12 @@ def nothing_text(plan: GroupPlan) -> str:
 def _done(report: GroupReport) -> str:
     """``2 partitions set, 1 commit deleted, all read back``: an undo deletes commits that were not there before."""
     done = Counter(one.item.action for one in report.outcomes if one.status == VERIFIED)
+    what = "start offset" if report.plan.is_share else "commit"
     parts = [f"{counted(done['commit'], 'partition')} set"] if done["commit"] or not report.done else []
     if done["delete"]:
-        parts.append(f"{counted(done['delete'], 'commit')} deleted")
+        parts.append(f"{counted(done['delete'], what)} deleted")
     if done["keep"]:
-        parts.append(f"{counted(done['keep'], 'partition')} left without a commit")
+        parts.append(f"{counted(done['keep'], 'partition')} left without a {what}")
     return f"{', '.join(parts)}{' and' if len(parts) == 1 else ', all'} read back"
 
 
@@ -210,7 +211,7 @@ def _group(plan: GroupPlan, whole: RewindPlan, where: Where, *, dry: bool) -> st
     details = ", ".join(filter(None, (cluster, where.details)))
     lines = [f"{whole.act} {group_shown(plan.group)} on {where.name}" + (f" ({details})" if details else "")]
     lines.append(f"  to: {plan.to}")
-    lines += table_lines(plan.items)
+    lines += table_lines(plan.items, heading="START" if plan.is_share else "COMMITTED")
     lines.append(f"  {_summary(plan)}")
     if plan.refusal is not None:
         lines.append(f"Group state: {plan.state}. Refused: {plan.refusal.why}.")
@@ -224,11 +225,13 @@ def _group(plan: GroupPlan, whole: RewindPlan, where: Where, *, dry: bool) -> st
     return "\n".join(lines)
 
 
-def table_lines(items: Sequence[RewindItem]) -> list[str]:
-    """The lines of a plan with its partitions, below their headings. Numbers are right-aligned."""
+def table_lines(items: Sequence[RewindItem], heading: str = "COMMITTED") -> list[str]:
+    """The lines of a plan with its partitions, below their headings. Numbers are right-aligned. ``heading``: that of the
+    offsets there are.
+    """
     if not items:
         return []
-    heading, mixed = _records_heading(items)
+    records_heading, mixed = _records_heading(items)
     rows = [
         (
             visible_line(item.tp.topic),
@@ -241,7 +244,7 @@ def table_lines(items: Sequence[RewindItem]) -> list[str]:
         )
         for item in items
     ]
-    headings = ("TOPIC", "PART", "COMMITTED", "NEW", "CHANGE", heading, "NOTE")
+    headings = ("TOPIC", "PART", heading, "NEW", "CHANGE", records_heading, "NOTE")
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     number = max(len(row[5]) for row in rows)
     lines = []
@@ -300,12 +303,18 @@ def _summary(plan: GroupPlan) -> str:
     verdicts = [_effect(todo)]
     if first := sum(item.committed is None and item.new is not None for item in todo):
         verb = "has" if first == 1 else "have"
-        verdicts.append(f"{counted(first, 'partition')} {verb} no commit yet and will be read from NEW on.")
+        what = "start offset" if plan.is_share else "commit"
+        verdicts.append(f"{counted(first, 'partition')} {verb} no {what} yet and will be read from NEW on.")
+    if forgotten := sum(item.forgotten for item in todo):
+        verdicts.append(
+            f"What is acknowledged after the start offsets is forgotten, also by an undo: {counted(forgotten, 'record')}."
+        )
     if plan.counts_offsets:
         verdicts.append("The change counts offsets, not records.")
     deleted = sum(item.action == "delete" for item in todo)
     if deleted:
-        verdicts.append(f"The commits of {counted(deleted, 'partition')} will be deleted.")
+        what = "start offsets" if plan.is_share else "commits"
+        verdicts.append(f"The {what} of {counted(deleted, 'partition')} will be deleted.")
     refused = len(plan.items) - len(todo)
     if refused:
         verdicts.append(f"{counted(refused, 'partition')} refused.")

@@ -1,10 +1,12 @@
-"""``kcli groups import``: the offsets of a file are committed, with the plan and the undo of a rewind.
+"""``kcli groups import``: the offsets of a file are committed, or set as start offsets of share groups, with the plan and
+the undo of a rewind.
 
 As for a rewind commits are read before ends, and ends before times. Groups need not exist: the first commit creates
 them.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from shlex import join
 from typing import NamedTuple
@@ -16,11 +18,20 @@ from kcli.core.cluster.metadata import ELECTION_PATIENCE, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.offsets import list_offsets
+from kcli.flows.groups.stored_offsets import acknowledged
 from kcli.flows.rewind.change import OffsetsChange
 from kcli.flows.rewind.outcomes import rewind_command
 from kcli.flows.rewind.plan import RewindItem, RewindPlan
-from kcli.flows.rewind.planning import Spans, committed_groups, described_topics, group_plan, value_or_raise
+from kcli.flows.rewind.planning import (
+    Spans,
+    committed_groups,
+    described_topics,
+    group_plan,
+    value_or_raise,
+    with_internal_topics,
+)
 from kcli.flows.rewind.spans import time_spans
 from kcli.flows.rewind.text import Where
 from kcli.flows.transfer.create import advise_stopping
@@ -51,8 +62,10 @@ def survey_import(
     spans: Spans,
 ) -> RewindPlan:
     """The plan of the groups that can be read, with the errors of the others. ``to`` describes the import in words."""
-    names = list(dict.fromkeys(target.group for target in targets))
-    groups, commits, failures = committed_groups(admin, names, may_be_absent=names)
+    types = dict.fromkeys((target.group for target in targets), "classic")
+    types |= {target.group: SHARE for target in targets if target.saved.group_type == SHARE}
+    names = list(types)
+    groups, commits, failures = committed_groups(admin, names, may_be_absent=types)
     targets = [target for target in targets if target.group in commits]
     topics, missing = described_topics(admin, {target.tp.topic for target in targets})
     logs = _logs(admin, {target.tp for target in targets}, topics, missing)
@@ -63,7 +76,9 @@ def survey_import(
         logs,
         commits,
         at_times(admin, unread_times(readable)) if request.by_time else {},
+        _acknowledged(admin, [name for name in commits if groups[name].type == SHARE], logs),
     )
+    unset = admin.lacks("alter_share_offsets") if state.acknowledged else None
     items: dict[str, list[RewindItem]] = {}
     for target in targets:
         items.setdefault(target.group, []).append(plan_item(target, state, request))
@@ -71,7 +86,23 @@ def survey_import(
         group_plan(groups[name], commits[name], found, to, now_ms, spans, topics)
         for name, found in items.items()
     ]
+    alone = {
+        plan.group: unset if plan.is_share else with_internal_topics(admin, groups[plan.group])
+        for plan in plans
+    }
+    plans = [replace(plan, refusal=plan.refusal or alone[plan.group]) for plan in plans]
     return RewindPlan(cluster, tuple(plans), ACT, tuple(names), failures)
+
+
+def _acknowledged(
+    admin: Admin, shares: Sequence[str], logs: Mapping[TopicPartition, Log | KcliError]
+) -> dict[str, Mapping[TopicPartition, int]]:
+    """Of share groups, after the ends of the logs were read."""
+    ends = {tp: log.end.offset for tp, log in logs.items() if isinstance(log, Log)}
+    return {
+        name: {} if isinstance(starts, KcliError) else acknowledged(starts, ends)
+        for name, starts in (admin.share_offsets(shares) if shares else {}).items()
+    }
 
 
 def _logs(

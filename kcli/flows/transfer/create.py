@@ -1,4 +1,4 @@
-"""``kcli groups create`` and ``kcli groups copy``: offsets are committed for a group that need not exist;
+"""``kcli groups create`` and ``kcli groups copy``: offsets are set for a group that need not exist;
 and what is advised where a group has members, which can neither be waited for nor held.
 """
 
@@ -10,8 +10,9 @@ from shlex import join
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
+from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.rewind.change import OffsetsChange
-from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, Remedies, RewindPlan
+from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, Remedies, RewindPlan, remedy_for_members
 from kcli.flows.rewind.requests import group_target
 from kcli.flows.rewind.scope import Scope, parse_topics
 from kcli.flows.rewind.spans import time_disorders, time_spans
@@ -27,8 +28,10 @@ def advise_stopping(plan: RewindPlan, instead: Callable[[str], str]) -> RewindPl
         command = instead(group.group)
         other = f"; or set them while it runs: `{command}`" if command else ""
         remedies = Remedies(f"stop its members and try again{other}", "end its application and try again")
+        if group.type in (SHARE, STREAMS):
+            remedies, other = Remedies("stop its members and try again"), ""
         refusal: KcliError | None = group.refusal
-        if refusal is not None and refusal.do == group.remedies.members:
+        if refusal is not None and refusal.do == remedy_for_members(group.type, group.remedies):
             refusal = NotPossibleError(refusal.what, why=refusal.why, do=remedies.members)
         return replace(group, remedies=remedies, refusal=refusal)
 
@@ -36,11 +39,26 @@ def advise_stopping(plan: RewindPlan, instead: Callable[[str], str]) -> RewindPl
 
 
 def group_creation(
-    name: str, target: Target, words: str, topics: Iterable[str], where: Where, *, again: bool, dry: bool
+    name: str,
+    kind: str,
+    target: Target,
+    words: str,
+    topics: Iterable[str],
+    where: Where,
+    *,
+    again: bool,
+    dry: bool,
 ) -> OffsetsChange:
-    """A new group that starts at the target, in ``topics`` as of ``parse_topics``."""
-    scope = Scope(parse_topics(topics))
-    asked = RewindRequest({name: target}, words, scope, act="Create group", makes=True, only_new=True)
+    """A new group, ``share`` or ``classic``, that starts at the target, in ``topics`` as of ``parse_topics``."""
+    asked = RewindRequest(
+        {name: target},
+        words,
+        Scope(parse_topics(topics)),
+        act="Create share group" if kind == SHARE else "Create group",
+        makes=True,
+        only_new=True,
+        types={name: kind},
+    )
     return OffsetsChange(partial(_planned, asked), where, again=again, dry=dry)
 
 
@@ -50,9 +68,14 @@ def group_copy(source: str, name: str, where: Where, *, again: bool, dry: bool) 
 
 
 def _copied(source: str, name: str, admin: Admin) -> RewindPlan:
-    targets = {name: group_target(admin, source, exact=True)}
+    target, kind = group_target(admin, source, exact=True)
+    words = f"the {'start' if kind == SHARE else 'committed'} offsets of group {source}"
     asked = RewindRequest(
-        targets, f"the committed offsets of group {source}", act="Copy into group", makes=True
+        {name: target},
+        words,
+        act="Copy into group",
+        makes=True,
+        absent="share" if kind == SHARE else "classic",
     )
     command = join(["kcli", "groups", "rewind", name, "--to-group", source, "--live"])
     return _planned(asked, admin, command if admin.lacks("hold_group") is None else "")

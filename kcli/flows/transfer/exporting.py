@@ -1,4 +1,5 @@
-"""The committed offsets of groups, read for a file: all that can be read, and an error for everything that cannot.
+"""The offsets of groups, committed ones and start offsets of share groups, read for a file: all that can be read, and an
+error for everything that cannot.
 
 With the first unread record of each partition, by one small read, all at once. It is the record that a read_committed
 reader would get first: records of aborted transactions, markers and compacted offsets are skipped. A partition with an
@@ -16,9 +17,11 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError
 from kcli.core.names import is_own_group, unknown_group
 from kcli.core.types import GroupPartition, OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.first_records import PartitionOffset, first_unread_records
-from kcli.flows.groups.nearest import nearest_text, share_group
+from kcli.flows.groups.nearest import nearest_text
 from kcli.flows.groups.offsets import log_ends
+from kcli.flows.groups.stored_offsets import read_offsets
 from kcli.flows.rewind.mark import own_metadata
 from kcli.flows.transfer.formats.kafka_csv import csv_lines
 from kcli.flows.transfer.formats.ndjson import ndjson_lines
@@ -69,14 +72,11 @@ def first_unread(
     return found
 
 
-SHARE = "share"
-
-
 @dataclass(frozen=True, slots=True)
 class Export:
     """``offsets`` by group, topic, partition. ``empty``: groups that exist but have no commits among those requested;
     ``missing``: what could not be read; ``groups`` counts those whose commits could be. ``unsure``: it is not known that
-    each group has a coordinator.
+    each group has a coordinator. ``left_out``: share groups.
     """
 
     offsets: tuple[SavedOffset, ...]
@@ -84,6 +84,7 @@ class Export:
     empty: tuple[str, ...] = ()
     missing: tuple[Missing, ...] = ()
     unsure: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 def export_offsets(
@@ -93,27 +94,34 @@ def export_offsets(
     wanted: Callable[[TopicPartition], bool],
     *,
     at_ms: int,
-    with_topic_ids: bool,
+    all_known: bool,
     internal: bool = False,
 ) -> Export:
-    """The commits of these groups (None: of all) for the partitions that are ``wanted``; groups may have members.
+    """The offsets of these groups (None: of all) for the partitions that are ``wanted``; groups may have members.
 
-    Without names kcli's own groups are left out, unless ``internal``. Share groups commit nothing. Each group's
-    commits come from one response of its coordinator; those of different groups are of different times. NotFoundError
-    is among the errors for a group that does not exist. ``at_ms`` is now.
+    Without names kcli's own groups are left out, unless ``internal``; and share groups, unless ``all_known`` fields are
+    written: a file without types would make other groups of them. ``all_known`` includes topic ids. Each group's offsets
+    come from one response of its coordinator; those of different groups are of different times. NotFoundError is among
+    the errors for a group that does not exist. ``at_ms`` is now.
     """
     listing = admin.list_groups() if names is None else None
+    types: dict[str, str] = {}
+    left_out: list[str] = []
     if listing is not None:
-        names = [
-            row.group_id
-            for row in listing.groups
-            if row.type != SHARE and (internal or not is_own_group(row.group_id))
-        ]
-    committed = admin.fetch_offsets(dict.fromkeys(names or ())) if names else {}
+        rows = [row for row in listing.groups if internal or not is_own_group(row.group_id)]
+        types = {row.group_id: row.type for row in rows}
+        left_out = [name for name, kind in types.items() if kind == SHARE and not all_known]
+        names = [name for name in types if name not in left_out]
+    shares = {name for name, kind in types.items() if kind == SHARE}
+    committed = read_offsets(admin, dict.fromkeys(names or ()), shares)
     missing = [Missing.of(error) for error in listing.missing] if listing is not None else []
     empty = [name for name, commits in committed.items() if commits == {}]
     if empty and listing is None:
-        absent = _absent(empty, admin.list_groups())
+        listed = admin.list_groups()
+        types = {row.group_id: row.type for row in listed.groups}
+        shares = {name for name in empty if types.get(name) == SHARE}
+        committed |= read_offsets(admin, dict.fromkeys(shares), shares)
+        absent = _absent(empty, listed)
         missing += (Missing.of(error, f"group {name}") for name, error in absent.items())
         committed = {name: commits for name, commits in committed.items() if name not in absent}
     missing += [
@@ -132,7 +140,7 @@ def export_offsets(
         for tp, error in rows.items()
         if isinstance(error, KcliError)
     ]
-    ids = _topic_ids(admin, chosen, missing) if with_topic_ids else {}
+    ids = _topic_ids(admin, chosen, missing) if all_known else {}
     return Export(
         tuple(
             SavedOffset(
@@ -145,6 +153,7 @@ def export_offsets(
                 cluster=cluster or None,
                 topic_id=ids.get(tp.topic),
                 at_ms=at_ms,
+                group_type=types.get(name) or None,
             )
             for name, rows in chosen.items()
             for tp, commit in sorted(rows.items())
@@ -154,6 +163,7 @@ def export_offsets(
         tuple(name for name, rows in chosen.items() if not rows),
         tuple(missing),
         listing is not None and listing.unsure,
+        tuple(left_out),
     )
 
 
@@ -210,13 +220,11 @@ def file_text(
 
 
 def _absent(names: Sequence[str], listing: GroupListing) -> dict[str, KcliError]:
-    """The groups without commits that do not exist or cannot have any."""
+    """The groups without commits that do not exist."""
     types = {row.group_id: row.type for row in listing.groups}
     found: dict[str, KcliError] = {}
     for name in names:
-        if types.get(name) == SHARE:
-            found[name] = share_group(f"group {name} cannot be exported")
-        elif name not in types and listing.is_partial:
+        if name not in types and listing.is_partial:
             found[name] = listing.missing[0]
         elif name not in types:
             found[name] = unknown_group(name, nearest_text(name, types))

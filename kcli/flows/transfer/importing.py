@@ -12,6 +12,7 @@ from kcli.core.cluster.offsets import NOT_FOUND, OffsetInfo
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.stored_offsets import forgotten
 from kcli.flows.rewind.mark import keeping_mark, own_metadata
 from kcli.flows.rewind.plan import RewindItem, refused_item, with_records
 from kcli.flows.rewind.planning import value_or_raise
@@ -59,7 +60,8 @@ class ClusterState:
     """The state of the cluster. ``topic_ids`` are empty where brokers have none.
 
     ``logs`` has each partition of the targets, or its error: NotFoundError where it does not exist. ``committed`` are the
-    groups' current commits, ``at_time`` the first records that are not older than the ``times``.
+    groups' current commits, ``at_time`` the first records that are not older than the ``times``. Of share groups it is
+    known how many records are ``acknowledged`` after the start offsets, which are in ``committed``.
     """
 
     cluster: str
@@ -67,6 +69,7 @@ class ClusterState:
     logs: Mapping[TopicPartition, Log | KcliError]
     committed: Mapping[str, Committed] = field(default_factory=dict)
     at_time: Mapping[PartitionTime, OffsetInfo | KcliError] = field(default_factory=dict)
+    acknowledged: Mapping[str, Mapping[TopicPartition, int]] = field(default_factory=dict)
 
 
 class ImportRefusedError(KcliError):
@@ -163,8 +166,15 @@ def plan_item(target: ImportTarget, state: ClusterState, request: ImportRequest)
     metadata = target.saved.metadata
     if metadata is None:
         metadata = own_metadata(committed) if committed is not None else ""
-    new = keeping_mark(OffsetAndMetadata(offset, metadata, epoch), committed)
-    return with_records(RewindItem(target.tp, committed, new, note), log.start.offset, log.end.offset)
+    new, count = keeping_mark(OffsetAndMetadata(offset, metadata, epoch), committed), 0
+    if target.group in state.acknowledged:
+        new = OffsetAndMetadata(offset, "", epoch)  # brokers keep no metadata with start offsets
+        done = state.acknowledged[target.group].get(target.tp, 0)
+        if committed is not None and committed.offset != offset:
+            count, more = forgotten(committed.offset, offset, log.end.offset, done)
+            note = "; ".join(filter(None, (note, more)))
+    item = RewindItem(target.tp, committed, new, note, forgotten=count)
+    return with_records(item, log.start.offset, log.end.offset)
 
 
 def _by_offset(

@@ -10,8 +10,9 @@ class SavedOffset:
     """One commit. None is what the file does not contain; ``group`` None: it belongs to the group that the user names.
 
     ``timestamp`` is that of the first unread record, in ms since the epoch, also None if there was none: then
-    ``drained`` is true. ``at_ms`` is when the commit was read, in ms since the epoch too. ``location`` is the line or
-    entry in the file, for messages. ``broker`` is that of Kafka 0.7, where each broker numbered its own partitions.
+    ``drained`` is true. ``group_type`` is that of the group: ``share`` for a start offset. ``at_ms`` is when it was read,
+    in ms since the epoch too. ``location`` is the line or entry in the file, for messages. ``broker`` is that of Kafka
+    0.7, where each broker numbered its own partitions.
     """
 
     topic: str
@@ -25,6 +26,7 @@ class SavedOffset:
     timestamp: int | None = None
     drained: bool | None = None
     at_ms: int | None = None
+    group_type: str | None = None
     broker: int | None = None
     location: str = field(default="", compare=False)
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Sequence
 from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
-from kcli.core.errors import AuthError, KcliError
-from kcli.flows.groups.nearest import share_group
+from kcli.core.errors import AuthError, KcliError, UnsupportedError
+from kcli.flows.groups.description import SHARE
 from kcli.flows.mirror.topics.survey import configs_of
 from kcli.flows.permitted import may_be_more, may_see_all
-from kcli.flows.transfer.exporting import SHARE, export_offsets
+from kcli.flows.transfer.exporting import export_offsets
 from kcli.output.template import rfc3339
 from kcli.pipeline.saved_state import (
     GroupPositions,
@@ -55,9 +55,7 @@ def read_groups(admin: Admin, cluster: str, names: Collection[str], lacks: Lacks
     missing: list[Missing] = []
     positions: dict[str, dict[str, list[PartitionPosition]]] = {}
     try:
-        found = export_offsets(
-            admin, cluster, None, lambda tp: tp.topic in names, at_ms=now, with_topic_ids=False
-        )
+        found = export_offsets(admin, cluster, None, lambda tp: tp.topic in names, at_ms=now, all_known=False)
         missing += found.missing
         for one in found.offsets:
             topics = positions.setdefault(str(one.group), {})
@@ -93,7 +91,11 @@ def _share_groups(admin: Admin, names: Collection[str]) -> list[Missing]:
             continue
         topics = sorted({tp.topic for tp in starts if tp.topic in names})
         if topics:
-            error = share_group(f"what share group {name} has acknowledged is not kept")
+            error = UnsupportedError(
+                f"what share group {name} has acknowledged is not kept",
+                why="brokers report its start offsets, and not what is acknowledged after them",
+                do="export its start offsets, as those of other groups",
+            )
             missing.append(Missing(f"share group {name}", ", ".join(topics), error))
     return missing
 

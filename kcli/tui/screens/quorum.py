@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcli.flows.monitor.cluster_reading import Part, View
 from kcli.flows.monitor.snapshot import Snapshot
-from kcli.flows.quorum import BEHIND, LEADER, OBSERVER, VOTER, Standing, standings
+from kcli.flows.quorum.standings import BEHIND, LEADER, OBSERVER, VOTER, Standing, standings
 from kcli.output.progress import counted
 from kcli.tui import figures
 from kcli.tui.cells import Cell
@@ -67,4 +67,4 @@ class Quorum(OfPart[Standing]):
         return View(quorum=True), None
 
     def copied(self) -> str | None:
-        return command(("cluster", "describe"), options=self.app.facts.options)
+        return command(("quorum", "describe"), options=self.app.facts.options)

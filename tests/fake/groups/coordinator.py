@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kcli.core.protocol.api import Request, Response
+from kcli.core.protocol.messages import alter_share_group_offsets as altering
+from kcli.core.protocol.messages import delete_share_group_offsets as deleting
 from kcli.core.protocol.messages import share_group_describe as share
 from kcli.core.protocol.messages import streams_group_describe as streams
 from kcli.core.protocol.messages.consumer_group_describe import (
@@ -44,6 +46,10 @@ from kcli.core.protocol.messages.share_group_describe import (
 from kcli.core.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeRequest,
     StreamsGroupDescribeResponse,
+)
+from kcli.core.protocol.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
 )
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kcli.core.types import TopicPartition
@@ -185,6 +191,19 @@ class Groups(Inspection):
             return do.heartbeats.heartbeat(find(request.group_id), request, caller)
         except RefusedError as refused:
             return refused_heartbeat(refused.code, refused.message)
+
+    # Members of streams groups
+
+    async def streams_heartbeat(
+        self, request: StreamsGroupHeartbeatRequest, *, version: int, client_id: str, client_host: str
+    ) -> StreamsGroupHeartbeatResponse:
+        """The last one of a member."""
+        assert request.member_epoch == -1, "no member of a streams group runs here"
+        try:
+            group = self._do.registry.others.streams(request.group_id)
+        except RefusedError as refused:
+            return other_groups.refused_last_heartbeat(refused.code, refused.message)
+        return other_groups.last_heartbeat(group, request)
 
     # Offsets
 
@@ -330,6 +349,28 @@ class Groups(Inspection):
             else:
                 rows.append(other_groups.no_places(asked.group_id, Code.NONE))
         return DescribeShareGroupOffsetsResponse(throttle_time_ms=0, groups=rows)
+
+    async def alter_share_offsets(
+        self,
+        request: altering.AlterShareGroupOffsetsRequest,
+        *,
+        version: int,
+        client_id: str,
+        client_host: str,
+    ) -> altering.AlterShareGroupOffsetsResponse:
+        registry, known = self._do.registry, self._do.registry.find(request.group_id) is not None
+        return other_groups.alter_places(registry.others, request, self._do.topics, known=known)
+
+    async def delete_share_offsets(
+        self,
+        request: deleting.DeleteShareGroupOffsetsRequest,
+        *,
+        version: int,
+        client_id: str,
+        client_host: str,
+    ) -> deleting.DeleteShareGroupOffsetsResponse:
+        registry, known = self._do.registry, self._do.registry.find(request.group_id) is not None
+        return other_groups.delete_places(registry.others, request, self._do.topics, known=known)
 
     async def delete(
         self,

@@ -1,6 +1,7 @@
 """A request of any group API refused as a whole: the code at the place where that API and version has one."""
 
 from kcli.core.protocol.api import Request, Response
+from kcli.core.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
 from kcli.core.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -14,6 +15,7 @@ from kcli.core.protocol.messages.delete_groups import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
 )
+from kcli.core.protocol.messages.delete_share_group_offsets import DeleteShareGroupOffsetsRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kcli.core.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -45,6 +47,7 @@ from kcli.core.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeRequest,
     StreamsGroupDescribeResponse,
 )
+from kcli.core.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -53,7 +56,14 @@ from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from tests.fake.groups.listing import undescribed, undescribed_classic
-from tests.fake.groups.other_groups import no_places, undescribed_share, undescribed_streams
+from tests.fake.groups.other_groups import (
+    no_places,
+    refused_last_heartbeat,
+    unaltered,
+    undeleted,
+    undescribed_share,
+    undescribed_streams,
+)
 from tests.fake.groups.rebalance import refused_join, refused_sync
 
 _JOIN_GROUP_WITHOUT_PROTOCOL = 7
@@ -76,6 +86,10 @@ def refusal(request: Request, version: int, code: int) -> Response:
             return ListGroupsResponse(error_code=code, groups=[])
         case OffsetDeleteRequest():
             return OffsetDeleteResponse(error_code=code, topics=[])
+        case AlterShareGroupOffsetsRequest():
+            return unaltered(code)
+        case DeleteShareGroupOffsetsRequest():
+            return undeleted(code)
         case OffsetCommitRequest():
             return _commit(request, code)
         case TxnOffsetCommitRequest():
@@ -93,6 +107,8 @@ def refusal(request: Request, version: int, code: int) -> Response:
         case StreamsGroupDescribeRequest():
             streams = [undescribed_streams(group, code) for group in request.group_ids]
             return StreamsGroupDescribeResponse(throttle_time_ms=0, groups=streams)
+        case StreamsGroupHeartbeatRequest():
+            return refused_last_heartbeat(code)
         case DescribeShareGroupOffsetsRequest():
             places = [no_places(asked.group_id, code) for asked in request.groups]
             return DescribeShareGroupOffsetsResponse(throttle_time_ms=0, groups=places)

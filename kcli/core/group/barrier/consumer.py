@@ -11,8 +11,9 @@ from collections.abc import Callable
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import TimedOutError
 from kcli.core.group.barrier.barrier import HOLD_SECONDS, POLL_SECONDS, Barrier
-from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats, Partitions
+from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats
 from kcli.core.group.coordinator_link import CoordinatorLink
+from kcli.core.group.epoch_heartbeats import Partitions
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest

@@ -1,9 +1,9 @@
 """kcli's own format: one object of the kind OffsetExport per line, with all known fields of a commit. Pure.
 
-Keys: ``kind, api, cluster, at, group, topic, topic_id, partition, offset, leader_epoch, metadata, timestamp, drained``.
-``at`` is when the commit was read, ``timestamp`` that of the first unread record in ms, ``drained`` means that there
-was none. Other keys are ignored, so that later versions may add some. A file that does not have everything begins with
-an OffsetExportHead, which says what is missing.
+Keys: ``kind, api, cluster, at, group, group_type, topic, topic_id, partition, offset, leader_epoch, metadata,
+timestamp, drained``. ``at`` is when the commit was read, ``timestamp`` that of the first unread record in ms,
+``drained`` means that there was none. Other keys are ignored, so that later versions may add some. A file that does not
+have everything begins with an OffsetExportHead, which says what is missing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from kcli.serde.json_text import NotJsonError, RepeatedMemberError, parse_json
 KIND = "OffsetExport"
 HEAD = "OffsetExportHead"
 _KEYS = (
-    "group", "topic", "topic_id", "partition", "offset", "leader_epoch", "metadata", "timestamp", "drained",
+    "group", "group_type", "topic", "topic_id", "partition", "offset", "leader_epoch", "metadata", "timestamp", "drained",
 )  # fmt: skip
 
 
@@ -72,6 +72,7 @@ def _saved(location: str, line: str) -> SavedOffset | None:
         else None,
         drained=_optional(location, item, "drained", bool),
         at_ms=_instant(location, _optional(location, item, "at", str)),
+        group_type=_optional(location, item, "group_type", str),
     )
 
 

@@ -59,7 +59,7 @@ class StandIn:
         """Every broker can do everything."""
 
     def describe_groups(
-        self, names: Sequence[str], *, include_operations: bool = False
+        self, names: Sequence[str], *, include_operations: bool = False, all_types: bool = False
     ) -> dict[str, GroupDescription | KcliError]:
         return {name: self.groups.get(name, NotFoundError(f"group {name} does not exist")) for name in names}
 

@@ -14,6 +14,7 @@ from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.admin.brokers import ClusterDescription
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.groups import GroupListing, ListedGroup
+from kcli.core.admin.share_offsets import ShareOffset
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
@@ -52,6 +53,13 @@ class StandIn:
         kinds = {"sharing": "share"}
         rows = [ListedGroup(name, "", "Empty", kinds.get(name, "classic"), 1) for name in self.committed]
         return GroupListing(tuple(rows), self.broker_errors)
+
+    def share_offsets(self, names: Sequence[str]) -> dict[str, dict[TopicPartition, ShareOffset]]:
+        started = {
+            TopicPartition("orders", 0): ShareOffset(3, 0, 2),
+            TopicPartition("orders", 1): ShareOffset(None),
+        }
+        return {name: started if name == "sharing" else {} for name in names}
 
     def fetch_offsets(self, wanted: Mapping[str, object]) -> dict[str, Committed | KcliError]:
         return {name: self.committed.get(name, {}) for name in wanted}
@@ -114,6 +122,7 @@ def test_ndjson_has_all_that_is_known(admin: StandIn) -> None:
         "api": "kcli/v1",
         "cluster": "Qx3",
         "group": "b",
+        "group_type": None,
         "topic": "orders",
         "topic_id": "id",
         "partition": 10,
@@ -147,7 +156,19 @@ def test_groups_that_are_missing_or_empty(admin: StandIn) -> None:
     alone = kcli("bb")
     assert (alone.return_value, alone.stdout) == (1, "")
     assert kcli("nothing").return_value == 0
-    assert kcli("sharing").return_value == 7
+
+
+def test_start_offsets_of_share_groups_are_written_where_a_file_says_so(admin: StandIn) -> None:
+    done = kcli("sharing")
+    assert (done.return_value, done.stdout) == (0, "orders,0,3\n")
+    (item,) = items("sharing")
+    assert (item["group_type"], item["offset"], item["metadata"]) == ("share", 3, "")
+    every = kcli("--all")
+    assert "sharing" not in every.stdout
+    assert "1 share group left out, since csv has no types of groups" in every.stderr
+    assert {item["group"]: item["group_type"] for item in items("--all", "-t", "orders")} == {
+        "a": "classic", "b": "classic", "sharing": "share",
+    }  # fmt: skip
 
 
 def test_nothing_that_cannot_be_read_is_left_out_silently(admin: StandIn) -> None:

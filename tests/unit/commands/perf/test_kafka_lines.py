@@ -1,4 +1,4 @@
-"""``-o kafka`` prints what Kafka 4.3.1's perf tools print, so that what parses their lines parses these."""
+"""``-o kafka`` prints what Kafka 4.4.0's perf tools print, so that what parses their lines parses these."""
 
 from __future__ import annotations
 

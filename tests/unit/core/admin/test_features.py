@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.core.admin.features import release_of
+from kcli.core.admin.feature_levels import release_of
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,13 @@
 from typing import cast
 
 from kcli.core.admin.admin import Admin
+from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.groups import GroupListing, ListedGroup
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
 from kcli.core.names import THERE_ARE
-from kcli.flows.groups.nearest import name_nearest, nearest_text, without_commits
+from kcli.flows.groups.nearest import name_nearest, nearest_text, without_commits, without_streams
+
+KINDS = {"billing": "classic", "queue": "share", "app": "streams"}
 
 
 class StandIn:
@@ -49,23 +52,14 @@ def test_a_group_is_never_proposed_for_itself() -> None:
     assert nearest_text("billing", ["billing"]) == THERE_ARE
 
 
-def test_groups_of_other_kinds_are_named_with_the_tool_for_them() -> None:
-    told = {
-        name: UnsupportedError(f"group {name} cannot be described", why="it is a share or a streams group")
-        for name in ("queue", "app", "unlisted")
-    }
-    name_nearest(cast("Admin", StandIn()), told)
-    assert [(error.why, error.do) for error in told.values()] == [
-        (
-            "it is a share group, which has no committed offsets",
-            "Kafka's own kafka-share-groups.sh changes share groups",
-        ),
-        (
-            "it is a streams group (KIP-1071)",
-            "Kafka's own kafka-streams-groups.sh changes streams groups",
-        ),
-        ("it is a share or a streams group", ""),
-    ]
+def test_only_streams_groups_are_errors() -> None:
+    groups = {name: GroupDescription(name, kind, "Empty", kind, "", 1) for name, kind in KINDS.items()}
+    missing = NotFoundError("group gone does not exist")
+    found = without_streams({**groups, "gone": missing}, "group {} cannot be deleted")
+    assert (found["billing"], found["queue"], found["gone"]) == (groups["billing"], groups["queue"], missing)
+    assert isinstance(found["app"], UnsupportedError)
+    assert found["app"].what == "group app cannot be deleted"
+    assert "kafka-streams-groups.sh" in found["app"].do
 
 
 def test_why_a_group_has_committed_nothing() -> None:
@@ -75,5 +69,6 @@ def test_why_a_group_has_committed_nothing() -> None:
     assert (bare.what, bare.do) == (
         "group billing has no committed offsets", "`kcli groups describe billing` shows its members",
     )  # fmt: skip
-    assert isinstance(share, UnsupportedError)
-    assert "kafka-share-groups.sh" in share.do
+    assert (share.what, share.do) == (
+        "share group queue has no start offsets", "`kcli groups describe queue` shows its members",
+    )  # fmt: skip

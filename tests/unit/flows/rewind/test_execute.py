@@ -41,7 +41,7 @@ class StandIn:
         self.begun = [0.0]
         self._committed = False
 
-    def describe_groups(self, names: list[str]) -> dict[str, Any]:
+    def describe_groups(self, names: list[str], *, all_types: bool = False) -> dict[str, Any]:
         return {name: GroupDescription(name, "classic", "Empty", "consumer", "", 1) for name in names}
 
     def fetch_offsets(self, wanted: dict[str, list[TopicPartition]], **_options: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import pytest
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription, OtherGroupError
 from kcli.core.admin.groups import GroupListing, ListedGroup
+from kcli.core.admin.share_offsets import ShareOffset
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
@@ -29,6 +30,11 @@ class StandIn:
         self.committed: dict[TopicPartition, Any] = {T0: COMMIT}
         self.listed: list[set[int]] = []
         self.broken: TopicPartition | None = None
+        self.starts: dict[TopicPartition, ShareOffset | KcliError] = {T0: ShareOffset(12, 0, 3)}
+
+    def share_offsets(self, names: Collection[str]) -> dict[str, Any]:
+        """In the log up to 20: 5 of the 8 records from 12 on are acknowledged."""
+        return {name: dict(self.starts) if name == "queue" else {} for name in names}
 
     def lacks(self, _act: object) -> None:
         """Every broker can do everything."""
@@ -37,13 +43,13 @@ class StandIn:
         return dict.fromkeys(names)
 
     def describe_groups(
-        self, names: Sequence[str], *, include_operations: bool
+        self, names: Sequence[str], *, include_operations: bool, all_types: bool
     ) -> dict[str, GroupDescription | KcliError]:
         kinds: dict[str, GroupDescription | KcliError] = {
             "g": GroupDescription("g", "classic", "Empty", "consumer", "", 1),
-            "shared": OtherGroupError(
-                "group shared cannot be described", why="it is a share or a streams group"
-            ),
+            "shared": OtherGroupError("group shared cannot be described", why="the broker is too old"),
+            "queue": GroupDescription("queue", "share", "Empty", "share", "simple", 1),
+            "app": GroupDescription("app", "streams", "Empty", "streams", "", 1),
         }
         return {name: kinds.get(name, NotFoundError(f"group {name} does not exist")) for name in names}
 
@@ -126,7 +132,7 @@ def test_commits_of_a_topic_that_is_gone_are_refused() -> None:
     assert not whole.unplanned
 
 
-def test_share_groups_and_groups_that_are_not_there_are_failures_beside_the_plan() -> None:
+def test_groups_that_cannot_be_described_or_are_not_there_are_failures_beside_the_plan() -> None:
     whole = plan(StandIn(), Target("earliest"), "shared", "nobody", "g")
     assert [group.group for group in whole.groups] == ["g"]
     assert [(error.what, error.exit_code) for error in whole.unplanned.values()] == [
@@ -134,6 +140,77 @@ def test_share_groups_and_groups_that_are_not_there_are_failures_beside_the_plan
         ("group nobody does not exist", 1),
     ]
     assert whole.unplanned["nobody", None].do == "did you mean nobodies?"
+
+
+def test_a_streams_group_is_refused_with_the_tool_for_it() -> None:
+    (group,) = plan(StandIn(), Target("earliest"), "app", scope=Scope({"t": None})).groups
+    assert group.refusal is not None
+    assert (group.refusal.exit_code, "kafka-streams-groups.sh" in group.refusal.do) == (7, True)
+
+
+FORGOTTEN = "5 acknowledged after it, delivered again"
+
+
+@pytest.mark.parametrize(
+    ("target", "new", "note", "forgotten", "changes"),
+    [
+        (Target("earliest"), 10, FORGOTTEN, 5, True),
+        (Target("latest"), 20, "", 0, True),
+        (Target("current"), 12, "", 0, False),
+        (Target("offset", 12), 12, FORGOTTEN, 5, True),
+        (Target("shift", -1), 11, FORGOTTEN, 5, True),
+        (Target("offset", 17), 17, "up to 3 acknowledged after it, delivered again", 3, True),
+        (Target("given", offsets={T0: OffsetAndMetadata(11, "mine")}), 11, FORGOTTEN, 5, True),
+        (Target("given", offsets={T0: OffsetAndMetadata(12)}, exact=True), 12, "", 0, False),
+        (Target("given", offsets={T0: OffsetAndMetadata(9)}, exact=True), 9, f"before log start; {FORGOTTEN}", 5, True),
+    ],
+)  # fmt: skip
+def test_a_start_offset_that_is_set_forgets_what_is_acknowledged_after_it(
+    target: Target, new: int, note: str, forgotten: int, changes: bool
+) -> None:
+    (group,) = plan(StandIn(), target, "queue", scope=Scope({"t": frozenset({0})})).groups
+    (item,) = group.items
+    assert item.committed == OffsetAndMetadata(12, "", 0)
+    assert item.new is not None
+    assert (item.new.offset, item.new.metadata) == (new, "")
+    assert (item.note, item.forgotten, item.changes) == (note, forgotten, changes)
+
+
+def test_without_a_reported_lag_nothing_is_known_to_be_acknowledged() -> None:
+    admin = StandIn()
+    admin.starts[T0] = ShareOffset(12, 0, None)
+    (group,) = plan(admin, Target("offset", 12), "queue", scope=Scope({"t": frozenset({0})})).groups
+    assert (group.items[0].forgotten, group.items[0].changes) == (0, False)
+
+
+def test_the_topics_of_a_share_group_are_known_before_it_has_a_start_offset() -> None:
+    admin = StandIn()
+    admin.starts = {T0: ShareOffset(None), T1: ShareOffset(None)}
+    (group,) = plan(admin, Target("latest"), "queue").groups
+    assert [(item.tp, item.note) for item in group.items] == [
+        (T0, "no start offset before"), (T1, "no start offset before"),
+    ]  # fmt: skip
+
+
+def test_start_offsets_are_deleted_with_all_of_their_topic_or_not_at_all() -> None:
+    admin = StandIn()
+    admin.starts = {T0: ShareOffset(12, 0, 8), T1: ShareOffset(12, 0, 8)}
+    both = Target("given", offsets={T0: None, T1: None}, exact=True)
+    (group,) = plan(admin, both, "queue", undoes=True).groups
+    assert [item.action for item in group.items] == ["delete", "delete"]
+    for offsets in ({T0: None}, {T0: None, T1: OffsetAndMetadata(3)}):
+        (group,) = plan(admin, Target("given", offsets=offsets, exact=True), "queue", undoes=True).groups
+        (refusal,) = [item.refusal for item in group.items if item.refusal is not None]
+        assert (refusal.exit_code, "whole topic" in refusal.do) == (7, True)
+
+
+def test_an_undo_of_a_share_group_is_not_made_in_a_group_of_another_type() -> None:
+    asked = RewindRequest(
+        {"g": Target("given", offsets={T0: COMMIT}, exact=True)}, "x", undoes={"g": "before"}, types={"g": "share"}
+    )  # fmt: skip
+    whole = survey(cast(Admin, StandIn()), "Qx3", asked, 0, lambda _ranges: {})
+    assert whole.groups[0].refusal is not None
+    assert whole.groups[0].refusal.what == "group g is a classic group"
 
 
 def test_an_undo_finds_its_group_gone() -> None:

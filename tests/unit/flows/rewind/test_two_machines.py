@@ -49,7 +49,7 @@ class Machine:
         self.looks = 0
         self.fails_at_look = 0
 
-    def describe_groups(self, names: list[str]) -> dict[str, Any]:
+    def describe_groups(self, names: list[str], *, all_types: bool = False) -> dict[str, Any]:
         with self._turn():
             state = "Stable" if self._at.members else "Empty"
             group = GroupDescription("g", "classic", state, "consumer", "range", 1, self._at.members)

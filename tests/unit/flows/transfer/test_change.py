@@ -66,7 +66,17 @@ def test_what_cannot_be_read_refuses_its_partition_alone() -> None:
     assert not plan.possible
 
 
-def test_a_share_group_is_a_failure_and_the_rest_are_planned() -> None:
+def test_start_offsets_have_no_metadata_and_make_a_share_group_that_is_not_there() -> None:
+    rows = [saved(group="queue", offset=11), saved(group="fresh", group_type="share")]
+    fresh, queue = surveyed(StandIn(), *rows).groups
+    assert (fresh.type, fresh.state, fresh.items[0].committed) == ("share", "Dead", None)
+    (item,) = queue.items
+    assert item.new is not None
+    assert (item.new.offset, item.new.metadata, item.forgotten) == (11, "", 5)
+    assert item.note == "5 acknowledged after it, delivered again"
+
+
+def test_a_group_that_cannot_be_described_is_a_failure_and_the_rest_are_planned() -> None:
     plan = surveyed(StandIn(), saved(), saved(group="shared"))
     assert [group.group for group in plan.groups] == ["g"]
     assert [(error.what, error.exit_code) for error in plan.unplanned.values()] == [

@@ -125,7 +125,7 @@ def test_golden_ndjson() -> None:
     )
     assert ndjson_lines([saved]) == (
         '{"kind":"OffsetExport","api":"kcli/v1","cluster":"Qx3","at":"2023-11-14T22:13:21.000Z","group":"billing",'
-        '"topic":"orders","topic_id":"id","partition":2,"offset":7,"leader_epoch":0,"metadata":"mine",'
+        '"group_type":null,"topic":"orders","topic_id":"id","partition":2,"offset":7,"leader_epoch":0,"metadata":"mine",'
         '"timestamp":1700000000123,"drained":false}\n'
     )
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kcli.core.admin.quorum import QuorumDescription, QuorumReplica
-from kcli.flows.quorum import BEHIND, FOLLOWING, LEADER, OBSERVER, UNKNOWN, VOTER, standings
+from kcli.flows.quorum.standings import BEHIND, FOLLOWING, LEADER, OBSERVER, UNKNOWN, VOTER, standings
 
 NOW = 1_000_000
 

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
 
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import environment
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.reassign.replicas import MoveProgress, move_progress
+from kcli.flows.reassign.replicas import move_progress
 from kcli.flows.stop import Stop
 from kcli.output.progress import Progress, duration_text, progress_style, seconds_left, size_text
 
 _INTERVAL = 0.5
+
+
+class HowFar(Protocol):
+    """What is being moved, and by partition the bytes to be copied, and those that are left."""
+
+    @property
+    def ongoing(self) -> Collection[TopicPartition]: ...
+    @property
+    def total(self) -> Mapping[TopicPartition, int]: ...
+    @property
+    def left(self) -> Mapping[TopicPartition, int]: ...
 
 
 class MoveBar(Progress):
@@ -28,7 +40,7 @@ class MoveBar(Progress):
         self._left: dict[TopicPartition, int] = {}
         self._total: dict[TopicPartition, int] = {}
 
-    def show_state(self, found: MoveProgress) -> None:
+    def show_state(self, found: HowFar) -> None:
         """The state now."""
         for tp, size in found.total.items():
             self._total[tp] = max(size, self._total.get(tp, 0))
@@ -53,29 +65,58 @@ class MoveBar(Progress):
         return self.share if self.share is not None else super()._share()
 
 
-def wait_for_moves(inv: Invocation, admin: Admin, partitions: Collection[TopicPartition]) -> int:
-    """Waits until none of these is being moved. Returns 0, or the exit status of the signal that ended the watching."""
+_REMAIN = (
+    "stopped watching; the partitions are still being moved, and a throttle stays until they are done:\n"
+    "  kcli reassign status --watch   shows them, and removes the throttle at the end\n"
+    "  kcli reassign cancel --all     cancels them"
+)
+
+_REMAIN_DIRECTORIES = (
+    "stopped watching; the replicas are still being moved, and a throttle stays until they are done:\n"
+    "  the same line goes on, and removes the throttle at the end\n"
+    "  kcli reassign status           removes it, too"
+)
+
+
+def wait_for_moves(
+    inv: Invocation,
+    admin: Admin,
+    partitions: Collection[TopicPartition],
+    remain: str = _REMAIN,
+    progress: Callable[[Admin, Collection[TopicPartition]], HowFar] = move_progress,
+) -> int:
+    """Waits until none of these is being moved. Returns 0, or the exit status of the signal that ended the watching.
+
+    ``remain`` is said where the watching ends early: what goes on, and how to see it. ``progress`` reads how far it is.
+    """
     bar = MoveBar(inv, len(partitions))
     with Stop() as stop, bar:
         while not stop:
             try:
-                found = move_progress(admin, partitions)
+                found = progress(admin, partitions)
             except KcliError:
                 bar.close()
-                _say_it_continues(inv)
+                inv.talk.plain(remain)
                 raise
             if not found.ongoing:
                 return 0
             bar.show_state(found)
             admin.cluster.sleep(_INTERVAL)
         bar.close()
-        _say_it_continues(inv)
+        inv.talk.plain(remain)
         return stop.exit_code
 
 
-def _say_it_continues(inv: Invocation) -> None:
-    inv.talk.plain(
-        "stopped watching; the partitions are still being moved, and a throttle stays until they are done:\n"
-        "  kcli reassign status --watch   shows them, and removes the throttle at the end\n"
-        "  kcli reassign cancel --all     cancels them"
+def wait_for_directories(
+    inv: Invocation, admin: Admin, broker: int, partitions: Collection[TopicPartition]
+) -> int:
+    """The same for replicas that are being moved between the log directories of a broker."""
+    from kcli.flows.brokers.move_log_dir import dir_progress  # not for moves between brokers
+
+    return wait_for_moves(
+        inv,
+        admin,
+        partitions,
+        _REMAIN_DIRECTORIES,
+        lambda client, moving: dir_progress(client, broker, moving),
     )

@@ -1,0 +1,1 @@
+"""Brokers as commands show them, and take them out of a cluster."""

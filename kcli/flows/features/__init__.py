@@ -1,0 +1,1 @@
+"""Features of a cluster (KIP-584) as commands show and change them."""

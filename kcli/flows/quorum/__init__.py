@@ -1,0 +1,1 @@
+"""The quorum of the controllers (KRaft) as commands show and change it."""

@@ -106,12 +106,11 @@ def _open(spec: SerdeSpec, part: str, registry: Callable[[], Registry], writing:
 
 
 def _open_internal(name: str) -> Serde:
-    """Both have large tables."""
     if name == "cluster_metadata":
-        from kcli.serde.internal.metadata_serde import MetadataSerde
+        from kcli.serde.internal.metadata_serde import MetadataSerde  # has large field tables
 
         return MetadataSerde()
-    from kcli.serde.internal.serde import InternalTopicSerde
+    from kcli.serde.internal.serde import InternalTopicSerde  # has large field tables
 
     return InternalTopicSerde(name)
 

@@ -33,7 +33,6 @@ from kcli.output.tables import Column, indented_table
 _PAUSE = 0.1
 _MOST_LINES = 50
 _GOES_ON = "the same line goes on; with --watch it waits for the end"
-
 Scope = tuple[str, Collection[int] | None]
 """A topic with the partitions of it that are meant, None: all."""
 
@@ -342,7 +341,7 @@ class LogDirMove(LogDirMoves):
             raise NotMovableError(
                 f"log directory {self.target} of broker {self.number} is cordoned",
                 why="it gets no replicas (cordoned.log.dirs)",
-                do="choose another directory, or take it out of cordoned.log.dirs with `kcli configs alter brokers`",
+                do="choose another directory, or take it out of cordoned.log.dirs of the broker",
             )
 
     def _item(self, tp: TopicPartition, held: Held) -> DirItem:
@@ -455,6 +454,10 @@ def dir_progress(admin: Admin, number: int, partitions: Collection[TopicPartitio
     )
 
 
+def _where(number: int) -> str:
+    return f"`kcli brokers describe {number}` shows the log directories and what is in them"
+
+
 def _full(directories: Sequence[LogDir], todo: Sequence[DirItem]) -> Iterator[str]:
     for row in directories:
         size = sum(item.facts.size or 0 for item in todo if item.facts.new == row.path)
@@ -469,7 +472,3 @@ def _elsewhere(name: str, held: Mapping[TopicPartition, Held]) -> str:
 
 def _not_movable(tp: TopicPartition, why: str, number: int) -> NotMovableError:
     return NotMovableError(f"{tp} cannot be moved", why=why, do=f"nothing was done to it; {_where(number)}")
-
-
-def _where(number: int) -> str:
-    return f"`kcli brokers describe {number}` shows the log directories and what is in them"

@@ -17,7 +17,7 @@ from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
-from kcli.core.names import own_group_danger
+from kcli.core.names import THERE_ARE, own_group_danger
 from kcli.flows.groups.app_offsets import ResetRequest, app_remedies, offsets_plan
 from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.internal_topics import InternalTopics, internal_topics, may_be_internal, of_topology
@@ -142,6 +142,7 @@ class AppReset(Change[Place, Facts]):
         error = NotFoundError(
             f"application {name} does not exist",
             why=f"there is neither a group of that name, nor a topic that is named as an internal topic of it ({name}-…)",
+            do=THERE_ARE,
         )
         name_nearest(admin, {name: error})
         return error

@@ -243,7 +243,7 @@ complete -c kcli -n '__kcli_at kcli topics trim' -s p -l partitions -x -d 'only 
 
 complete -c kcli -n '__kcli_at kcli topics delete' -a '(__kcli_names topics)'
 complete -c kcli -n '__kcli_at kcli topics delete' -l match -x -d 'all topics whose names match this shell pattern'
-complete -c kcli -n '__kcli_at kcli topics delete' -l if-exists -d 'a named topic that does not exist is not an error'
+complete -c kcli -n '__kcli_at kcli topics delete' -l if-exists -d 'a topic that does not exist is not an error'
 
 complete -c kcli -n '__kcli_at kcli groups' -a list -d 'list groups of all kinds'
 complete -c kcli -n '__kcli_at kcli groups' -a lag -d 'show how far groups are behind, in records and in time'
@@ -553,8 +553,8 @@ complete -c kcli -n '__kcli_at kcli txn' -a abort -d 'abort an open transaction:
 
 complete -c kcli -n '__kcli_at kcli txn list' -l topic -x -a '(__kcli_names topics)' -d 'only transactions in this topic'
 complete -c kcli -n '__kcli_at kcli txn list' -s p -l partitions -x -d 'only these partitions of --topic, as in 0,2,5-7'
-complete -c kcli -n '__kcli_at kcli txn list' -l match -x -d 'only transactional ids that match this shell pattern; not those without one'
 complete -c kcli -n '__kcli_at kcli txn list' -l older-than -x -d 'only transactions that are open for longer: 15m, 2h'
+complete -c kcli -n '__kcli_at kcli txn list' -l match -x -d 'only transactional ids that match this shell pattern'
 
 complete -c kcli -n '__kcli_at kcli txn describe' -l topic -x -a '(__kcli_names topics)' -d 'the transactions in this topic'
 complete -c kcli -n '__kcli_at kcli txn describe' -s p -l partitions -x -d 'only these partitions of --topic, as in 0,2,5-7'

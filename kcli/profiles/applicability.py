@@ -25,7 +25,7 @@ _OWNERS: tuple[tuple[type[ClientOptions], Unused], ...] = (
     (ConsumerOptions, ("it is a consumer option", "leave it out; `kcli consume TOPIC` takes it")),
     (
         ShareConsumerOptions,
-        ("it is for share groups", "leave it out, or add --group-type share to `kcli consume`"),
+        ("it is for share groups", "leave it out; `kcli consume TOPIC -g GROUP --group-type share` takes it"),
     ),
 )
 

@@ -39,6 +39,7 @@ OWN = (
     "commands/demo/run.py:_throw_away_kafka",
     "commands/demo/stage.py:Stage.command", "commands/demo/stage.py:Stage.line",
     "commands/groups/_describing.py:Describing._print_records",
+    "commands/groups/_describing.py:Describing._print_streams",
     "commands/groups/lag_output.py:LagOutput._show_table",
     "commands/shared/options.py:VersionOption.handle_parse_result", "output/terminal.py:page", "flows/stop.py:Stop._now",
     "commands/pipeline/pack.py:pack", "commands/exporter/run.py:run",

@@ -286,6 +286,8 @@ NOT_YET = [
 
 UNUSED = [
     Row("topics list -X linger.ms=1", 2, "linger.ms has no effect", "producer option", "`kcli produce TOPIC` takes it"),
+    Row("consume orders -X share.acquire.mode=record_limit", 2, "share.acquire.mode has no effect", "share groups",
+        "`kcli consume TOPIC -g GROUP --group-type share` takes it"),
     Row("produce orders -X group.id=g", 2, "group.id has no effect", "consumer option", "`kcli consume TOPIC` takes it"),
     Row("consume orders -X session.timeout.ms=1", 2, "session.timeout.ms has no effect", "members", "give -g GROUP"),
     Row("consume orders -X max.poll.records=1", 2, "max.poll.records has no effect", "whole batches", "-n N stops"),

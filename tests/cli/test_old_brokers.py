@@ -15,6 +15,7 @@ from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -24,6 +25,7 @@ from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import commit
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
@@ -313,6 +315,10 @@ def test_a_checkpoint_that_the_next_run_could_not_read_is_refused_before_any_rec
     assert command(*line).code == 0
 
 
+def without_quorums(cluster: FakeCluster) -> None:
+    cluster.hide(DescribeQuorumRequest)
+
+
 def without_lists_of_configs(cluster: FakeCluster) -> None:
     cluster.hide(ListConfigResourcesRequest)
 
@@ -380,7 +386,8 @@ def test_client_metrics_are_set_where_brokers_list_only_what_is_set(cluster: Fak
     [
         (without_lists_of_configs, "configs list client-metrics", "since Kafka 3.7"),
         (without_lists_of_configs, "configs list groups", "since Kafka 4.1"),
-        (with_lists_of_metrics_only, "configs list groups", "`kcli configs describe KIND NAME`"),
+        (with_lists_of_metrics_only, "configs list groups", "`kcli configs describe groups NAME`"),
+        (without_quorums, "quorum describe", "`kcli cluster describe` shows which broker is the controller"),
         (
             without_consumer_groups,
             "consume t -g g -X group.protocol=consumer -e",
@@ -394,3 +401,5 @@ def test_what_brokers_do_not_offer_has_a_version_that_does(
     age(cluster)
     done = command(*line.split(), "-b", cluster.bootstrap)
     assert (done.code, do in done.err) == (7, True), done
+    if "`kcli" in do:
+        type_remedy(do, done.err, cluster.bootstrap)

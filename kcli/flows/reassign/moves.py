@@ -7,6 +7,7 @@ from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.core.types import TopicPartition
 from kcli.flows.reassign.replicas import ClusterReplicas
+from kcli.output.progress import counted
 
 
 class OutdatedError(KcliError):
@@ -87,7 +88,7 @@ class FactorChangeError(OutdatedError):
     def __init__(self, move: Move) -> None:
         super().__init__(
             f"{move.tp} cannot be moved",
-            why=f"it has {len(move.old)} replicas, and would have {len(move.new)}",
+            why=f"it has {counted(len(move.old), 'replica')}, and would have {len(move.new)}",
             do="correct the file, or leave out --disallow-replication-factor-change",
         )
 

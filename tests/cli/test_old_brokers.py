@@ -15,6 +15,7 @@ from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -23,7 +24,9 @@ from kcli.core.protocol.messages.list_config_resources import ListConfigResource
 from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import commit
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
@@ -322,6 +325,11 @@ def with_lists_of_metrics_only(cluster: FakeCluster) -> None:
     cluster.cap_versions({ListConfigResourcesRequest: 0})
 
 
+def without_a_quorum(cluster: FakeCluster) -> None:
+    """With ZooKeeper."""
+    cluster.hide(DescribeQuorumRequest)
+
+
 def without_consumer_groups(cluster: FakeCluster) -> None:
     cluster.hide(ConsumerGroupHeartbeatRequest)
 
@@ -380,7 +388,8 @@ def test_client_metrics_are_set_where_brokers_list_only_what_is_set(cluster: Fak
     [
         (without_lists_of_configs, "configs list client-metrics", "since Kafka 3.7"),
         (without_lists_of_configs, "configs list groups", "since Kafka 4.1"),
-        (with_lists_of_metrics_only, "configs list groups", "`kcli configs describe KIND NAME`"),
+        (with_lists_of_metrics_only, "configs list groups", "since Kafka 4.1"),
+        (without_a_quorum, "quorum describe", "since Kafka 3.3"),
         (
             without_consumer_groups,
             "consume t -g g -X group.protocol=consumer -e",
@@ -394,3 +403,24 @@ def test_what_brokers_do_not_offer_has_a_version_that_does(
     age(cluster)
     done = command(*line.split(), "-b", cluster.bootstrap)
     assert (done.code, do in done.err) == (7, True), done
+
+
+def test_what_is_said_where_brokers_list_nothing_helps(cluster: FakeCluster) -> None:
+    with_lists_of_metrics_only(cluster)
+    without_a_quorum(cluster)
+    done = command("configs", "list", "groups", "-b", cluster.bootstrap)
+    type_remedy(
+        "use newer brokers, or name the groups: `kcli configs describe groups NAME`",
+        done.err,
+        cluster.bootstrap,
+        NAME="g",
+    )
+    done = command("quorum", "describe", "-b", cluster.bootstrap)
+    type_remedy("`kcli cluster describe` shows which broker is the controller", done.err, cluster.bootstrap)
+
+
+@pytest.mark.parametrize("how", ["--dry-run", "--yes"])
+def test_brokers_are_not_unregistered_with_zookeeper(cluster: FakeCluster, how: str) -> None:
+    cluster.hide(UnregisterBrokerRequest)
+    done = command("brokers", "unregister", "9", how, "-b", cluster.bootstrap)
+    assert (done.code, "does not offer UnregisterBroker" in done.err) == (7, True), done

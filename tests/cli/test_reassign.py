@@ -356,6 +356,17 @@ def test_a_broken_file_is_a_usage_error(reassign: Reassign, text: str, what: str
         assert what in reassign(f"{verb} {path}", 2).err
 
 
+def test_log_directories_in_a_file_are_another_command(reassign: Reassign) -> None:
+    row = {"topic": "t", "partition": 0, "replicas": [1], "log_dirs": ["/d"]}
+    path = reassign.folder / "moves.json"
+    path.write_text(json.dumps({"partitions": [row]}))
+    type_remedy(
+        "leave log_dirs out; `kcli help brokers move-log-dir` says how replicas move between directories",
+        reassign(f"run {path}", 2).err,
+        reassign.cluster.bootstrap,
+    )
+
+
 def test_log_dirs_that_leave_the_choice_to_the_broker_are_accepted(reassign: Reassign) -> None:
     row = {"topic": "t", "partition": 0, "replicas": [4, 2, 1], "log_dirs": ["any", "any", "any"]}
     path = reassign.folder / "moves.json"

@@ -169,7 +169,7 @@ class BrokerDrain(ReplicaMoves):
             return OutdatedError(
                 f"{tp} cannot be moved",
                 why="it has no leader, so nothing can be copied",
-                do="start a broker that has a replica in sync; `kcli topics describe --offline` shows it",
+                do="start a broker that has a replica in sync; `kcli cluster describe` shows it",
             )
         late = [number for number in part.replicas if number not in part.isr and number not in self.numbers]
         if late:

@@ -57,7 +57,7 @@ class ReplicaRestore(ReplicaMoves):
             journals = [journal for journal in listed(cluster)[0] if journal.command == self.command]
             if not journals:
                 raise NotFoundError(
-                    f"there is no journal of `kcli {self.command}`",
+                    f"there is no journal of kcli {self.command}",
                     why="the broker was not drained from this machine",
                     do="`kcli undo` lists what can be undone",
                 )
@@ -132,7 +132,7 @@ def _gone(tp: TopicPartition) -> OutdatedError:
     return OutdatedError(
         f"{tp} cannot be moved back",
         why="it does not exist any more, or its topic was deleted and created again",
-        do="nothing was done to it; `kcli topics describe` shows the topics that there are",
+        do="nothing was done to it; `kcli topics list` shows the topics that there are",
     )
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 from kcli.commands.registry import BY_FLAGS, CHANGES, ROWS
-from tests.kafka import QUICK_JVM, TEST_PROPERTIES, sandboxed
 from tests.integration.kafka_scripts.page import Row, rows
 from tests.integration.kafka_scripts.scripts import shared
 from tests.integration.kafka_scripts.test_options import command_of
 from tests.integration.kafka_scripts.world import GROUP, TOPICS, World
+from tests.kafka import QUICK_JVM, TEST_PROPERTIES, sandboxed
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 AUTHORIZED = {

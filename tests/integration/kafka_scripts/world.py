@@ -11,8 +11,8 @@ from kcli.core import Admin, ConfigChange, ConfigKind, ConfigResource, Producer
 from kcli.core.admin.acls import AclFilter
 from kcli.core.admin.configs import ConfigOp
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition, TopicSpec
-from tests.kafka import Kafka
 from tests.integration.kafka_scripts.scripts import Ran, Scripts
+from tests.kafka import Kafka
 from tests.run import Done, kcli_process
 
 TOPICS = {"orders": 3, "numbers": 1, "load": 1}

@@ -24,6 +24,7 @@ from kcli.core.protocol.messages.list_config_resources import ListConfigResource
 from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import commit
@@ -315,10 +316,6 @@ def test_a_checkpoint_that_the_next_run_could_not_read_is_refused_before_any_rec
     assert command(*line).code == 0
 
 
-def without_quorums(cluster: FakeCluster) -> None:
-    cluster.hide(DescribeQuorumRequest)
-
-
 def without_lists_of_configs(cluster: FakeCluster) -> None:
     cluster.hide(ListConfigResourcesRequest)
 
@@ -326,6 +323,11 @@ def without_lists_of_configs(cluster: FakeCluster) -> None:
 def with_lists_of_metrics_only(cluster: FakeCluster) -> None:
     """Kafka 3.7 to 4.0."""
     cluster.cap_versions({ListConfigResourcesRequest: 0})
+
+
+def without_a_quorum(cluster: FakeCluster) -> None:
+    """With ZooKeeper."""
+    cluster.hide(DescribeQuorumRequest)
 
 
 def without_consumer_groups(cluster: FakeCluster) -> None:
@@ -386,8 +388,8 @@ def test_client_metrics_are_set_where_brokers_list_only_what_is_set(cluster: Fak
     [
         (without_lists_of_configs, "configs list client-metrics", "since Kafka 3.7"),
         (without_lists_of_configs, "configs list groups", "since Kafka 4.1"),
-        (with_lists_of_metrics_only, "configs list groups", "`kcli configs describe groups NAME`"),
-        (without_quorums, "quorum describe", "`kcli cluster describe` shows which broker is the controller"),
+        (with_lists_of_metrics_only, "configs list groups", "since Kafka 4.1"),
+        (without_a_quorum, "quorum describe", "since Kafka 3.3"),
         (
             without_consumer_groups,
             "consume t -g g -X group.protocol=consumer -e",
@@ -401,5 +403,24 @@ def test_what_brokers_do_not_offer_has_a_version_that_does(
     age(cluster)
     done = command(*line.split(), "-b", cluster.bootstrap)
     assert (done.code, do in done.err) == (7, True), done
-    if "`kcli" in do:
-        type_remedy(do, done.err, cluster.bootstrap)
+
+
+def test_what_is_said_where_brokers_list_nothing_helps(cluster: FakeCluster) -> None:
+    with_lists_of_metrics_only(cluster)
+    without_a_quorum(cluster)
+    done = command("configs", "list", "groups", "-b", cluster.bootstrap)
+    type_remedy(
+        "use newer brokers, or name the groups: `kcli configs describe groups NAME`",
+        done.err,
+        cluster.bootstrap,
+        NAME="g",
+    )
+    done = command("quorum", "describe", "-b", cluster.bootstrap)
+    type_remedy("`kcli cluster describe` shows which broker is the controller", done.err, cluster.bootstrap)
+
+
+@pytest.mark.parametrize("how", ["--dry-run", "--yes"])
+def test_brokers_are_not_unregistered_with_zookeeper(cluster: FakeCluster, how: str) -> None:
+    cluster.hide(UnregisterBrokerRequest)
+    done = command("brokers", "unregister", "9", how, "-b", cluster.bootstrap)
+    assert (done.code, "does not offer UnregisterBroker" in done.err) == (7, True), done

@@ -276,7 +276,7 @@ def _too_old(kind: ConfigKind, error: UnsupportedError) -> UnsupportedError:
         why, do = "client metrics have configurations since Kafka 3.7", "use newer brokers"
     else:
         why = "brokers list what has a configuration since Kafka 4.1"
-        do = "use newer brokers, or name one: `kcli configs describe groups NAME`"
+        do = "use newer brokers, or name the groups: `kcli configs describe groups NAME`"
     return UnsupportedError(error.what, why=f"{error.why}; {why}", do=do)
 
 

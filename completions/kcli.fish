@@ -169,7 +169,7 @@ complete -c kcli -n '__kcli_at kcli consume' -l within -x -d 'with --expect: sto
 complete -c kcli -n '__kcli_at kcli consume' -s g -l group -x -a '(__kcli_names groups)' -d 'as a member of this group, from its committed offsets on'
 complete -c kcli -n '__kcli_at kcli consume' -l group-type -x -a 'share' -d 'the type of the group: share is a queue, whose records are acknowledged one by one (Kafka 4.1 on)'
 complete -c kcli -n '__kcli_at kcli consume' -l on-each -x -a 'accept release reject' -d 'in a share group: what becomes of each record once it is written (default: accept)'
-complete -c kcli -n '__kcli_at kcli consume' -l ack-after-exec -x -d 'in a share group: run CMD for each record, as JSON on its stdin; 0 accepts it, 75 releases it, any other exit status rejects it'
+complete -c kcli -n '__kcli_at kcli consume' -l ack-after-exec -x -d 'in a share group: run COMMAND for each record, as JSON on its stdin; 0 accepts it, 75 releases it, any other exit status rejects it'
 complete -c kcli -n '__kcli_at kcli consume' -l commit -d 'with -g: commit what was written (default: --commit)'
 complete -c kcli -n '__kcli_at kcli consume' -l no-commit -d 'with -g: commit what was written (default: --commit)'
 complete -c kcli -n '__kcli_at kcli consume' -s f -l format -x -d 'output per record, as in \'%t %p %o %k %v\\n\''
@@ -243,7 +243,7 @@ complete -c kcli -n '__kcli_at kcli topics trim' -s p -l partitions -x -d 'only 
 
 complete -c kcli -n '__kcli_at kcli topics delete' -a '(__kcli_names topics)'
 complete -c kcli -n '__kcli_at kcli topics delete' -l match -x -d 'all topics whose names match this shell pattern'
-complete -c kcli -n '__kcli_at kcli topics delete' -l if-exists -d 'a named topic that does not exist is not an error'
+complete -c kcli -n '__kcli_at kcli topics delete' -l if-exists -d 'a topic that does not exist is not an error'
 
 complete -c kcli -n '__kcli_at kcli groups' -a list -d 'list groups of all kinds'
 complete -c kcli -n '__kcli_at kcli groups' -a lag -d 'show how far groups are behind, in records and in time'
@@ -553,8 +553,8 @@ complete -c kcli -n '__kcli_at kcli txn' -a abort -d 'abort an open transaction:
 
 complete -c kcli -n '__kcli_at kcli txn list' -l topic -x -a '(__kcli_names topics)' -d 'only transactions in this topic'
 complete -c kcli -n '__kcli_at kcli txn list' -s p -l partitions -x -d 'only these partitions of --topic, as in 0,2,5-7'
-complete -c kcli -n '__kcli_at kcli txn list' -l match -x -d 'only transactional ids that match this shell pattern; not those without one'
 complete -c kcli -n '__kcli_at kcli txn list' -l older-than -x -d 'only transactions that are open for longer: 15m, 2h'
+complete -c kcli -n '__kcli_at kcli txn list' -l match -x -d 'only transactional ids that match this shell pattern'
 
 complete -c kcli -n '__kcli_at kcli txn describe' -l topic -x -a '(__kcli_names topics)' -d 'the transactions in this topic'
 complete -c kcli -n '__kcli_at kcli txn describe' -s p -l partitions -x -d 'only these partitions of --topic, as in 0,2,5-7'

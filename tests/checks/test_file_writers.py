@@ -16,6 +16,8 @@ NOT_REPLACED = {
     "flows/produce/failed_file.py:check_writable": "an empty file of mode 0600, removed at once",
     "commands/tokens/_hmac.py:HmacFile.open": "an HMAC, in a new file of mode 0600",
     "core/net/tls/context.py:readable": "a key in anonymous memory, or in a file of mode 0600 for a moment",
+    "flows/consume/record_command.py:RecordCommand.__init__": "a folder for the key and the value of one record",
+    "flows/consume/record_command.py:RecordCommand.start": "key, value and a line of JSON for a program",
     "core/net/command.py:feed_command": "a document, in a file of mode 0600 without a name",
     "pipeline/duckdb/database.py:Database.__init__": "what DuckDB spills, in a folder that ends with the query",
     "files/scratch.py:ScratchFile.__init__": "what memory does not hold, in a file of mode 0600 without a name",

@@ -21,7 +21,8 @@ PROPER = ("ACLs", "Avro", "JSON", "Java", "Kafka", "MB", "SCRAM", "SQL", "Spark"
 """What begins with a capital anywhere."""
 
 METAVARS = {
-    "A": "a name before", "ADDRESS": "an IP address", "AFTER": "a later result", "AREA": "a subject of --debug",
+    "A": "a name before", "ADDRESS": "an IP address", "AFTER": "a later result",
+    "APP": "an application of Kafka Streams", "AREA": "a subject of --debug",
     "B": "a name after", "BEFORE": "an earlier result", "CHROOT": "a path in ZooKeeper", "CODEC": "a compression",
     "COMMAND": "a program", "CONDITION": "a limit for figures", "DELIM": "a delimiter", "DIR": "a folder",
     "DUR": "a duration", "EXPR": "an expression over records", "FIELD": "a part of a record", "FILE": "a path",

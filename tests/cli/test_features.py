@@ -100,10 +100,18 @@ def test_what_has_no_way_back_is_not_offered_to_be_undone(features: Features) ->
 def test_a_release_has_a_level_for_each_feature_that_there_is(features: Features) -> None:
     report = features.document("upgrade --release-version 4.4 --yes")
     assert {row["feature"]: (row["old_level"], row["level"], row["status"]) for row in report["items"]} == {
-        "metadata.version": (30, 33, "done"), "kraft.version": (0, 1, "done"),
-        "share.version": (0, 2, "done"), "transaction.version": (2, 2, "unchanged"),
+        "metadata.version": (30, 33, "done"), "share.version": (0, 2, "done"),
+        "transaction.version": (2, 2, "unchanged"),
     }  # fmt: skip
     assert features.sent().count(False) == 1
+
+
+def test_a_static_quorum_is_made_dynamic_by_name_only(features: Features) -> None:
+    features("upgrade --release-version 4.4 --yes")
+    assert features.levels["kraft.version"] == 0
+    features("upgrade --feature kraft.version=1 --yes")
+    report = features.document("upgrade --release-version 4.4 --yes")
+    assert {row["feature"]: row["status"] for row in report["items"]}["kraft.version"] == "unchanged"
 
 
 def test_a_release_switches_nothing_off_when_it_upgrades(features: Features) -> None:

@@ -13,9 +13,10 @@ from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
-from tests.fake.groups.other_groups import StreamsGroup, StreamsMember
+from tests.fake.groups.other_groups import ShareGroup, SharePlace, StreamsGroup, StreamsMember
 from tests.fake.raw_client import batch
 from tests.run import Done, kcli
 
@@ -379,7 +380,18 @@ def test_offsets_of_inputs_are_not_changed_alone(cluster: FakeCluster, tmp_path:
             done = run(cluster, f"{line} {end}", code=7)
             assert "kcli groups reset-app app" in done.err
             assert CHANGELOG in done.err
+    type_remedy(
+        "`kcli groups reset-app app` sets the offsets of its inputs, and deletes these topics",
+        done.err,
+        cluster.bootstrap,
+    )
     assert offsets(cluster)["lines", 0] == (7, STREAM_TIME)
+
+
+def test_a_share_group_is_no_application(cluster: FakeCluster) -> None:
+    cluster.add_group(ShareGroup("queue", {TopicPartition("lines", 0): SharePlace(5)}))
+    done = run(cluster, "reset-app queue --yes", code=7)
+    type_remedy("`kcli groups rewind queue --to SPEC` sets its start offsets", done.err, cluster.bootstrap)
 
 
 def test_without_internal_topics_inputs_are_rewound_without_the_stream_time() -> None:
@@ -398,7 +410,7 @@ def test_without_internal_topics_inputs_are_rewound_without_the_stream_time() ->
 def test_a_streams_group_that_runs_is_not_rewound_live(cluster: FakeCluster) -> None:
     cluster.add_group(app(members={"m": StreamsMember({"0": [0, 1]})}))
     refused = run(cluster, "rewind app --topic lines --to earliest --live --yes", code=7).err
-    assert "kcli groups reset-app app" in refused
+    type_remedy("stop it; `kcli groups reset-app app` resets both", refused, cluster.bootstrap, then="7")
     refused = run(cluster, "rewind app --topic lines --to earliest --yes", code=7).err
     assert "--live" not in refused
 

@@ -277,7 +277,7 @@ CREATIONS = [
     ("groups create s -t t --from latest", "group s is a share group"),
     ("groups create g --type share -t t --from latest", "group g is a classic group"),
     ("groups create live --type share -t t --from latest", "group live has members (1)"),
-    ("groups create app --type share -t t --from latest", "the offsets of group app cannot be set"),
+    ("groups create app --type share -t t --from latest", "group app is a streams group"),
 ]
 
 

@@ -11,6 +11,7 @@ from kcli.core.protocol.messages.alter_replica_log_dirs import (
 )
 from kcli.core.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
 from kcli.core.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from kcli.core.types import TopicPartition
 from tests.fake.answer_shapes import BLANK, READ_ONLY, InOrder, Named, Parts, shape_of
@@ -116,7 +117,7 @@ class Refusal:
                 for row in getattr(topic, shape.partitions):
                     if self._is_meant(topic, getattr(row, shape.index)):
                         self._mark(row, shape.code)
-            if self._seen.kind is FetchRequest:
+            if self._seen.kind in (FetchRequest, ShareAcknowledgeRequest):  # the answer may have no rows
                 self._taken = [p for p in self._asked() if self._is_meant(*p) and not _has(answer, shape, *p)]
         self._add(answer)
 

@@ -1,21 +1,20 @@
 """One run of ``kcli consume``: checks its options, connects, reads to the end, and returns the exit status."""
 
 import errno
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing
 from kcli.commands.consume.format import record_formatter
 from kcli.commands.consume.options import (
-    PEOPLE,
     ConsumeOptions,
     consumer_options,
     group_of,
     reset_policy,
     terminal_format,
 )
+from kcli.commands.consume.printing import chosen_fields, record_sink, topic_decoding
 from kcli.commands.consume.report import offsets_text, report, report_absent
 from kcli.commands.consume.scope import (
     chosen_partitions,
@@ -45,15 +44,11 @@ from kcli.flows.consume.run import ConsumeResult, Sink, consume
 from kcli.flows.consume.time_order import Merger, tail
 from kcli.flows.filters.selection import Selection, TimeFilter
 from kcli.flows.stop import Stop
-from kcli.output.gaps import GapMarks
 from kcli.output.progress import counted
 from kcli.output.records import Formatter, RecordSink, Written
-from kcli.output.talk import DIM
 
 if TYPE_CHECKING:
-    from kcli.commands.consume.count import PrintedCounts
     from kcli.commands.consume.decoding import Decoding
-    from kcli.commands.consume.fields import ChosenFields
 
 _STOP_PATIENCE = 1.5  # seconds after the last commit for leaving the group: a stop is over within five
 
@@ -145,61 +140,6 @@ def run(inv: Invocation, **given: Any) -> int:
         except KcliError as error:
             inv.failed(error)
     return inv.finish(done=True, also=[code])
-
-
-def chosen_fields(
-    inv: Invocation, asked: ConsumeOptions, decoding: "Decoding | None"
-) -> "ChosenFields | None":
-    """The fields that are named in the options, if any are."""
-    named = (asked.select, asked.by, asked.distinct)
-    if not any(named) and not any(path in (asked.template or "") for path in ("{.", "{[")):
-        return None
-    from kcli.commands.consume.fields import ChosenFields  # only where fields are chosen
-
-    return ChosenFields(asked, asked.format_kind(inv.values.output), decoding)
-
-
-def record_sink(
-    inv: Invocation,
-    asked: ConsumeOptions,
-    fields: "ChosenFields | None",
-    formatter: Formatter,
-    cluster_id: Callable[[], str | None],
-    stop: Stop,
-) -> "AbstractContextManager[RecordSink | PrintedCounts]":
-    """Where records go."""
-    if asked.count:
-        from kcli.commands.consume.count import PrintedCounts  # only where records are counted
-
-        return PrintedCounts(
-            inv, asked, fields.by if fields is not None else None, cluster_id, lambda: bool(stop)
-        )
-    return RecordSink(
-        inv.out, formatter, escape=inv.out.isatty and not asked.raw, before=_gap_marks(inv, asked)
-    )
-
-
-def _gap_marks(inv: Invocation, asked: ConsumeOptions) -> GapMarks | None:
-    """Marks on stderr, of a terminal that shows records as they come, in a format for people whose records end lines."""
-    talk, lines = inv.talk, (asked.delimiter or b"\n").endswith(b"\n")
-    for_people = asked.template is None and asked.format_kind(inv.values.output) in PEOPLE
-    if (
-        not (inv.out.isatty and talk.isatty and asked.goes_on and for_people and lines)
-        or talk.quiet
-        or asked.raw
-    ):
-        return None
-    return GapMarks(lambda mark: talk.write(mark, DIM))
-
-
-def topic_decoding(inv: Invocation, asked: ConsumeOptions, topics: Topics) -> "Decoding | None":
-    """What decodes the records: with -s, and of internal topics."""
-    internal = not topics.several and topics.names[0].startswith("__")
-    if not (asked.serdes or internal):
-        return None
-    from kcli.commands.consume.decoding import decoding  # serdes are loaded only where they are used
-
-    return decoding(inv, asked, topics.names if not topics.several else ())
 
 
 class _ConsumeRun:

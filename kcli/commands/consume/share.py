@@ -7,7 +7,7 @@ from dataclasses import replace
 from kcli.account.survey import Missing
 from kcli.commands.consume.format import record_formatter
 from kcli.commands.consume.options import ConsumeOptions, group_of, terminal_format
-from kcli.commands.consume.run import chosen_fields, record_sink, topic_decoding
+from kcli.commands.consume.printing import chosen_fields, record_sink, topic_decoding
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import abandon
 from kcli.commands.shared.topic_choice import Topics

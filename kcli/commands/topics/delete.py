@@ -22,7 +22,7 @@ from kcli.commands.shared.usage import usage
 )
 @click.argument("names", nargs=-1, type=TOPIC, metavar="[TOPIC…]")
 @click.option("--match", metavar="GLOB", help="all topics whose names match this shell pattern")
-@click.option("--if-exists", is_flag=True, help="a named topic that does not exist is not an error")
+@click.option("--if-exists", is_flag=True, help="a topic that does not exist is not an error")
 @pass_invocation
 def delete_topics(inv: Invocation, names: tuple[str, ...], match: str | None, if_exists: bool) -> int:
     """Delete topics with all their records.
@@ -45,10 +45,4 @@ def delete_topics(inv: Invocation, names: tuple[str, ...], match: str | None, if
             why="each has a question of its own" if names else "it is required without --match",
             do="name topics, or use --match GLOB: `kcli topics list --match GLOB` lists those that match",
         )
-    if match is not None and if_exists:
-        raise usage(
-            "topics delete: --if-exists with --match",
-            why="it is about topics that are named",
-            do="leave one of them out",
-        )
-    return run_change(inv, TopicDeletion(names, match, may_be_absent=if_exists))
+    return run_change(inv, TopicDeletion(names, match, may_lack=if_exists))

@@ -25,8 +25,8 @@ def list_transactions(
     inv: Invocation,
     topic: str | None,
     partitions: tuple[int, ...] | None,
-    match: str | None,
     older_than: float | None,
+    match: str | None,
 ) -> int:
     """Lists open and hanging transactions. Returns the exit status."""
     check_scope("list", None, topic, partitions, needed=False)
@@ -47,11 +47,13 @@ def list_transactions(
         for one in listed(coordinated, found)
         if scope is None or not scope.isdisjoint(one.partitions)
     ]
-    rows = [row for row in rows if match is None or fnmatchcase(row["transactional_id"] or "", match)]
     rows = [row for row in rows if older_than is None or _is_older(row["age_seconds"], older_than)]
+    if match is not None:
+        rows = [row for row in rows if fnmatchcase(row["transactional_id"] or "", match)]
     if not rows:
         inv.talk.remark(
-            f"no transaction {_what(match, older_than)}, as far as this client may describe topics and transactional ids"
+            f"no transaction {_wanted(older_than, match)}, as far as this client may describe topics and "
+            "transactional ids"
         )
     _print(inv, cluster, rows)
     hanging = [row for row in rows if row["state"] == HANGING_STATE]
@@ -61,11 +63,10 @@ def list_transactions(
     return inv.finish(done=bool(rows) or any_read)
 
 
-def _what(match: str | None, older_than: float | None) -> str:
-    """What was looked for."""
-    if match is not None:
-        return f"of an id that matches {match} is open or hanging"
-    return "is open or hanging" if older_than is None else "is that old"
+def _wanted(older_than: float | None, match: str | None) -> str:
+    old = "" if older_than is None else "is that old"
+    named = "" if match is None else f"has an id that matches {match}"
+    return " and ".join(filter(None, (old, named))) or "is open or hanging"
 
 
 def _ends(hanging: list[view.Row]) -> str:

@@ -252,8 +252,7 @@ def share_errors(result: ShareResult, lock_seconds: float) -> list[KcliError]:
                 why=first.why if first is not None else "",
                 do="they are delivered again, to this member or another"
                 + (
-                    f"; a lock lasts {lock_seconds:g} s: `kcli configs alter groups GROUP --set "
-                    "share.record.lock.duration.ms=…` sets it"
+                    f"; a lock lasts {lock_seconds:g} s: the group's share.record.lock.duration.ms sets it"
                     if lock_seconds
                     else ""
                 ),

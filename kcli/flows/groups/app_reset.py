@@ -17,8 +17,9 @@ from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
-from kcli.core.names import own_group_danger
+from kcli.core.names import THERE_ARE, own_group_danger
 from kcli.flows.groups.app_offsets import ResetRequest, app_remedies, offsets_plan
+from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.internal_topics import InternalTopics, internal_topics, may_be_internal, of_topology
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.permitted import may_be_more, may_see_all
@@ -128,6 +129,12 @@ class AppReset(Change[Place, Facts]):
             return None
         if isinstance(found, KcliError):
             raise found
+        if found.type == SHARE:
+            raise NotPossibleError(
+                f"group {name} cannot be reset",
+                why="it is a share group, and no application of Kafka Streams",
+                do=f"`kcli groups rewind {quote(name)} --to SPEC` sets its start offsets",
+            )
         return found
 
     def _unknown(self, admin: Admin) -> KcliError:
@@ -135,6 +142,7 @@ class AppReset(Change[Place, Facts]):
         error = NotFoundError(
             f"application {name} does not exist",
             why=f"there is neither a group of that name, nor a topic that is named as an internal topic of it ({name}-…)",
+            do=THERE_ARE,
         )
         name_nearest(admin, {name: error})
         return error

@@ -128,7 +128,7 @@ class _ShareReader:
             ExitCode.FAILED,
             f"{plan.topic}: no record came for {seconds:g} s, and the test was not over",
             "the brokers had none for this group: others have acquired them, or it begins at the end of the topic",
-            "choose fewer --num-records or a longer --idle-timeout; `kcli configs describe groups` shows where it begins",
+            "choose fewer --num-records or a longer --idle-timeout; share.auto.offset.reset is where the group begins",
         )
 
 

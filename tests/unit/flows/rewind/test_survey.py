@@ -142,12 +142,6 @@ def test_groups_that_cannot_be_described_or_are_not_there_are_failures_beside_th
     assert whole.unplanned["nobody", None].do == "did you mean nobodies?"
 
 
-def test_a_streams_group_is_refused_with_the_tool_for_it() -> None:
-    (group,) = plan(StandIn(), Target("earliest"), "app", scope=Scope({"t": None})).groups
-    assert group.refusal is not None
-    assert (group.refusal.exit_code, "kafka-streams-groups.sh" in group.refusal.do) == (7, True)
-
-
 FORGOTTEN = "5 acknowledged after it, delivered again"
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from kcli.commands.registry import BY_FLAGS, CHANGES, ROWS
 from tests.kafka import QUICK_JVM, TEST_PROPERTIES, sandboxed
-from tests.kafka_scripts.page import Row, rows
-from tests.kafka_scripts.scripts import shared
-from tests.kafka_scripts.test_options import command_of
-from tests.kafka_scripts.world import GROUP, TOPICS, World
+from tests.integration.kafka_scripts.page import Row, rows
+from tests.integration.kafka_scripts.scripts import shared
+from tests.integration.kafka_scripts.test_options import command_of
+from tests.integration.kafka_scripts.world import GROUP, TOPICS, World
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 AUTHORIZED = {

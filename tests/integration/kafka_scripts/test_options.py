@@ -4,8 +4,8 @@ import pytest
 
 from kcli.commands.registry import ROWS
 from kcli.commands.shared.foreign_lines import of_script
-from tests.kafka_scripts.page import Row, options, rows
-from tests.kafka_scripts.scripts import SCRIPTS, SUBCOMMANDS, shared
+from tests.integration.kafka_scripts.page import Row, options, rows
+from tests.integration.kafka_scripts.scripts import SCRIPTS, SUBCOMMANDS, shared
 
 pytestmark = pytest.mark.integration
 ALL = rows()

@@ -12,7 +12,7 @@ from kcli.core.admin.acls import AclFilter
 from kcli.core.admin.configs import ConfigOp
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition, TopicSpec
 from tests.kafka import Kafka
-from tests.kafka_scripts.scripts import Ran, Scripts
+from tests.integration.kafka_scripts.scripts import Ran, Scripts
 from tests.run import Done, kcli_process
 
 TOPICS = {"orders": 3, "numbers": 1, "load": 1}

@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "from" / "kafka-scripts.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "from" / "kafka-scripts.md"
 NOT = "–"
 _OPTION = re.compile(r"--?[A-Za-z][-A-Za-z0-9.]*")
 

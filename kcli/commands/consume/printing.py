@@ -1,0 +1,73 @@
+"""What ``consume`` prints by: the fields that are named, what decodes records, and where they go."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from kcli.commands.consume.options import PEOPLE, ConsumeOptions
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.topic_choice import Topics
+from kcli.flows.stop import Stop
+from kcli.output.gaps import GapMarks
+from kcli.output.records import Formatter, RecordSink
+from kcli.output.talk import DIM
+
+if TYPE_CHECKING:
+    from kcli.commands.consume.count import PrintedCounts
+    from kcli.commands.consume.decoding import Decoding
+    from kcli.commands.consume.fields import ChosenFields
+
+
+def chosen_fields(
+    inv: Invocation, asked: ConsumeOptions, decoding: "Decoding | None"
+) -> "ChosenFields | None":
+    """The fields that are named in the options, if any are."""
+    named = (asked.select, asked.by, asked.distinct)
+    if not any(named) and not any(path in (asked.template or "") for path in ("{.", "{[")):
+        return None
+    from kcli.commands.consume.fields import ChosenFields  # only where fields are chosen
+
+    return ChosenFields(asked, asked.format_kind(inv.values.output), decoding)
+
+
+def record_sink(
+    inv: Invocation,
+    asked: ConsumeOptions,
+    fields: "ChosenFields | None",
+    formatter: Formatter,
+    cluster_id: Callable[[], str | None],
+    stop: Stop,
+) -> "AbstractContextManager[RecordSink | PrintedCounts]":
+    """Where records go."""
+    if asked.count:
+        from kcli.commands.consume.count import PrintedCounts  # only where records are counted
+
+        return PrintedCounts(
+            inv, asked, fields.by if fields is not None else None, cluster_id, lambda: bool(stop)
+        )
+    return RecordSink(
+        inv.out, formatter, escape=inv.out.isatty and not asked.raw, before=_gap_marks(inv, asked)
+    )
+
+
+def _gap_marks(inv: Invocation, asked: ConsumeOptions) -> GapMarks | None:
+    """Marks on stderr, of a terminal that shows records as they come, in a format for people whose records end lines."""
+    talk, lines = inv.talk, (asked.delimiter or b"\n").endswith(b"\n")
+    for_people = asked.template is None and asked.format_kind(inv.values.output) in PEOPLE
+    if (
+        not (inv.out.isatty and talk.isatty and asked.goes_on and for_people and lines)
+        or talk.quiet
+        or asked.raw
+    ):
+        return None
+    return GapMarks(lambda mark: talk.write(mark, DIM))
+
+
+def topic_decoding(inv: Invocation, asked: ConsumeOptions, topics: Topics) -> "Decoding | None":
+    """What decodes the records: with -s, and of internal topics."""
+    internal = not topics.several and topics.names[0].startswith("__")
+    if not (asked.serdes or internal):
+        return None
+    from kcli.commands.consume.decoding import decoding  # serdes are loaded only where they are used
+
+    return decoding(inv, asked, topics.names if not topics.several else ())

@@ -16,6 +16,7 @@ from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
+from tests.fake.replica_admin import finish
 from tests.fake.script import FOREVER
 from tests.run import Noun
 
@@ -113,6 +114,22 @@ def test_moves_that_go_on_are_6_and_the_same_line_goes_on(brokers: Brokers) -> N
         brokers.cluster.finish_reassignment("t", number)
     brokers(line)
     assert brokers.throttles == 0
+
+
+def test_a_move_that_ends_while_the_question_is_open_is_done(brokers: Brokers) -> None:
+    def end(_request: Any) -> None:
+        for number in (0, 1, 3):
+            place = brokers.cluster._state.topics.by_name["t"].partitions[number]
+            if place.adding:
+                finish(place)
+
+    brokers.cluster.settings.hold_reassignments = True
+    brokers("drain 3 --yes", 6)
+    sent = len(brokers.sent)
+    brokers.cluster.intercept(ListPartitionReassignmentsRequest, end, after=1)
+    done = brokers("drain 3 --yes -o json")
+    assert set(statuses(done).values()) == {"done"}
+    assert "AlterPartitionReassignmentsRequest" not in brokers.sent[sent:]
 
 
 def test_a_run_that_ended_between_its_steps_is_gone_on_with(brokers: Brokers) -> None:

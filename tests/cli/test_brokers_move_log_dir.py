@@ -12,6 +12,7 @@ from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
+from tests.fake.log_dirs import finish_move
 from tests.fake.raw_client import batch
 from tests.fake.script import FOREVER
 from tests.run import Noun
@@ -105,6 +106,20 @@ def test_moves_that_go_on_are_6_and_the_same_line_goes_on(brokers: Brokers) -> N
         brokers.cluster.finish_log_dir_move("t", number, 1)
     assert "removed the throttle" in brokers(line).err
     assert brokers.rate is None
+
+
+def test_a_move_that_ends_while_the_question_is_open_is_done(brokers: Brokers) -> None:
+    def end(_request: Any) -> None:
+        place = brokers.cluster._state.topics.by_name["t"].partitions[0]
+        if place.futures:
+            finish_move(place, 1)
+
+    brokers.cluster.settings.hold_log_dir_moves = True
+    brokers(f"{LINE} -t t:0 --yes", 6)
+    brokers.cluster.settings.hold_log_dir_moves = False
+    brokers.cluster.intercept(DescribeLogDirsRequest, end, after=1)
+    done = brokers(f"{LINE} --yes -o json")
+    assert set(statuses(done).values()) == {"done"}
 
 
 def test_a_throttle_that_is_left_is_removed_by_status(brokers: Brokers) -> None:

@@ -378,7 +378,7 @@ def test_log_dirs_that_leave_the_choice_to_the_broker_are_accepted(reassign: Rea
 def test_a_partition_that_is_being_moved_is_not_moved_again(held: Reassign) -> None:
     begun = held(f"run {held.file({'t-0': [1, 2, 4]})} --yes")
     type_remedy(
-        "being moved: `kcli reassign status --watch` shows how far, and removes",
+        "`kcli reassign status --watch` shows how far, and removes a throttle at the end",
         begun.err,
         held.cluster.bootstrap,
     )

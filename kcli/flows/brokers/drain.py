@@ -101,7 +101,7 @@ class BrokerDrain(ReplicaMoves):
         found = survey(admin)
         self._check_known(admin, found)
         scope = {tp: part for tp, part in sorted(found.partitions.items()) if self._concerns(tp, found)}
-        self._begun = set() if self.leaders_only else {tp for tp in scope if self._leaves(tp, found)}
+        self._begun |= set() if self.leaders_only else {tp for tp in scope if self._leaves(tp, found)}
         refused = {
             tp: error
             for tp, part in scope.items()
@@ -111,7 +111,8 @@ class BrokerDrain(ReplicaMoves):
         moves, too_few = self._moves(todo, found)
         self._warnings = list(self._remarks(found, moves))
         refused |= too_few | self.denied(admin, found, moves)
-        planned = {move.tp: move for move in moves} | {tp: _begun(tp, found) for tp in self._begun}
+        planned = {move.tp: move for move in moves}
+        planned |= {tp: self._shown.get(tp) or _begun(tp, found) for tp in self._begun & scope.keys()}
         self._shown = self._shown or planned
         self._stay = [part.replicas for tp, part in found.partitions.items() if tp not in scope]
         self._ids = found.topic_ids
@@ -263,6 +264,10 @@ class BrokerDrain(ReplicaMoves):
     def shown(self, plan: Sequence[MoveItem]) -> list[MoveItem]:
         """All but what is on disks only."""
         return [item for item in plan if item.facts.old]
+
+    def again(self, item: MoveItem, now: MoveItem | None) -> MoveItem:
+        """A move that had begun may have ended since the plan, which is read back."""
+        return item if now is None and item.key in self._begun else super().again(item, now)
 
     def heading(self, plan: Sequence[MoveItem]) -> str:
         """What is done, the first words of the plan."""

@@ -170,7 +170,9 @@ class LogDirMoves(Change[TopicPartition, DirMove]):
         return self._warnings
 
     def again(self, item: DirItem, now: DirItem | None) -> DirItem:
-        """Sizes grow; what was being moved may be there by now."""
+        """Sizes grow; what was being moved may be there by now, which is read back."""
+        if now is None and item.facts.future == item.facts.new:
+            return item
         if (
             now is not None
             and now.facts._replace(size=item.facts.size, future=item.facts.future) == item.facts

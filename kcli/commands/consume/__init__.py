@@ -207,8 +207,8 @@ SAMPLE = Word("sample", _sample)
         "--ack-after-exec",
         type=Word("command", str),
         metavar="COMMAND",
-        help="in a share group: run COMMAND for each record, as JSON on its stdin; 0 accepts it, 75 releases it, any other "
-        "exit status rejects it",
+        help="in a share group: run COMMAND for each record, as JSON on its stdin; 0 accepts it, 75 releases it, any "
+        "other exit status rejects it",
     ),
     click.option(
         "--commit/--no-commit", default=None, help="with -g: commit what was written (default: --commit)"
@@ -271,12 +271,13 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], more_topics: tuple[str,
     --offset or --since.
 
     With --group-type share records are locked for this member, and acknowledged once they are written and flushed: as
-    --on-each says, or by the exit status of COMMAND, which gets the record as a line of -o ndjson on its stdin, key and value
-    in the files that KCLI_KEY_FILE and KCLI_VALUE_FILE name (unset for null), and is run without a shell; what it prints
-    goes to stderr. While it runs the lock is extended (Kafka 4.2 on). A record whose COMMAND a signal ended is released,
-    and one whose COMMAND cannot be run (126, 127) ends the reading. -n acquires no more than N, -e ends when no broker has a
-    record for this member. What was written and not accepted, because its lock had expired, is delivered again: it is
-    reported, and exits with 6. Filters, ranges and --tail are refused: what they leave out could not be left to others.
+    --on-each says, or by the exit status of COMMAND, which gets the record as a line of -o ndjson on its stdin, key and
+    value in the files that KCLI_KEY_FILE and KCLI_VALUE_FILE name (unset for null), and is run without a shell; what it
+    prints goes to stderr. While it runs the lock is extended (Kafka 4.2 on). A record whose COMMAND a signal ended is
+    released, and one whose COMMAND cannot be run (126, 127) ends the reading. -n acquires no more than N, -e ends when
+    no broker has a record for this member. What was written and not accepted, because its lock had expired, is
+    delivered again: it is reported, and exits with 6. Filters, ranges and --tail are refused: what they leave out could
+    not be left to others.
 
     --merge holds a record back until no other partition has an earlier one; for partitions that have no more records
     at present it waits one second. A field of --grep that is null matches nothing. --where sees key, value (parsed

@@ -36,7 +36,10 @@ CONFIGS = "org.apache.kafka.tools.ConfigCommand"
 STREAMS_GROUPS = "org.apache.kafka.tools.streams.StreamsGroupCommand"
 CONSOLE_SHARE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
 SHARE_CONSUMER_PERF = "org.apache.kafka.tools.ShareConsumerPerformance"
+STREAMS_RESETTER = "org.apache.kafka.tools.StreamsResetter"
 STREAMS = f"org/apache/kafka/kafka-streams/{VERSION}/kafka-streams-{VERSION}.jar"
+ROCKSDB = "org/rocksdb/rocksdbjni/10.1.3/rocksdbjni-10.1.3.jar"
+"""The stores of Kafka Streams that are on disk need it."""
 
 
 @cache

@@ -45,8 +45,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli topics create")
-            names="--partitions --replication-factor --config --like --if-not-exists -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--partitions --replication-factor --config --like -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--partitions --replication-factor --assignment --config --like --if-not-exists -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--partitions --replication-factor --assignment --config --like -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli topics copy")
@@ -65,14 +65,14 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli topics delete")
-            names="--match -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--match --if-exists -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--match -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli groups")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="list lag describe why rewind export import copy create delete delete-offsets remove-members"
+            children="list lag describe why rewind export import copy create delete delete-offsets reset-app remove-members"
             aliases="" ;;
         "kcli groups list")
             names="--state --type --match --topic --internal --with-lag --sort -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -85,7 +85,7 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli groups describe")
-            names="--members --offsets --state --config --match --all --type --empty-group --internal --peek -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--members --offsets --state --tasks --topology --config --match --all --type --empty-group --internal --peek -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--match --type --peek -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
@@ -127,6 +127,11 @@ _kcli_command() {
         "kcli groups delete-offsets")
             names="-t --topic -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-t --topic -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli groups reset-app")
+            names="--input-topic --to --from-file --intermediate-topic --internal-topic -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--input-topic --to --from-file --intermediate-topic --internal-topic -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli groups remove-members")
@@ -245,12 +250,12 @@ _kcli_command() {
             children="plan run status cancel"
             aliases="" ;;
         "kcli reassign plan")
-            names="-t --topic --brokers --replication-factor -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="-t --topic --brokers --replication-factor --disable-rack-aware -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-t --topic --brokers --replication-factor -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli reassign run")
-            names="--throttle --watch -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--throttle --disallow-replication-factor-change --watch -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--throttle -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
@@ -275,23 +280,23 @@ _kcli_command() {
             children="list check create delete"
             aliases="" ;;
         "kcli acls list")
-            names="--principal --operation --host --deny --topic --group --transactional-id --cluster --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--principal --operation --host --topic --group --transactional-id --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--principal --operation --host --deny --topic --group --transactional-id --delegation-token --user-principal --cluster --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--principal --operation --host --topic --group --transactional-id --delegation-token --user-principal --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli acls check")
-            names="--principal --operation --host --topic --group --transactional-id --cluster -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--principal --operation --host --topic --group --transactional-id -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--principal --operation --host --topic --group --transactional-id --delegation-token --user-principal --cluster -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--principal --operation --host --topic --group --transactional-id --delegation-token --user-principal -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli acls create")
-            names="--producer --consumer --mirror --principal --operation --host --deny --topic --group --transactional-id --cluster --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--mirror --principal --operation --host --topic --group --transactional-id --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--producer --consumer --mirror --principal --operation --host --deny --topic --group --transactional-id --delegation-token --user-principal --cluster --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--mirror --principal --operation --host --topic --group --transactional-id --delegation-token --user-principal --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli acls delete")
-            names="--principal --operation --host --deny --topic --group --transactional-id --cluster --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--principal --operation --host --topic --group --transactional-id --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--principal --operation --host --deny --topic --group --transactional-id --delegation-token --user-principal --cluster --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--principal --operation --host --topic --group --transactional-id --delegation-token --user-principal --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli top")
@@ -310,8 +315,8 @@ _kcli_command() {
             children="list describe abort"
             aliases="" ;;
         "kcli txn list")
-            names="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--topic -p --partitions --older-than -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--topic -p --partitions --older-than --match -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--topic -p --partitions --older-than --match -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli txn describe")
@@ -445,8 +450,8 @@ _kcli_command() {
             children="produce consume e2e compare"
             aliases="" ;;
         "kcli perf produce")
-            names="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --throughput --warmup-records --processes --verify --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --throughput --warmup-records --processes --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --keys --seed --throughput --warmup-records --processes --verify --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --keys --seed --throughput --warmup-records --processes --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli perf consume")
@@ -642,7 +647,7 @@ _kcli_command() {
         "kcli man groups")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="list lag describe why rewind export import copy create delete delete-offsets remove-members"
+            children="list lag describe why rewind export import copy create delete delete-offsets reset-app remove-members"
             aliases="" ;;
         "kcli man cluster")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -742,7 +747,7 @@ _kcli_command() {
         "kcli help groups")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="list lag describe why rewind export import copy create delete delete-offsets remove-members"
+            children="list lag describe why rewind export import copy create delete delete-offsets reset-app remove-members"
             aliases="" ;;
         "kcli help cluster")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -846,7 +851,7 @@ _kcli_value() {
         "kcli produce --headers-from") asked=value-fields ;;
         "kcli produce --partition-from") asked=value-fields ;;
         "kcli produce --partitioner") reply="murmur2 consistent hashcode random roundrobin manual" ;;
-        "kcli produce -s" | "kcli produce --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
+        "kcli produce -s" | "kcli produce --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli produce -z" | "kcli produce --compression") reply="none gzip snappy lz4 zstd" ;;
         "kcli produce --acks") reply="all 1 0" ;;
         "kcli produce --failed") files=1 ;;
@@ -868,7 +873,7 @@ _kcli_value() {
         "kcli consume -g" | "kcli consume --group") asked=groups ;;
         "kcli consume --group-type") reply="share" ;;
         "kcli consume --on-each") reply="accept release reject" ;;
-        "kcli consume -s" | "kcli consume --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
+        "kcli consume -s" | "kcli consume --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli consume --on-out-of-range") reply="fail earliest latest" ;;
         "kcli consume --on-recreate") reply="fail restart" ;;
         "kcli consume --on-corrupt") reply="fail skip" ;;
@@ -976,7 +981,7 @@ _kcli_value() {
         "kcli groups describe -o" | "kcli groups describe --output") reply="table plain wide tsv csv json ndjson yaml name kafka" ;;
         "kcli groups describe --color") reply="auto always never" ;;
         "kcli groups describe --progress") reply="auto none bar json" ;;
-        "kcli groups why -s" | "kcli groups why --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
+        "kcli groups why -s" | "kcli groups why --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli groups why -F" | "kcli groups why --command-config") files=1 ;;
         "kcli groups why -X" | "kcli groups why --command-property") keys="$_kcli_keys" ;;
         "kcli groups why --profile") asked=profiles ;;
@@ -1041,6 +1046,17 @@ _kcli_value() {
         "kcli groups delete-offsets -o" | "kcli groups delete-offsets --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups delete-offsets --color") reply="auto always never" ;;
         "kcli groups delete-offsets --progress") reply="auto none bar json" ;;
+        "kcli groups reset-app --input-topic") asked=topics ;;
+        "kcli groups reset-app --to") reply="earliest latest current" ;;
+        "kcli groups reset-app --from-file") files=1 ;;
+        "kcli groups reset-app --intermediate-topic") asked=topics ;;
+        "kcli groups reset-app --internal-topic") asked=topics ;;
+        "kcli groups reset-app -F" | "kcli groups reset-app --command-config") files=1 ;;
+        "kcli groups reset-app -X" | "kcli groups reset-app --command-property") keys="$_kcli_keys" ;;
+        "kcli groups reset-app --profile") asked=profiles ;;
+        "kcli groups reset-app -o" | "kcli groups reset-app --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli groups reset-app --color") reply="auto always never" ;;
+        "kcli groups reset-app --progress") reply="auto none bar json" ;;
         "kcli groups remove-members -F" | "kcli groups remove-members --command-config") files=1 ;;
         "kcli groups remove-members -X" | "kcli groups remove-members --command-property") keys="$_kcli_keys" ;;
         "kcli groups remove-members --profile") asked=profiles ;;
@@ -1222,7 +1238,7 @@ _kcli_value() {
         "kcli acls -o" | "kcli acls --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli acls --color") reply="auto always never" ;;
         "kcli acls --progress") reply="auto none bar json" ;;
-        "kcli acls list --operation") reply="all read write create delete alter describe cluster_action describe_configs alter_configs idempotent_write two_phase_commit" ;;
+        "kcli acls list --operation") reply="all read write create delete alter describe cluster_action describe_configs alter_configs idempotent_write two_phase_commit create_tokens describe_tokens" ;;
         "kcli acls list --topic") asked=topics ;;
         "kcli acls list --group") asked=groups ;;
         "kcli acls list --pattern") reply="literal prefixed match" ;;
@@ -1232,7 +1248,7 @@ _kcli_value() {
         "kcli acls list -o" | "kcli acls list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli acls list --color") reply="auto always never" ;;
         "kcli acls list --progress") reply="auto none bar json" ;;
-        "kcli acls check --operation") reply="all read write create delete alter describe cluster_action describe_configs alter_configs idempotent_write two_phase_commit" ;;
+        "kcli acls check --operation") reply="all read write create delete alter describe cluster_action describe_configs alter_configs idempotent_write two_phase_commit create_tokens describe_tokens" ;;
         "kcli acls check --topic") asked=topics ;;
         "kcli acls check --group") asked=groups ;;
         "kcli acls check -F" | "kcli acls check --command-config") files=1 ;;
@@ -1242,7 +1258,7 @@ _kcli_value() {
         "kcli acls check --color") reply="auto always never" ;;
         "kcli acls check --progress") reply="auto none bar json" ;;
         "kcli acls create --mirror") reply="source target" ;;
-        "kcli acls create --operation") reply="all read write create delete alter describe cluster_action describe_configs alter_configs idempotent_write two_phase_commit" ;;
+        "kcli acls create --operation") reply="all read write create delete alter describe cluster_action describe_configs alter_configs idempotent_write two_phase_commit create_tokens describe_tokens" ;;
         "kcli acls create --topic") asked=topics ;;
         "kcli acls create --group") asked=groups ;;
         "kcli acls create --pattern") reply="literal prefixed" ;;
@@ -1252,7 +1268,7 @@ _kcli_value() {
         "kcli acls create -o" | "kcli acls create --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli acls create --color") reply="auto always never" ;;
         "kcli acls create --progress") reply="auto none bar json" ;;
-        "kcli acls delete --operation") reply="all read write create delete alter describe cluster_action describe_configs alter_configs idempotent_write two_phase_commit" ;;
+        "kcli acls delete --operation") reply="all read write create delete alter describe cluster_action describe_configs alter_configs idempotent_write two_phase_commit create_tokens describe_tokens" ;;
         "kcli acls delete --topic") asked=topics ;;
         "kcli acls delete --group") asked=groups ;;
         "kcli acls delete --pattern") reply="literal prefixed" ;;
@@ -1540,7 +1556,7 @@ _kcli_value() {
         "kcli perf compare --color") reply="auto always never" ;;
         "kcli perf compare --progress") reply="auto none bar json" ;;
         "kcli query --engine") reply="auto duckdb spark" ;;
-        "kcli query -s" | "kcli query --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
+        "kcli query -s" | "kcli query --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli query --runner") reply="spark processes inline" ;;
         "kcli query --java-home") files=1 ;;
         "kcli query -F" | "kcli query --command-config") files=1 ;;
@@ -1558,7 +1574,7 @@ _kcli_value() {
         "kcli pipeline export --offset") reply="earliest latest" ;;
         "kcli pipeline export --format") reply="parquet ndjson csv raw delta iceberg" ;;
         "kcli pipeline export --partition-by") reply="date hour" ;;
-        "kcli pipeline export -s" | "kcli pipeline export --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
+        "kcli pipeline export -s" | "kcli pipeline export --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli pipeline export --on-gap") reply="fail record" ;;
         "kcli pipeline export --on-recreate") reply="fail record" ;;
         "kcli pipeline export --runner") reply="spark processes inline" ;;
@@ -1594,7 +1610,7 @@ _kcli_value() {
         "kcli pipeline mirror --color") reply="auto always never" ;;
         "kcli pipeline mirror --progress") reply="auto none bar json" ;;
         "kcli pipeline query --engine") reply="auto duckdb spark" ;;
-        "kcli pipeline query -s" | "kcli pipeline query --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
+        "kcli pipeline query -s" | "kcli pipeline query --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli pipeline query --runner") reply="spark processes inline" ;;
         "kcli pipeline query --java-home") files=1 ;;
         "kcli pipeline query -F" | "kcli pipeline query --command-config") files=1 ;;
@@ -1625,7 +1641,7 @@ _kcli_value() {
         "kcli pipeline verify --color") reply="auto always never" ;;
         "kcli pipeline verify --progress") reply="auto none bar json" ;;
         "kcli pipeline profile --offset") reply="earliest latest max-timestamp earliest-local latest-tiered earliest-pending-upload stored" ;;
-        "kcli pipeline profile -s" | "kcli pipeline profile --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
+        "kcli pipeline profile -s" | "kcli pipeline profile --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state cluster_metadata" ;;
         "kcli pipeline profile --html") files=1 ;;
         "kcli pipeline profile --runner") reply="spark processes inline" ;;
         "kcli pipeline profile --java-home") files=1 ;;
@@ -2012,6 +2028,7 @@ _kcli_argument() {
         "kcli groups create 0") asked=groups ;;
         "kcli groups delete "*) asked=groups ;;
         "kcli groups delete-offsets 0") asked=groups ;;
+        "kcli groups reset-app 0") asked=groups ;;
         "kcli groups remove-members 0") asked=groups ;;
         "kcli configs describe 0") reply="topics brokers groups broker-loggers client-metrics" ;;
         "kcli configs list 0") reply="topics brokers groups broker-loggers client-metrics" ;;
@@ -2041,7 +2058,7 @@ _kcli_argument() {
         "kcli sandbox status 0") asked=sandboxes ;;
         "kcli sandbox logs 0") asked=sandboxes ;;
         "kcli completion 0") reply="bash zsh fish" ;;
-        "kcli schema 0") reply="Acl AclCheck AclCheckList AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ApiVersion ApiVersionList Broker BrokerDescription BrokerDescriptionList BrokerDrainPlan BrokerDrainPlanItem BrokerDrainReport BrokerDrainReportItem BrokerList BrokerUnregisterPlan BrokerUnregisterPlanItem BrokerUnregisterReport BrokerUnregisterReportItem ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigResource ConfigResourceList ConfigValue ConfigValueList ConsumePlan ConsumeReport ControllerAddPlan ControllerAddPlanItem ControllerAddReport ControllerAddReportItem ControllerRemovePlan ControllerRemovePlanItem ControllerRemoveReport ControllerRemoveReportItem DoctorFinding DoctorReport Error ExportChain ExportManifest ExportPlan Feature FeatureDowngradePlan FeatureDowngradePlanItem FeatureDowngradeReport FeatureDowngradeReportItem FeatureList FeatureUpgradePlan FeatureUpgradePlanItem FeatureUpgradeReport FeatureUpgradeReportItem Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList GroupWhy GroupWhyList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem LogDirMovePlan LogDirMovePlanItem LogDirMoveReport LogDirMoveReportItem LogDirRestorePlan LogDirRestorePlanItem LogDirRestoreReport LogDirRestoreReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quorum QuorumReplica Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordCount RecordCountList RecordFields RecordFieldsList RecordList ReplicaRestorePlan ReplicaRestorePlanItem ReplicaRestoreReport ReplicaRestoreReportItem ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList Token TokenCreatePlan TokenCreatePlanItem TokenCreateReport TokenCreateReportItem TokenExpirePlan TokenExpirePlanItem TokenExpireReport TokenExpireReportItem TokenList TokenRenewPlan TokenRenewPlanItem TokenRenewReport TokenRenewReportItem TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopMirror TopMirrorList TopPartition TopPartitionList TopReader TopReaderList TopReplica TopReplicaList TopTopic TopTopicList TopTopicPartition TopTopicPartitionList TopTransaction TopTransactionList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem TopicWho TopicWhoList Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerdictChange VerifiedPartition" ;;
+        "kcli schema 0") reply="Acl AclCheck AclCheckList AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ApiVersion ApiVersionList AppResetPlan AppResetPlanItem AppResetReport AppResetReportItem Broker BrokerDescription BrokerDescriptionList BrokerDrainPlan BrokerDrainPlanItem BrokerDrainReport BrokerDrainReportItem BrokerList BrokerUnregisterPlan BrokerUnregisterPlanItem BrokerUnregisterReport BrokerUnregisterReportItem ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigResource ConfigResourceList ConfigValue ConfigValueList ConsumePlan ConsumeReport ControllerAddPlan ControllerAddPlanItem ControllerAddReport ControllerAddReportItem ControllerRemovePlan ControllerRemovePlanItem ControllerRemoveReport ControllerRemoveReportItem DoctorFinding DoctorReport Error ExportChain ExportManifest ExportPlan Feature FeatureDowngradePlan FeatureDowngradePlanItem FeatureDowngradeReport FeatureDowngradeReportItem FeatureList FeatureUpgradePlan FeatureUpgradePlanItem FeatureUpgradeReport FeatureUpgradeReportItem Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList GroupWhy GroupWhyList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem LogDirMovePlan LogDirMovePlanItem LogDirMoveReport LogDirMoveReportItem LogDirRestorePlan LogDirRestorePlanItem LogDirRestoreReport LogDirRestoreReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quorum QuorumReplica Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordCount RecordCountList RecordFields RecordFieldsList RecordList ReplicaRestorePlan ReplicaRestorePlanItem ReplicaRestoreReport ReplicaRestoreReportItem ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList Token TokenCreatePlan TokenCreatePlanItem TokenCreateReport TokenCreateReportItem TokenExpirePlan TokenExpirePlanItem TokenExpireReport TokenExpireReportItem TokenList TokenRenewPlan TokenRenewPlanItem TokenRenewReport TokenRenewReportItem TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopMirror TopMirrorList TopPartition TopPartitionList TopReader TopReaderList TopReplica TopReplicaList TopTopic TopTopicList TopTopicPartition TopTopicPartitionList TopTransaction TopTransactionList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem TopicWho TopicWhoList Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerdictChange VerifiedPartition" ;;
         *) ;;
     esac
 }

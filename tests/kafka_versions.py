@@ -10,7 +10,6 @@ VERSIONS = ("2.8.2", "3.0.2", "3.3.2", "3.9.2", "4.0.2", "4.3.1", "4.4.0")
 """The oldest that is supported, the last ones with ZooKeeper and without, and the newest, which is the default."""
 _SCRAM = "brokers manage SCRAM credentials since Kafka 2.7, those of KRaft clusters since 3.5"
 _TOKENS = "brokers have delegation tokens since Kafka 1.1, those of KRaft clusters since 3.6"
-
 FURTHER = {
     "configs alter groups": ("configs alter", "groups billing --set consumer.session.timeout.ms=50000 --yes"),
     "configs alter client-metrics": (
@@ -33,6 +32,7 @@ FURTHER = {
 """Lines besides those of the commands, by what they show."""
 
 LACKS: Mapping[str, Mapping[Sequence[str], str]] = {
+    "brokers unregister": {("2.8.2", "3.0.2"): "does not offer UnregisterBroker"},
     "configs list": {("2.8.2", "3.0.2", "3.3.2"): "does not offer ListConfigResources"},
     "configs alter groups": {
         ("2.8.2", "3.0.2", "3.3.2", "3.9.2"): "group billing has no configuration on these brokers"
@@ -48,14 +48,23 @@ LACKS: Mapping[str, Mapping[Sequence[str], str]] = {
         ("2.8.2", "3.0.2", "3.3.2"): "does not offer ConsumerGroupHeartbeat",
         ("3.9.2",): "the brokers have switched its protocol off (KIP-848)",
     },
+    "features upgrade": {("2.8.2", "3.0.2"): "there is no feature metadata.version"},
+    "features downgrade": {("2.8.2", "3.0.2", "3.3.2", "3.9.2"): "there is no feature transaction.version"},
     "groups list --type": {("2.8.2", "3.0.2", "3.3.2"): "cannot filter groups by type"},
+    **{
+        key: {("2.8.2", "3.0.2"): "does not offer DescribeQuorum"}
+        for key in ("quorum add-controller", "quorum describe", "quorum remove-controller")
+    },
     **{
         key: {("3.3.2",): _TOKENS}
         for key in ("tokens create", "tokens expire", "tokens list", "tokens renew")
     },
     **{key: {("3.3.2",): _SCRAM} for key in ("users delete", "users list", "users set")},
 }
-"""Which versions cannot do what, and what the error says of it: exit code 7."""
+"""Which versions cannot do what, and what the error says of it."""
+
+REFUSED_WITH = {"features upgrade": 1, "features downgrade": 1}
+"""Exit codes other than 7: what was named does not exist."""
 
 
 def lacking(what: str, version: str) -> str:

@@ -290,8 +290,13 @@ kafka-share-groups.sh --list: --state=stable
 kafka-share-groups.sh --describe --group g: --members --offsets --state --verbose
 kafka-share-groups.sh --reset-offsets --group g:
 kafka-share-groups.sh --delete --group g:
-kafka-streams-groups.sh --describe --group g: --members --offsets --state --verbose
-kafka-streams-groups.sh --delete --group g:
+kafka-streams-groups.sh --list: --state=stable
+kafka-streams-groups.sh --describe --group g: --members --offsets --state --topology --verbose --timeout=500
+kafka-streams-groups.sh --reset-offsets --group g: --all-input-topics --input-topic=orders:0,1 --to-earliest --to-latest
+ --to-current --to-offset=5 --to-datetime=2026-11-21T10:00:00Z --by-duration=PT1H --shift-by=-5 --shift-by=5 --from-file=f
+ --execute --dry-run --delete-all-internal-topics --delete-internal-topic=g-s-changelog --export
+kafka-streams-groups.sh --delete --group g: --delete-all-internal-topics
+kafka-streams-groups.sh --delete-offsets --group g: --input-topic=orders --all-input-topics
 kafka-configs.sh --describe --entity-type topics --entity-name orders: --all --bootstrap-server=h:1
 kafka-configs.sh --describe --entity-type brokers --entity-name 1: --all
 kafka-configs.sh --describe --entity-type brokers --entity-default:
@@ -330,11 +335,15 @@ kafka-transactions.sh abort: --topic=orders --partition=0 --start-offset=5
 kafka-log-dirs.sh --describe: --broker-list=1 --topic-list=orders
 kafka-metadata-quorum.sh describe: --status --replication
 kafka-metadata-quorum.sh add-controller:
+kafka-metadata-quorum.sh remove-controller --controller-id 3: --controller-directory-id=KDx0V-jNQOaJDjifyusEUQ
 kafka-features.sh describe:
-kafka-features.sh upgrade:
+kafka-features.sh upgrade --metadata 4.4-IV2: --feature=share.version=2
+kafka-features.sh upgrade --release-version 4.4:
+kafka-features.sh downgrade --feature share.version=1: --unsafe
+kafka-features.sh disable --feature share.version:
 kafka-cluster.sh cluster-id:
-kafka-cluster.sh unregister:
-kafka-cluster.sh list-endpoints:
+kafka-cluster.sh unregister --id 4:
+kafka-cluster.sh list-endpoints: --include-fenced-brokers
 kafka-broker-api-versions.sh: --bootstrap-server=h:1
 kafka-producer-perf-test.sh --topic load: --num-records=10 --record-size=10 --throughput=-1 --producer-props=acks=1
  --producer.config=f --payload-file=f --print-metrics --transactional-id=x --warmup-records=5
@@ -357,7 +366,9 @@ kafka-client-metrics.sh --describe:
 kafka-client-metrics.sh --describe --name a:
 kafka-client-metrics.sh --delete --name a:
 kafka-client-metrics.sh --alter --name a: --metrics=* --interval=5000 --match=client_id=a --generate-name
-kafka-streams-application-reset.sh --application-id a:
+kafka-streams-application-reset.sh --application-id a: --input-topics=orders --intermediate-topics=orders
+ --internal-topics=a-s-changelog --to-earliest --to-latest --to-offset=5 --to-datetime=2026-11-21T10:00:00Z
+ --by-duration=PT1H --shift-by=-5 --from-file=f --dry-run --force --command-config=f
 kafka-dump-log.sh --files f:
 kafka-storage.sh format:
 kafka-server-start.sh server.properties:

@@ -18,7 +18,9 @@ FILES = {
 
 
 def fill(cluster: FakeCluster) -> None:
-    """Makes the topics, the group, a second log directory, a user, a token, a quorum that can be changed, and a broker that is gone."""
+    """Makes the topics, the group, a second log directory, a user, a token, a quorum that can be changed, and a broker
+    that is gone.
+    """
     cluster.create_topic("t", 3)
     cluster.create_topic("other", 3, configs={"retention.ms": "60000"})
     put(cluster, "t", 0)

@@ -68,6 +68,7 @@ def elect_leaders(
     """
     from kcli.flows.leader_elections import (  # clients are loaded when the command runs
         LeaderElection,
+        Scope,
         read_election_file,
     )
 
@@ -83,7 +84,9 @@ def elect_leaders(
             why="the file names the partitions",
             do="leave one of them out",
         )
-    named = [(scope.topic, partitions if scope.partitions is None else scope.partitions) for scope in scopes]
+    named: list[Scope] = [
+        (scope.topic, partitions if scope.partitions is None else scope.partitions) for scope in scopes
+    ]
     if from_file is not None:
         named = read_election_file(from_file)
     return run_change(inv, LeaderElection(named, unclean=unclean))

@@ -42,6 +42,7 @@ ROWS: dict[str, Row] = {
     "groups create": ("groups.create:create_group", CHANGES, "create a group that starts at a given offset or time"),
     "groups delete": ("groups.delete:delete_groups", CHANGES, "delete groups with their committed offsets"),
     "groups delete-offsets": ("groups.delete_offsets:delete_offsets", CHANGES, "delete committed offsets of a group"),
+    "groups reset-app": ("groups.reset_app:reset_app", CHANGES, "have a Kafka Streams application start anew"),
     "groups remove-members": ("groups.remove_members:remove_members", CHANGES, "remove members from a group"),
     "cluster": ("cluster:cluster", NOUN, "describe the cluster and its brokers"),
     "cluster describe": (

@@ -79,12 +79,16 @@ class RecordMetadata(NamedTuple):
 
 
 class TopicSpec(NamedTuple):
-    """A topic to be created; −1 leaves a count to the broker's default."""
+    """A topic to be created; −1 leaves a count to the broker's default.
+
+    ``assignment``: the node ids of each partition's replicas, the preferred leader first; empty: the broker chooses.
+    """
 
     name: str
     partitions: int = -1
     replication_factor: int = -1
     configs: Mapping[str, str] = MappingProxyType({})
+    assignment: tuple[tuple[int, ...], ...] = ()
 
 
 class OffsetAndMetadata(NamedTuple):

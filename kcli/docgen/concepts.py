@@ -293,7 +293,10 @@ _SERDES = (
             ("short, int, long", "integers of 2, 4 and 8 bytes, as Java's serializers write them"),
             ("float, double", "numbers of 4 and 8 bytes"),
             ("hex, base64", "any bytes, as text"),
-            ("consumer_offsets", "an internal topic; also transaction_state, share_group_state"),
+            (
+                "consumer_offsets",
+                "an internal topic; also transaction_state, share_group_state, cluster_metadata",
+            ),
         ),
     ),
     Section(

@@ -311,6 +311,38 @@ TASKS: dict[str, tuple[Task, ...]] = {
             "tokens scram login short-lived credentials renew expire",
         ),
         Task(
+            "see whether the controllers are well",
+            ("kcli quorum describe", "kcli quorum describe --watch"),
+            "quorum kraft controller voters observers leader epoch lag metadata majority",
+        ),
+        Task(
+            "replace a controller",
+            (
+                "kcli quorum remove-controller 3",
+                "kcli quorum add-controller 4 --endpoint controller-4:9093",
+            ),
+            "quorum kraft voter add remove majority dynamic",
+        ),
+        Task(
+            "finish an upgrade of the cluster",
+            (
+                "kcli features list",
+                "kcli features upgrade --release-version 4.4 --dry-run",
+                "kcli features upgrade --release-version 4.4",
+            ),
+            "metadata.version feature level finalize release new version downgrade",
+        ),
+        Task(
+            "see what brokers support",
+            ("kcli brokers list", "kcli brokers api-versions --differences"),
+            "api versions apis features listeners rack version upgrade",
+        ),
+        Task(
+            "forget a broker that is gone",
+            ("kcli brokers list", "kcli brokers unregister 4"),
+            "unregister decommission remove dead fenced broker",
+        ),
+        Task(
             "change the log level of a broker",
             (
                 "kcli configs alter broker-loggers 1 --set kafka.server.KafkaApis=DEBUG",

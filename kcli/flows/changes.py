@@ -8,6 +8,7 @@ from kcli.account.change import Change
 CHANGES = {
     "AclCreate": "kcli.flows.acls.create:AclCreation",
     "AclDelete": "kcli.flows.acls.delete:AclDeletion",
+    "AppReset": "kcli.flows.groups.app_reset:AppReset",
     "BrokerDrain": "kcli.flows.brokers.drain:BrokerDrain",
     "BrokerUnregister": "kcli.flows.brokers.unregister:BrokerUnregistration",
     "ConfigAlter": "kcli.flows.configs.alter:ConfigAlter",

@@ -37,7 +37,7 @@ def parse_properties(text: str, origin: str, report: Report = raise_error) -> Pr
     reading = f"{origin}: read as {whose or _JAVA}, since {because}"
     if whose == _LIBRDKAFKA:
         return PropertiesFile(_parse_librdkafka(text, origin), reading, [])
-    pairs = _parse_java(text, origin, report)
+    pairs = parse_java(text, origin, report)
     warnings = []
     if not whose and "\\" in text:
         others = set(_parse_librdkafka(text, origin))
@@ -98,7 +98,8 @@ def _parse_librdkafka(text: str, origin: str) -> list[Pair]:
 # --- Java ----------------------------------------------------------------------------------------
 
 
-def _parse_java(text: str, origin: str, report: Report) -> list[Pair]:
+def parse_java(text: str, origin: str, report: Report = raise_error) -> list[Pair]:
+    """The pairs of a file that can only be Java's, each with ``origin:line``."""
     pairs = []
     for number, line in _logical_lines(text):
         try:

@@ -13,7 +13,7 @@ from kcli.core.near_names import near_names
 
 PLAIN = ("str", "json", "short", "int", "long", "float", "double", "hex", "base64")
 WITH_SCHEMA = ("avro", "protobuf", "jsonschema")
-INTERNAL = ("consumer_offsets", "transaction_state", "share_group_state")
+INTERNAL = ("consumer_offsets", "transaction_state", "share_group_state", "cluster_metadata")
 NAMES = (*PLAIN, *WITH_SCHEMA, *INTERNAL)
 
 _ALIASES = {

@@ -93,18 +93,26 @@ def _open(spec: SerdeSpec, part: str, registry: Callable[[], Registry], writing:
         made = FloatSerde if name in ("float", "double") else IntegerSerde
         return made(name, _SIZES[name])
     if name in INTERNAL:
-        from kcli.serde.internal.serde import InternalTopicSerde  # compiles its field tables
-
         if writing:
             raise ConfigError(
                 f"-s {part}={name} is only read",
                 why="brokers alone write these records",
                 do="choose another serde",
             )
-        return InternalTopicSerde(name)
+        return _open_internal(name)
     if name in ("avro", "protobuf", "jsonschema"):
         return _open_with_schema(spec, registry, writing)
     return _TEXT[name]()
+
+
+def _open_internal(name: str) -> Serde:
+    if name == "cluster_metadata":
+        from kcli.serde.internal.metadata_serde import MetadataSerde  # has large field tables
+
+        return MetadataSerde()
+    from kcli.serde.internal.serde import InternalTopicSerde  # has large field tables
+
+    return InternalTopicSerde(name)
 
 
 def _open_with_schema(spec: SerdeSpec, registry: Callable[[], Registry], writing: bool) -> Serde:

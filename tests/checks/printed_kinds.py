@@ -29,6 +29,10 @@ ELSEWHERE = {
         "MirrorReport MirrorPartition COLUMNS",
         "MirrorReversal ReturnedPartition (*COLUMNS,*STRANDED)",
     ],
+    "commands/brokers/_describing.py:describe": [
+        "BrokerDescriptionList BrokerDescription (*DESCRIBED,*FURTHER)"
+    ],
+    "commands/brokers/_describing.py:_further": [],  # tables for people
     "commands/cluster/_rows.py:_print": ["ClusterDescriptionList ClusterDescription CLUSTER"],
     "commands/shared/option_rows.py:print_values": ["ClientConfigList ClientConfig (*COLUMNS,_ORIGIN)"],
     "commands/configs/describe.py:describe_configs": ["ConfigValueList ConfigValue _COLUMNS+WITH_ORIGIN"],

@@ -25,7 +25,7 @@ MANY = {
     "{processes} processes": "one is not mentioned, or more than there are records",
     "{asked.processes} processes": "one is not mentioned",
     "{(ctx.command_path if ctx else 'kcli')} topics": "no number",
-    "{' or '.join(kinds)} partitions": "no number",
+    "{' or '.join(asked.filters)} partitions": "no number",
     "{(' steady state' if item['warmup_records'] else '')} records": "as Kafka writes it",
     "{now} partitions": "more than there were",
     "{len(items)} records": "not one",

@@ -21,12 +21,14 @@ PROPER = ("ACLs", "Avro", "JSON", "Java", "Kafka", "MB", "SCRAM", "SQL", "Spark"
 """What begins with a capital anywhere."""
 
 METAVARS = {
-    "A": "a name before", "ADDRESS": "an IP address", "AFTER": "a later result", "AREA": "a subject of --debug",
+    "A": "a name before", "ADDRESS": "an IP address", "AFTER": "a later result",
+    "APP": "an application of Kafka Streams", "AREA": "a subject of --debug",
     "B": "a name after", "BEFORE": "an earlier result", "CHROOT": "a path in ZooKeeper", "CODEC": "a compression",
     "COMMAND": "a program", "CONDITION": "a limit for figures", "DELIM": "a delimiter", "DIR": "a folder",
     "DUR": "a duration", "EXPR": "an expression over records", "FIELD": "a part of a record", "FILE": "a path",
     "FORMAT": "a template of output", "GLOB": "a shell pattern", "GROUP": "a group", "HOST": "a host", "ID": "an id",
-    "KEY": "a key of a record or a configuration", "KIND": "an output format, a kind of document", "LEVEL": "of a codec",
+    "KEY": "a key of a record or a configuration", "KIND": "an output format, a kind of document",
+    "LEVEL": "of a codec or a feature",
     "LIST": "numbers and ranges: 0,2,5-7", "M": "a number after N", "MAX": "a most",
     "MEMBER": "a member of a group", "MIN": "a least",
     "N": "a number", "NAME": "a name of what no other word is for", "OPERATION": "of an ACL",

@@ -19,6 +19,7 @@ SANITISED = (
     "commands/shared/exit.py:print_error", "commands/shared/exit.py:print_traceback",
     "commands/shared/confirm.py:_answer", "commands/shared/confirm.py:_answered",
     "commands/cluster/_rows.py:print_state",
+    "commands/brokers/_describing.py:_further", "commands/quorum/_describing.py:_show",
     "commands/shared/findings.py:Screen._line", "commands/groups/_describing.py:Describing._print",
     "commands/sandbox/_log_lines.py:_log_line", "commands/txn/_describing.py:_describe_id",
     "commands/topics/_who_page.py:_print_parts", "commands/groups/_why_page.py:_print_page",

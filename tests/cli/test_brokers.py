@@ -11,6 +11,7 @@ from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
@@ -184,3 +185,20 @@ def test_a_broker_that_does_not_answer_is_missing(brokers: Brokers) -> None:
     document = brokers.document("api-versions", 6)
     assert [part["where"] for part in document["missing"]] == ["broker 2"]
     assert {tuple(row["brokers"]) for row in document["items"]} == {(1, 3)}
+
+
+def test_its_remedies_are_commands(brokers: Brokers) -> None:
+    broker = brokers.cluster.bootstrap
+    type_remedy("`kcli brokers list` shows the brokers", brokers("describe 7", 1).err, broker)
+    type_remedy(
+        "stop it first: `kcli cluster describe` shows what it leads",
+        brokers("unregister 1 --yes", 7).err,
+        broker,
+    )
+    brokers.cluster.stop(2, fail_over=True)
+    type_remedy(
+        "move them first: `kcli reassign plan --brokers 1,2,3 moves.json`, with the brokers that stay",
+        brokers("unregister 2 --yes", 7).err,
+        broker,
+        then="1: of these three it is the one that is gone",
+    )

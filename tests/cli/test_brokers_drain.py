@@ -12,6 +12,7 @@ from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from kcli.core.types import TopicPartition
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
@@ -73,12 +74,14 @@ def test_leaders_move_first_then_replicas_and_nothing_is_left(brokers: Brokers) 
     done = brokers("drain 3 --throttle 1MB/s --watch --yes -o json")
     assert statuses(done) == {0: "done", 1: "done", 3: "done"}
     assert all(3 not in row and len(row) == len(REPLICAS[n]) for n, row in brokers.replicas.items())
-    assert [brokers.cluster.leader("t", n) for n in (0, 1, 2)] == [1, 1, 2]
-    # Of partition 0 another replica is preferred and elected before anything is copied; 3 has no other replica.
+    assert [brokers.cluster.leader("t", n) for n in (0, 1, 2)] == [4, 1, 2]
+    # Of partition 0 the replica on 1 leads before anything is copied, and at the end that on 4, which leads nothing else;
+    # partition 3 has no other replica.
     assert brokers.sent == [
         "AlterPartitionReassignmentsRequest",
         "ElectLeadersRequest",
         "AlterPartitionReassignmentsRequest",
+        "ElectLeadersRequest",
     ]
     assert "nothing is left on broker 3" in done.err
     assert brokers.throttles == 0
@@ -90,7 +93,7 @@ def test_a_plan_says_what_brokers_will_have_and_changes_nothing(brokers: Brokers
     done = brokers("drain 3 --dry-run")
     assert "Drain broker 3: 3 partitions, of which it leads 2, leaders first: 3.2 kB to copy." in done.out
     rows = {row["partition"]: row for row in brokers("drain 3 --dry-run -o json").items}
-    assert (rows[0]["leader"], rows[0]["new_leader"], rows[0]["removing"]) == (3, 1, [3])
+    assert (rows[0]["leader"], rows[0]["new_leader"], rows[0]["removing"]) == (3, 4, [3])
     assert brokers("drain 3", 2).err.count("Drain broker 3 of 3 partitions?") == 1
     assert brokers.sent == []
 
@@ -137,6 +140,11 @@ def test_a_replica_that_is_not_in_sync_is_never_the_leader(brokers: Brokers) -> 
         done = brokers(f"drain 3 {more} -o json", code)
         assert statuses(done)[0] == "refused"
         assert "the replica on broker 1 is not in sync" in done.err
+        type_remedy(
+            "wait until it is, and run the same line again; `kcli topics describe --under-replicated` shows it",
+            done.err,
+            brokers.cluster.bootstrap,
+        )
     assert (brokers.cluster.leader("t", 0), brokers.replicas[0]) == (3, [3, 1])
     assert brokers.replicas[1] != REPLICAS[1]
     brokers.cluster.set_isr("t", 0, [3, 1])
@@ -177,6 +185,11 @@ def test_a_partition_without_a_leader_is_refused(brokers: Brokers) -> None:
     done = brokers("drain 3 --yes -o json", 6)
     assert statuses(done)[3] == "refused"
     assert "it has no leader, so nothing can be copied" in done.err
+    type_remedy(
+        "start a broker that has a replica in sync; `kcli cluster describe` shows it",
+        done.err,
+        brokers.cluster.bootstrap,
+    )
 
 
 def test_too_few_brokers_refuse_all_of_it(brokers: Brokers) -> None:
@@ -185,7 +198,12 @@ def test_too_few_brokers_refuse_all_of_it(brokers: Brokers) -> None:
         done = brokers(f"drain 3 {more} -o json", 7)
         assert {row["status"] for row in done.items} == {"refused"}
         assert "needs as many brokers, and there are 3" in done.err
-        assert "kcli reassign plan --topic wide --replication-factor 3 moves.json" in done.err
+        type_remedy(
+            "start another broker, or have fewer replicas first: "
+            "`kcli reassign plan --topic wide --replication-factor 3 moves.json`",
+            done.err,
+            brokers.cluster.bootstrap,
+        )
     assert brokers.sent == []
 
 
@@ -265,11 +283,16 @@ def test_a_change_while_the_question_was_open_is_refused(brokers: Brokers) -> No
         ("drain 3 --leaders-only --undo", 2, "exclude each other"),
         ("drain 3 --disable-rack-aware --undo", 2, "exclude each other"),
         ("drain 3 --disable-rack-aware --leaders-only", 2, "exclude each other"),
-        ("drain 3 --undo", 1, "there is no journal of `kcli brokers drain 3`"),
+        ("drain 3 --undo", 1, "there is no journal of kcli brokers drain 3"),
     ],
 )
 def test_what_cannot_be_done_is_said(brokers: Brokers, line: str, code: int, what: str) -> None:
-    assert what in brokers(line, code).err
+    err = brokers(line, code).err
+    assert what in err
+    if "no broker 77" in err:
+        type_remedy("`kcli brokers list` lists the brokers", err, brokers.cluster.bootstrap)
+    if "no journal" in err:
+        type_remedy("`kcli undo` lists what can be undone", err, brokers.cluster.bootstrap)
     assert brokers.sent == []
 
 
@@ -297,6 +320,20 @@ def test_undo_cancels_moves_that_go_on(brokers: Brokers) -> None:
     assert brokers.replicas == REPLICAS
 
 
+def test_undo_that_goes_on_is_6(brokers: Brokers) -> None:
+    brokers("drain 3 --yes")
+    brokers.cluster.settings.hold_reassignments = True
+    done = brokers("drain 3 --undo --yes", 6)
+    for number in (0, 1, 3):
+        brokers.cluster.finish_reassignment("t", number)
+    type_remedy(
+        "the same line goes on; `kcli reassign status --watch` shows how far it is",
+        done.err,
+        brokers.cluster.bootstrap,
+    )
+    brokers("drain 3 --undo --yes")
+
+
 def test_undo_refuses_what_was_changed_since(brokers: Brokers) -> None:
     brokers("drain 3 --yes")
     (now,) = brokers.replicas[3]
@@ -304,6 +341,11 @@ def test_undo_refuses_what_was_changed_since(brokers: Brokers) -> None:
     done = brokers("drain 3 --undo --yes -o json", 6)
     assert statuses(done) == {0: "done", 1: "done", 3: "refused"}
     assert "its replicas were changed since" in done.err
+    type_remedy(
+        "`kcli reassign plan` makes a plan for it; nothing was done to it",
+        done.err,
+        brokers.cluster.bootstrap,
+    )
 
 
 def test_undo_of_a_topic_that_was_created_again_is_refused(brokers: Brokers) -> None:
@@ -312,6 +354,11 @@ def test_undo_of_a_topic_that_was_created_again_is_refused(brokers: Brokers) -> 
     done = brokers("drain 3 --undo --yes -o json", 7)
     assert set(statuses(done).values()) == {"refused"}
     assert "its topic was deleted and created again" in done.err
+    type_remedy(
+        "nothing was done to it; `kcli topics list` shows the topics that there are",
+        done.err,
+        brokers.cluster.bootstrap,
+    )
 
 
 def test_undo_onto_a_broker_that_is_not_alive_is_refused(brokers: Brokers) -> None:
@@ -326,5 +373,6 @@ def test_kcli_undo_takes_the_id(brokers: Brokers) -> None:
     (listed,) = undo("-o json").items
     assert (listed["command"], listed["what"]) == ("brokers drain 3", "replicas of 3 partitions of t")
     assert listed["entries"][0]["replicas"] == [3, 1]
+    assert statuses(undo(f"{journal} --dry-run -o json")) == {0: "planned", 1: "planned", 3: "planned"}
     undo(f"{journal} --yes")
     assert brokers.replicas == REPLICAS

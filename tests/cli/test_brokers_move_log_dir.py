@@ -10,6 +10,7 @@ import pytest
 from kcli.core.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fake.script import FOREVER
@@ -58,6 +59,7 @@ def statuses(done: Any) -> dict[int, str]:
 def test_replicas_are_moved_read_back_and_moved_back(brokers: Brokers) -> None:
     shown = brokers(f"{LINE} --dry-run")
     assert "Move 3 replicas of broker 1 from /fake/1 to /fake/1-2: 3.2 kB to copy." in shown.out
+    assert statuses(brokers(f"{LINE} --dry-run -o json")) == dict.fromkeys(range(3), "planned")
     assert "Move 3 replicas?" in brokers(LINE, 2).err
     assert brokers.sent == 0
     done = brokers(f"{LINE} --yes -o json")
@@ -66,9 +68,11 @@ def test_replicas_are_moved_read_back_and_moved_back(brokers: Brokers) -> None:
     undo = Noun("undo", brokers.cluster)
     (listed,) = undo("-o json").items
     assert listed["what"] == "log directories of 3 replicas on broker 1"
-    undo(f"{json.loads(done.out)['undo']} --yes")
+    journal = json.loads(done.out)["undo"]
+    assert statuses(undo(f"{journal} --dry-run -o json")) == dict.fromkeys(range(3), "planned")
+    undo(f"{journal} --yes")
     assert brokers.dirs == ["1"] * 3
-    assert "nothing is to be moved back" in undo(f"{json.loads(done.out)['undo']} --yes").err
+    assert "nothing is to be moved back" in undo(f"{journal} --yes").err
 
 
 def test_some_partitions(brokers: Brokers) -> None:
@@ -79,6 +83,11 @@ def test_some_partitions(brokers: Brokers) -> None:
     done = brokers(f"{LINE} -t t:0,7 --yes -o json", 7)
     assert statuses(done) == {0: "unchanged", 7: "refused"}
     assert "broker 1 has no replica of it" in done.err
+    type_remedy(
+        "`kcli brokers describe 1` shows the log directories and what is in them",
+        done.err,
+        brokers.cluster.bootstrap,
+    )
 
 
 def test_moves_that_go_on_are_6_and_the_same_line_goes_on(brokers: Brokers) -> None:
@@ -159,6 +168,21 @@ def test_a_replica_that_leaves_the_broker_meanwhile_is_named(brokers: Brokers) -
     assert statuses(done) == {0: "failed", 1: "done", 2: "done"}
 
 
+def test_a_move_that_another_client_cancels_is_named(brokers: Brokers) -> None:
+    def cancel(_request: Any) -> None:
+        brokers.cluster._state.topics.by_name["t"].partitions[0].futures.clear()
+
+    brokers.cluster.settings.hold_log_dir_moves = True
+    brokers.cluster.intercept(DescribeLogDirsRequest, cancel, after=2)
+    done = brokers(f"{LINE} -t t:0 --yes -o json", 7)
+    assert statuses(done) == {0: "failed"}
+    type_remedy(
+        "`kcli brokers describe 1` shows the log directories and what is in them",
+        done.err,
+        brokers.cluster.bootstrap,
+    )
+
+
 def test_full_disks_are_said(brokers: Brokers) -> None:
     brokers.cluster.settings.usable_bytes = 10
     assert "/fake/1-2 gets 3.2 kB, and its volume has 10 B left" in brokers(f"{LINE} --dry-run").err
@@ -183,5 +207,12 @@ def test_old_brokers_are_named(brokers: Brokers) -> None:
     ],
 )
 def test_what_cannot_be_done_is_said(brokers: Brokers, line: str, code: int, what: str) -> None:
-    assert what in brokers(line, code).err
+    err = brokers(line, code).err
+    assert what in err
+    if "of that topic" in err:
+        type_remedy(
+            "`kcli brokers describe 1` shows the log directories and what is in them",
+            err,
+            brokers.cluster.bootstrap,
+        )
     assert brokers.sent == 0

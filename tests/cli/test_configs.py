@@ -203,6 +203,37 @@ def test_units_are_typed_and_shown_to_people_only(cluster: FakeCluster) -> None:
         assert "1073741824 (1 GiB)" in shown
 
 
+def test_a_file_sets_its_keys(cluster: FakeCluster, tmp_path: Path) -> None:
+    file = tmp_path / "topic.properties"
+    file.write_text("# kept for a week\nretention.ms = 7d\nsegment.bytes: 1MiB\n")
+    found = items(cluster, f"alter topics orders --set @{file} --set cleanup.policy=compact --yes")
+    assert {one["key"]: one["new"] for one in found} == {
+        "retention.ms": "604800000", "segment.bytes": "1048576", "cleanup.policy": "compact"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, ["cannot be read", "No such file", "--set @FILE with lines KEY=VALUE"]),
+        (b"\xff=1", ["cannot be read", "utf-8"]),
+        (b"# nothing\n", ["sets nothing"]),
+        (b"=1\n", [":1: a line without a key"]),
+        (b"retention.ms=7x\n", [":1) retention.ms=7x is not valid"]),
+        (b"retention.ms=1\nretention.ms=2\n", ["retention.ms is changed twice"]),
+    ],
+)
+def test_files_that_set_nothing(
+    cluster: FakeCluster, tmp_path: Path, content: bytes | None, words: list[str]
+) -> None:
+    file = tmp_path / "topic.properties"
+    if content is not None:
+        file.write_bytes(content)
+    done = run(cluster, f"alter topics orders --set @{file} --yes")
+    assert done.returncode == 2
+    assert all(word in " ".join(done.stderr.decode().split()) for word in words), done.stderr
+
+
 def test_one_broker_or_all_brokers_are_changed(cluster: FakeCluster) -> None:
     ok(run(cluster, "alter brokers default --set log.retention.ms=9 --yes"))
     done = run(cluster, "alter brokers 1 --unset message.max.bytes --yes")

@@ -17,6 +17,7 @@ import pytest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
+from kcli.core.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -450,6 +451,10 @@ NOT_THERE = [
     Row("groups describe biling", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups lag biling", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups rewind biling --to 1 --topic orders --yes", 1, "biling does not exist", "", "did you mean billing?"),
+    Row("groups reset-app biling --yes", 1, "application biling does not exist", "neither a group",
+        "did you mean billing?"),
+    Row("groups reset-app billing --internal-topic orders --yes", 7, "orders is no internal topic of billing",
+        "these are named billing-", "`kcli topics delete orders` deletes any topic"),
     Row("groups delete biling --yes", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups copy biling x --yes", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset", "of orders",
@@ -564,7 +569,8 @@ READ_BILLING, SEE_BILLING = "--operation read --group billing", "--operation des
 
 FORBIDDEN = [
     Row("consume orders -e", 4, "fetch of orders", NO_TOPIC, READ, fails(FetchRequest, TOPIC)),
-    Row("topics describe orders", 4, "topic orders", NO_TOPIC, "describe --topic orders", fails(MetadataRequest, TOPIC)),
+    Row("topics describe orders", 4, "topic orders", NO_TOPIC, "describe --topic orders",
+        fails(DescribeTopicPartitionsRequest, TOPIC)),
     Row("produce orders", 4, "not stored", NO_TOPIC, WRITE, fails(ProduceRequest, TOPIC)),
     Row("produce orders", 4, "not stored", NO_CLUSTER, "idempotent_write", fails(InitProducerIdRequest, CLUSTER)),
     Row(
@@ -628,6 +634,8 @@ REFUSED = [
         "groups rewind billing --to 9 --yes", 7, "has members (1)",
         "its 1 member would overwrite the new offsets: reader at 127.0.0.1 (member", "--wait", member,
     ),
+    Row("groups reset-app billing --yes", 7, "has members (1)", "would overwrite the new offsets: reader at 127.0.0.1",
+        "`kcli groups remove-members billing` removes members that have died", member),
     Row("groups delete billing --yes", 7, "was not deleted", "NON_EMPTY_GROUP (68)",
         "`kcli groups remove-members billing MEMBER` removes one that has died", member),
     Row(

@@ -11,6 +11,7 @@ from kcli.account.change import Item
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.update_features import UpdateFeaturesRequest
 from kcli.flows.features.change import FeatureUpgrade, Levels
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.script import FOREVER
@@ -99,10 +100,18 @@ def test_what_has_no_way_back_is_not_offered_to_be_undone(features: Features) ->
 def test_a_release_has_a_level_for_each_feature_that_there_is(features: Features) -> None:
     report = features.document("upgrade --release-version 4.4 --yes")
     assert {row["feature"]: (row["old_level"], row["level"], row["status"]) for row in report["items"]} == {
-        "metadata.version": (30, 33, "done"), "kraft.version": (0, 1, "done"),
-        "share.version": (0, 2, "done"), "transaction.version": (2, 2, "unchanged"),
+        "metadata.version": (30, 33, "done"), "share.version": (0, 2, "done"),
+        "transaction.version": (2, 2, "unchanged"),
     }  # fmt: skip
     assert features.sent().count(False) == 1
+
+
+def test_a_static_quorum_is_made_dynamic_by_name_only(features: Features) -> None:
+    features("upgrade --release-version 4.4 --yes")
+    assert features.levels["kraft.version"] == 0
+    features("upgrade --feature kraft.version=1 --yes")
+    report = features.document("upgrade --release-version 4.4 --yes")
+    assert {row["feature"]: row["status"] for row in report["items"]}["kraft.version"] == "unchanged"
 
 
 def test_a_release_switches_nothing_off_when_it_upgrades(features: Features) -> None:
@@ -218,3 +227,21 @@ def test_a_broker_that_does_not_answer_is_missing_from_the_list(features: Featur
 def test_what_cannot_be_taken_back_has_to_be_typed(before: int, after: int, typed: str | None) -> None:
     (question,) = FeatureUpgrade({}).questions([Item("metadata.version", Levels(before, after))])
     assert (question.name, question.subject) == (typed, "metadata.version")
+
+
+def test_its_remedies_are_commands(features: Features) -> None:
+    broker = features.cluster.bootstrap
+    said = features("upgrade --feature transaction.version=1 --yes", 7).err
+    type_remedy(
+        "`kcli features downgrade --feature transaction.version=1` is the other direction", said, broker
+    )
+    said = features("upgrade --feature zzz=1 --yes", 1).err
+    type_remedy("`kcli features list` shows those that there are", said, broker)
+    said = features("downgrade --metadata 4.2 --yes", 7).err
+    type_remedy(
+        "`kcli features list` shows the levels in effect, and those that brokers support", said, broker
+    )
+    report = features.document("upgrade --feature share.version=1 --yes")
+    features("upgrade --feature share.version=2 --yes")
+    said = features(f"undo {report['undo']} --yes", 7).err
+    type_remedy("`kcli features list` shows the levels", said, broker)

@@ -30,16 +30,13 @@ LINES = {
     "delete": "delete {0} --yes",
     "delete-offsets": "delete-offsets {0} -t t --yes",
     "remove-members": "remove-members {0} --yes",
+    "reset-app": "reset-app {0} --yes",
 }
 """By verb; {0} is a type and the name of a group of it, which has an offset of t-0 and no members."""
 REFUSALS = {
     ("create", "streams"): USAGE,
-    ("import", "streams"): REFUSED,
-    ("rewind", "streams"): REFUSED,
-    ("delete", "streams"): REFUSED,
-    ("delete-offsets", "streams"): REFUSED,
     ("remove-members", "share"): REFUSED,
-    ("remove-members", "streams"): REFUSED,
+    ("reset-app", "share"): REFUSED,
 }
 """Everything else is done."""
 WITHOUT_LOG = {"why": 6}

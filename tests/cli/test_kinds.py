@@ -45,6 +45,8 @@ LINES = [
     ("groups rewind g --to 1 --dry-run", "RewindPlan", "RewindPlanItem"),
     ("groups rewind g --to 1 --yes", "RewindReport", "RewindReportItem"),
     ("groups rewind --journal", "RewindJournalList", "RewindJournal"),
+    ("groups reset-app g --dry-run", "AppResetPlan", "AppResetPlanItem"),
+    ("groups reset-app g --yes", "AppResetReport", "AppResetReportItem"),
     ("groups copy g h --yes", "RewindReport", "RewindReportItem"),
     ("groups import {file} --group i --yes", "OffsetImportReport", "OffsetImportReportItem"),
     ("topics create made --if-not-exists --dry-run", "TopicCreatePlan", "TopicCreatePlanItem"),

@@ -175,9 +175,9 @@ def test_one_that_is_dead_is_removed_while_the_others_are_a_majority(quorum: Quo
         ),
         (f"{REMOVE} --directory-id AAAAAAAAAAAAAAAAAAAAAQ", 7, "its directory id is AwMDAwMDAwMDAwMDAwMDAw"),
         ("add-controller 4 --yes", 2, "brokers do not report its listeners"),
-        ("add-controller 4 --endpoint nowhere --yes", 2, "is not [LISTENER://]HOST:PORT"),
-        ("add-controller 4 --endpoint ://a:9093 --yes", 2, "is not [LISTENER://]HOST:PORT"),
-        ("add-controller 4 --endpoint a:99999 --yes", 2, "is not [LISTENER://]HOST:PORT"),
+        ("add-controller 4 --endpoint nowhere --yes", 2, "is not [NAME://]HOST:PORT"),
+        ("add-controller 4 --endpoint ://a:9093 --yes", 2, "is not [NAME://]HOST:PORT"),
+        ("add-controller 4 --endpoint a:99999 --yes", 2, "is not [NAME://]HOST:PORT"),
         (f"{ADD} --directory-id short", 2, "is not a directory id"),
     ],
 )
@@ -251,11 +251,32 @@ def test_a_cluster_that_moved_since_the_plan_is_decided_again(quorum: Quorum) ->
 
 
 def test_its_remedies_are_commands(quorum: Quorum) -> None:
-    quorum.cluster.quorum.behind = {4}
-    done = quorum(ADD, 7)
-    type_remedy("`kcli quorum describe --watch` shows it", done.err, quorum.cluster.bootstrap)
-    quorum.cluster.quorum.kraft_version = 0
-    quorum.cluster.settings.further_features = {"kraft.version": (0, 1)}
-    done = quorum(ADD, 7)
-    part = "`kcli features upgrade --feature kraft.version=1` makes it dynamic"
-    type_remedy(part, done.err, quorum.cluster.bootstrap)
+    cluster, broker = quorum.cluster, quorum.cluster.bootstrap
+    said = quorum("remove-controller 5 --yes", 1).err
+    type_remedy("`kcli quorum describe` shows the voters and the observers", said, broker)
+    said = quorum("add-controller 3 --directory-id AAAAAAAAAAAAAAAAAAAAAQ --yes", 7).err
+    type_remedy("`kcli quorum remove-controller 3` removes that one first", said, broker)
+    cluster.quorum.behind = {4}
+    said = quorum(ADD, 7).err
+    type_remedy("wait until it is caught up: `kcli quorum describe --watch` shows it", said, broker)
+    cluster.quorum.behind = {2}
+    said = quorum(REMOVE, 7).err
+    type_remedy(
+        "start or replace these first; `kcli quorum describe --watch` shows when they are caught up",
+        said,
+        broker,
+    )
+    cluster.quorum.make_dynamic([1], [4])
+    said = quorum("remove-controller 1 --yes", 7).err
+    type_remedy(
+        "add another one first: `kcli quorum add-controller ID`", said, broker,
+        then="2: it is no broker, so it has to be said where it listens", ID="4",
+    )  # fmt: skip
+    cluster.quorum.kraft_version = 0
+    cluster.settings.further_features = {"kraft.version": (0, 1)}
+    said = quorum(ADD, 7).err
+    type_remedy(
+        "`kcli features upgrade --feature kraft.version=1` makes it dynamic, with Kafka 4.1 or later",
+        said,
+        broker,
+    )

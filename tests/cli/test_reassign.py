@@ -196,6 +196,7 @@ def test_racks_are_used_where_all_brokers_have_one(reassign: Reassign) -> None:
     assert "(racks a, b)" in done.err
     for row in json.loads(done.out)["partitions"]:
         assert len({number > 2 for number in row["replicas"]}) == 2
+    assert "racks" not in reassign("plan --replication-factor 2 --disable-rack-aware").err
     reassign.cluster._state.nodes[4].rack = None
     assert "racks are ignored: broker 4 has none" in reassign("plan --replication-factor 2").err
 
@@ -288,6 +289,16 @@ def test_nothing_is_moved_without_an_answer_or_in_a_dry_run(reassign: Reassign) 
     assert reassign.moves_sent == 0
 
 
+def test_as_many_replicas_as_before_may_be_required(reassign: Reassign) -> None:
+    path = reassign.file({"t-0": [4, 2, 3], "t-1": [4, 2]})
+    for more in ("--yes", "--dry-run"):
+        done = reassign(f"run {path} --disallow-replication-factor-change {more}", 7)
+        assert "it has 3 replicas, and would have 2" in done.err
+    assert reassign.moves_sent == 0
+    reassign(f"run {reassign.file({'t-0': [4, 2, 3]})} --disallow-replication-factor-change --yes")
+    assert reassign.moves_sent == 1
+
+
 @pytest.mark.parametrize(
     ("moves", "what"),
     [
@@ -343,6 +354,17 @@ def test_a_broken_file_is_a_usage_error(reassign: Reassign, text: str, what: str
     path.write_text(text)
     for verb in ("run", "status"):
         assert what in reassign(f"{verb} {path}", 2).err
+
+
+def test_log_directories_in_a_file_are_another_command(reassign: Reassign) -> None:
+    row = {"topic": "t", "partition": 0, "replicas": [1], "log_dirs": ["/d"]}
+    path = reassign.folder / "moves.json"
+    path.write_text(json.dumps({"partitions": [row]}))
+    type_remedy(
+        "leave log_dirs out; `kcli help brokers move-log-dir` says how replicas move between directories",
+        reassign(f"run {path}", 2).err,
+        reassign.cluster.bootstrap,
+    )
 
 
 def test_log_dirs_that_leave_the_choice_to_the_broker_are_accepted(reassign: Reassign) -> None:

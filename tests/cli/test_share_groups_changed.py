@@ -14,6 +14,7 @@ from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
 from kcli.core.protocol.messages.delete_share_group_offsets import DeleteShareGroupOffsetsRequest
 from kcli.core.protocol.messages.describe_share_group_offsets import DescribeShareGroupOffsetsRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import commit, committed, put
 from tests.effects import changes
 from tests.fake.cluster import FakeCluster
@@ -276,7 +277,7 @@ CREATIONS = [
     ("groups create s -t t --from latest", "group s is a share group"),
     ("groups create g --type share -t t --from latest", "group g is a classic group"),
     ("groups create live --type share -t t --from latest", "group live has members (1)"),
-    ("groups create app --type share -t t --from latest", "the offsets of group app cannot be set"),
+    ("groups create app --type share -t t --from latest", "group app is a streams group"),
 ]
 
 
@@ -386,6 +387,15 @@ def test_brokers_that_cannot_delete_them_refuse_the_plan(world: World) -> None:
     world.cluster.hide(DeleteShareGroupOffsetsRequest)
     assert "DeleteShareGroupOffsets" in world("groups delete-offsets s -t t --yes -o json", code=7).err
     assert world.starts() == STARTS
+
+
+def test_members_are_not_removed_and_the_remedy_shows_when_they_are_gone(world: World) -> None:
+    done = world("groups remove-members live --yes", code=7)
+    type_remedy(
+        "one that has died is gone after share.session.timeout.ms: `kcli groups describe live --config` shows it",
+        done.err,
+        world.cluster.bootstrap,
+    )
 
 
 # --- describe ----------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import pytest
 
 from kcli.core.positions import SPECIAL_WORDS
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.run import Done, kcli
@@ -81,6 +82,8 @@ def test_where_nothing_is_tiered_it_is_refused(cluster: FakeCluster, line: str, 
     assert (done.code, done.out if "consume" in line else "") == (7, "")
     assert f"plain-0 has no offset {word}" in done.err
     assert "nothing of it is in tiered storage" in done.err
+    if "consume" in line:
+        type_remedy("`kcli topics describe plain` shows what is; choose another", done.err, cluster.bootstrap)
 
 
 @pytest.mark.parametrize(("policy", "count"), [("earliest", 14), ("latest", 4)])

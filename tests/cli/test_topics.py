@@ -9,6 +9,7 @@ import pytest
 from kcli.core import Admin
 from kcli.core.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.fake.cluster import FakeCluster
 from tests.run import kcli, ok
 
@@ -151,6 +152,8 @@ def test_describe_finds_a_topic_by_its_id(three: FakeCluster) -> None:
     done = kcli("topics", "describe", "--id", "AAAAAAAAAAAAAAAAAAAAAA", bootstrap=three.bootstrap)
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"no topic has the id AAAAAAAAAAAAAAAAAAAAAA" in done.stderr
+    said = done.stderr.decode()
+    type_remedy("`kcli topics list --internal -o wide` shows the ids", said, three.bootstrap)
 
 
 def test_describe_of_what_need_not_exist(three: FakeCluster) -> None:

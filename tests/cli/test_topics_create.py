@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from kcli.core import Admin
+from kcli.core.admin.topics import TopicInfo
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from tests.fake.cluster import FakeCluster
@@ -156,3 +158,31 @@ def test_a_topic_that_does_not_exist_is_no_model(topics: Noun) -> None:
     assert "topic order does not exist" in done.err
     assert "orders" in done.err
     topics("describe copy", 1)
+
+
+def test_replicas_are_placed_as_they_are_assigned(topics: Noun, cluster: FakeCluster) -> None:
+    line = "create placed --assignment 2:1,1:2"
+    (item,) = topics.items(f"{line} --if-not-exists")
+    assert (item["partitions"], item["replication_factor"], item["created"]) == (2, 2, True)
+    with Admin(bootstrap_servers=cluster.bootstrap) as admin:
+        found = admin.describe_topics(["placed"])["placed"]
+    assert isinstance(found, TopicInfo)
+    assert [one.replicas for one in found.partitions] == [(2, 1), (1, 2)]
+    assert topics.items(f"{line} --if-not-exists")[0]["status"] == "unchanged"
+    done = topics("create placed --assignment 1:2,1:2 --if-not-exists", 7)
+    assert "replicas 2:1,1:2, not 1:2,1:2" in done.err
+
+
+@pytest.mark.parametrize(
+    ("assignment", "words"),
+    [
+        ("1:1", "partition 0 has two replicas on one broker: 1:1"),
+        ("1:2,2", "partition 1 has not as many replicas as partition 0: 1:2,2"),
+        ("1,,2", "'' is not the id of a broker; write 1:2,2:3"),
+        ("1:2,2:3 --partitions 2", "--partitions with --assignment"),
+        ("1:2,2:3 --replication-factor 2", "--replication-factor with --assignment"),
+    ],
+)
+def test_assignments_that_are_none(topics: Noun, assignment: str, words: str) -> None:
+    done = topics(f"create placed --assignment {assignment}", 2)
+    assert words in done.err

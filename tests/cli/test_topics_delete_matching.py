@@ -56,6 +56,17 @@ def test_documents_have_last_writes_where_a_pattern_is_given(cluster: FakeCluste
     assert [item["last_write"] for item in json.loads(done.out)["items"]] == ["1970-01-02T00:00:00.000Z"]
 
 
+def test_what_does_not_exist_may_be_lacking(cluster: FakeCluster, topics: Noun) -> None:
+    for line in ("missing other", "missing"):
+        done = topics(f"delete {line} --if-exists --yes -o json")
+        statuses = {item["topic"]: item["status"] for item in json.loads(done.out)["items"]}
+        assert statuses["missing"] == "unchanged"
+    assert left(cluster) == set(TOPICS) - {"other"}
+    assert json.loads(topics("delete --match none-* --if-exists --yes -o json").out)["items"] == []
+    topics("delete missing --yes", 1)
+    topics("delete --match none-* --yes", 1)
+
+
 def test_one_confirmation_is_for_all_that_match(cluster: FakeCluster, topics: Noun) -> None:
     refused = topics("delete --match test-*", 2)
     assert "Delete 2 topics?" in refused.err

@@ -133,9 +133,13 @@ def test_topic_partitions_and_age_narrow_the_list(world: World) -> None:
             "--topic t -p 2",
             "--older-than 1h",
             "--older-than 0s",
+            "--match p*",
+            "--match x*",
         )
     }
-    assert list(names.values()) == [["pay"], ["ghost"], [], [], ["pay", "ghost"]]
+    assert list(names.values()) == [["pay"], ["ghost"], [], [], ["pay", "ghost"], ["pay"], []]
+    said = world("list --match x* --older-than 1h").err
+    assert "no transaction is that old and has an id that matches x*" in said
 
 
 def test_what_ends_between_two_requests_is_not_said_to_hang(world: World) -> None:

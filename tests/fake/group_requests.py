@@ -20,6 +20,7 @@ from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from kcli.core.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
+from kcli.core.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from kcli.core.types import TopicPartition
 from tests.fake.coordinators import GROUP
@@ -97,6 +98,7 @@ GROUP_APIS: tuple[tuple[type[Request], int, int, "Handler"], ...] = (
     (ConsumerGroupDescribeRequest, 0, 1, _of_many_groups(Groups.consumer_describe)),
     (ShareGroupDescribeRequest, 1, 1, _of_many_groups(Groups.share_describe)),
     (StreamsGroupDescribeRequest, 0, 1, _of_many_groups(Groups.streams_describe)),
+    (StreamsGroupHeartbeatRequest, 0, 1, _of_one_group(Groups.streams_heartbeat)),
     (DescribeShareGroupOffsetsRequest, 0, 1, _share_offsets),
     (AlterShareGroupOffsetsRequest, 0, 0, _of_one_group(Groups.alter_share_offsets)),
     (DeleteShareGroupOffsetsRequest, 0, 0, _of_one_group(Groups.delete_share_offsets)),

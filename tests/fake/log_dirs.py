@@ -4,6 +4,7 @@
 then ``finish_log_dir_move`` of the cluster ends it.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kcli.core.protocol.messages.alter_replica_log_dirs import (
@@ -81,18 +82,35 @@ async def alter_replica_log_dirs(
     ctx: "Context", request: AlterReplicaLogDirsRequest
 ) -> AlterReplicaLogDirsResponse:
     """Each replica on its own."""
+
+    def moved(name: str, number: int, path: str) -> int:
+        try:
+            _move(ctx, name, number, path)
+        except RefusedError as refused:
+            return refused.code
+        return 0
+
+    answer = _answer(request, moved)
+    ctx.state.changed()
+    return answer
+
+
+def refused_moves(request: AlterReplicaLogDirsRequest, code: int) -> AlterReplicaLogDirsResponse:
+    """The answer in which everything is refused."""
+    return _answer(request, lambda _name, _number, _path: code)
+
+
+def _answer(
+    request: AlterReplicaLogDirsRequest, code: Callable[[str, int, str], int]
+) -> AlterReplicaLogDirsResponse:
     results: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
     for row in request.dirs:
         for topic in row.topics:
             for number in topic.partitions:
-                code = 0
-                try:
-                    _move(ctx, topic.name, number, row.path)
-                except RefusedError as refused:
-                    code = refused.code
-                result = AlterReplicaLogDirPartitionResult(partition_index=number, error_code=code)
+                result = AlterReplicaLogDirPartitionResult(
+                    partition_index=number, error_code=code(topic.name, number, row.path)
+                )
                 results.setdefault(topic.name, []).append(result)
-    ctx.state.changed()
     return AlterReplicaLogDirsResponse(
         throttle_time_ms=0,
         results=[

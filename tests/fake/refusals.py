@@ -5,14 +5,20 @@ from copy import copy
 from typing import Any
 
 from kcli.core.protocol.api import Response
+from kcli.core.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+)
 from kcli.core.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
 from kcli.core.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from kcli.core.types import TopicPartition
 from tests.fake.answer_shapes import BLANK, READ_ONLY, InOrder, Named, Parts, shape_of
 from tests.fake.group_requests import GROUP_APIS
 from tests.fake.groups.refusal import refusal
 from tests.fake.journal import Seen
+from tests.fake.log_dirs import refused_moves
 from tests.fake.producer_admin import mark_all, no_markers
 from tests.fake.user_admin import refused_users
 
@@ -59,6 +65,8 @@ class Refusal:
             return no_markers(seen.request, self._code)
         if isinstance(seen.request, AlterUserScramCredentialsRequest):
             return refused_users(seen.request, self._code)
+        if isinstance(seen.request, AlterReplicaLogDirsRequest):
+            return refused_moves(seen.request, self._code)
         made = seen.kind.response()
         if self._top:
             self._mark(made, "error_code")
@@ -94,6 +102,8 @@ class Refusal:
         shape = self._shape
         if isinstance(answer, WriteTxnMarkersResponse):
             mark_all(answer, self._code)
+        elif isinstance(answer, AlterReplicaLogDirsResponse):
+            answer.results = refused_moves(self._seen.request, self._code).results  # type: ignore[arg-type]
         elif self._top:
             self._mark(answer, "error_code")
         elif isinstance(shape, InOrder):
@@ -107,7 +117,7 @@ class Refusal:
                 for row in getattr(topic, shape.partitions):
                     if self._is_meant(topic, getattr(row, shape.index)):
                         self._mark(row, shape.code)
-            if self._seen.kind is FetchRequest:
+            if self._seen.kind in (FetchRequest, ShareAcknowledgeRequest):  # the answer may have no rows
                 self._taken = [p for p in self._asked() if self._is_meant(*p) and not _has(answer, shape, *p)]
         self._add(answer)
 

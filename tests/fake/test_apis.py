@@ -132,6 +132,7 @@ from kcli.core.protocol.messages.share_fetch import ShareFetchRequest
 from kcli.core.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from kcli.core.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kcli.core.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
+from kcli.core.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -287,6 +288,9 @@ def requests(version, topic_id):
     yield ConsumerGroupDescribeRequest(group_ids=["k"])
     yield ShareGroupDescribeRequest(group_ids=["k"])
     yield StreamsGroupDescribeRequest(group_ids=["k"])
+    yield StreamsGroupHeartbeatRequest(
+        group_id="k", member_id="a", member_epoch=-1, endpoint_information_epoch=-1
+    )
     altered = AlterShareGroupOffsetsRequestTopic(
         topic_name=TOPIC,
         partitions=[AlterShareGroupOffsetsRequestPartition(partition_index=0, start_offset=0)],

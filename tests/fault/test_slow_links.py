@@ -60,6 +60,7 @@ LINES = {
     "groups lag g --time exact": 0,
     "groups list": 0,
     "groups remove-members g somebody --yes": 1,
+    "groups reset-app g --yes": 0,
     "groups rewind g --to earliest --yes": 0,
     "groups rewind g h --to 2023-11-14T22:15Z --yes": 0,
     "groups why g": 6,

@@ -27,6 +27,8 @@ from kcli.flows.mirror.copy.offset_map import OffsetMap
 from kcli.flows.mirror.job.state import JobState, PartitionProgress, job_record, load_jobs, partition_records
 from kcli.serde.errors import DecodeError
 from kcli.serde.internal.kinds import KINDS
+from kcli.serde.internal.metadata_records import KINDS as METADATA_KINDS
+from kcli.serde.internal.metadata_serde import MetadataSerde
 from kcli.serde.internal.serde import InternalTopicSerde
 from kcli.serde.json_text import dump_json
 from kcli.serde.serde import SerdeContext
@@ -153,6 +155,32 @@ def _internal() -> Iterator[Target]:
                 )
 
 
+def _metadata() -> Iterator[Target]:
+    """The log of the controllers."""
+    serde = MetadataSerde()
+    for number, value in METADATA_KINDS.items():
+        cls: Any = value
+        for version in range(cls.versions[0], cls.versions[1] + 1):
+            yield Target(
+                f"cluster_metadata-value{number}-v{version}",
+                "groups",
+                partial(_make, partial(_metadata_samples, number, cls, version)),
+                partial(_metadata_run, serde),
+                (DecodeError,),
+            )
+
+
+def _metadata_run(serde: MetadataSerde, data: bytes) -> None:
+    dump_json(serde.decode(data, SerdeContext("__cluster_metadata", "value"))).encode()
+
+
+@cache
+def _metadata_samples(number: int, cls: type[Struct], version: int) -> tuple[Sample, ...]:
+    head = Sample(bytes([1, number, version]), ())
+    rng = Random(f"{cls.__name__} {version}")
+    return tuple(after(head, body_sample(cls, version, True, rng)) for _ in range(_SAMPLES))
+
+
 @cache
 def _key_samples(number: int, cls: type[Struct]) -> tuple[Sample, ...]:
     rng = Random(number)
@@ -212,4 +240,4 @@ def _state_run(data: bytes) -> None:
 
 def family() -> Family:
     """All of them."""
-    return Family("groups", 0.1, (*_members(), *_internal(), *_mirror()))
+    return Family("groups", 0.1, (*_members(), *_internal(), *_metadata(), *_mirror()))

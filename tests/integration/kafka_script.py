@@ -26,6 +26,11 @@ def streams_groups(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess
     return _run(kafka, tools.STREAMS_GROUPS, *arguments)
 
 
+def reset_application(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-streams-application-reset.sh``."""
+    return _run(kafka, tools.STREAMS_RESETTER, *arguments)
+
+
 def configs(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-configs.sh``."""
     return _run(kafka, tools.CONFIGS, *arguments)

@@ -19,7 +19,7 @@ from kcli.sandbox.ports import ANY, choose_ports, is_port_free
 from kcli.sandbox.state import HOST
 from tests import lines
 from tests.kafka import QUICK_JVM, TEST_PROPERTIES, sandboxed, version_of
-from tests.kafka_versions import FURTHER, lacking
+from tests.kafka_versions import FURTHER, REFUSED_WITH, lacking
 from tests.packages import every_command
 from tests.run import Done, environment, kcli_process
 from tests.terminal import Terminal
@@ -44,6 +44,7 @@ ACTS = {
     "acls list": "--topic orders",
     "acls check": "--principal User:a --operation read --topic orders",
     "acls delete": "--principal User:a --topic orders --yes",
+    "brokers unregister": "1 --dry-run",
     "configs alter": "topics orders --set retention.ms=-1 --yes",
     "exporter": "--textfile {dir}/page.prom --collect all",
     "groups create": "new -t orders --from earliest --yes",
@@ -85,7 +86,8 @@ ACTS = {
 """In this order, after the commands that are not here."""
 
 STATUS = {
-    "groups remove-members": 1,  # nobody has that name
+    **{path: code for path, code in every_command.STATUS.items() if path not in ACTS},
+    "brokers unregister": 7,  # it is online
     "mirror check": 8,  # the job has ended
     "mirror promote": 6,  # what the source has since is not known
     "mirror reverse": 7,  # it goes back to the same topics
@@ -187,7 +189,7 @@ def test_every_command_is_served_or_says_what_the_broker_lacks(broker: Broker) -
 def wrong(done: Done, what: str, version: str) -> str:
     """What is wrong with what a line did; empty if nothing is."""
     said = lacking(what, version)
-    code = 7 if said else STATUS.get(what, 0)
+    code = REFUSED_WITH.get(what, 7) if said else STATUS.get(what, 0)
     lines = done.err.splitlines()
     refused = all(any(line.startswith(start) for line in lines) for start in ("kcli: ", "  why: ", "  do: "))
     if done.code != code or said not in done.err or (said and not refused) or "Traceback" in done.err:

@@ -42,6 +42,7 @@ def _complete(fields: list[Definition]) -> None:
         _complete(field.get("fields", []))
 
 
+@functools.cache
 def versions_of(text: str | None) -> tuple[int, int]:
     """``"3+"``, ``"1-4"``, ``"2"``; ``"none"`` and a missing one are an empty range."""
     return (1, 0) if text in (None, "none") else parse_versions(text)
@@ -53,6 +54,7 @@ def within(version: int, text: str | None) -> bool:
     return first <= version <= last
 
 
+@functools.cache
 def python_name(name: str) -> str:
     """As Kafka's own generators write snake case: no underscore between neighbouring capitals."""
     snake, capital = "", True

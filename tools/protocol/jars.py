@@ -19,7 +19,8 @@ class JarError(Exception):
 @functools.cache
 def jar(artifact: str, version: str) -> Path:
     """The jar of this artifact; DownloadError if it cannot be had, JarError if it is not the one that is pinned."""
-    path = f"org/apache/kafka/{artifact}/{version}/{artifact}-{version}.jar"
+    group = "org/slf4j" if artifact == "slf4j-api" else "org/apache/kafka"
+    path = f"{group}/{artifact}/{version}/{artifact}-{version}.jar"
     file = repository_of(cache_root()) / path
     if not file.exists():
         Fetcher(_repository()).fetch(path, file, on_bytes=lambda _count: None)

@@ -3,6 +3,10 @@
 Places are ``Class.field``, with the names of the classes that are written.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
 APIS = {
     "Produce": """record batches to partition leaders. v13 names topics by id (KIP-516).
 
@@ -104,6 +108,44 @@ at the end, so that a version from the future is read as the newest one known he
 }
 """Modules of tables that travel inside other messages: the docstring, and the definitions by name."""
 
+
+class Records(NamedTuple):
+    """The records of one internal topic: the docstring, and the jar with the definitions.
+
+    ``former``: definitions that it has no longer, and the last Kafka that had them. ``without``: those that no table is
+    made of.
+    """
+
+    about: str
+    artifact: str
+    former: Mapping[str, str] = MappingProxyType({})
+    without: frozenset[str] = frozenset()
+
+
+RECORDS = {
+    "group_records": Records(
+        """Records of group coordinators in ``__consumer_offsets``. Pure.
+
+Values have their own versions; the first two bytes of a key are the record type.
+""",
+        "kafka-group-coordinator",
+        # Brokers before 4.0 have written it.
+        former={"ShareGroupPartitionMetadataKey": "3.9.2", "ShareGroupPartitionMetadataValue": "3.9.2"},
+        # Those of OffsetCommit in their first version.
+        without=frozenset({"LegacyOffsetCommitKey", "LegacyOffsetCommitValue"}),
+    ),
+    "transaction_records": Records(
+        "Records of transaction coordinators in ``__transaction_state``. Pure.",
+        "kafka-transaction-coordinator",
+    ),
+    "share_records": Records(
+        "Records of share coordinators in ``__share_group_state`` (KIP-932). Pure.", "kafka-share-coordinator"
+    ),
+    "metadata_records": Records(
+        "Records of the controllers in ``__cluster_metadata`` (KIP-631). Pure.", "kafka-metadata"
+    ),
+}
+
 WHOLE = {"ConsumerProtocolSubscription.TopicPartition"}
 """``Message.Struct`` whose fields need no versions of their own, as the field that holds it has them: so that two
 messages can share it.
@@ -153,6 +195,7 @@ VIEWS = {
 
 SECRETS = {
     "AlterableConfig.value",
+    "ConfigRecord.value",
     "CreateDelegationTokenResponse.hmac",
     "DescribedDelegationToken.hmac",
     "ExpireDelegationTokenRequest.hmac",
@@ -160,6 +203,8 @@ SECRETS = {
     "SaslAuthenticateRequest.auth_bytes",
     "SaslAuthenticateResponse.auth_bytes",
     "ScramCredentialUpsertion.salted_password",
+    "UserScramCredentialRecord.server_key",
+    "UserScramCredentialRecord.stored_key",
 }
 """Never shown, in no log and no traceback: passwords, what stands for them, and values of configurations."""
 

@@ -90,7 +90,7 @@ class Tables:
         arguments = [type_]
         if field["versions"] != _EVERY_VERSION:
             arguments.append(f'"{field["versions"]}"')
-        arguments += _default(field, type_)
+        arguments += _default(field, type_, root)
         nullable = field.get("nullableVersions", "none")
         if nullable != "none":
             annotation += " | None"
@@ -128,8 +128,8 @@ class Tables:
 
 
 def _class_names(roots: list[Definition]) -> dict[tuple[str, str], str]:
-    """(Message, struct) → the name of its class: Kafka's, unless the notes say another one. Where the request has another
-    struct of the same name than the response, that of the request is Requested….
+    """(Message, struct) → the name of its class: Kafka's, unless the notes say another one. Where messages have different
+    structs of one name, that of a request is Requested…, that of a record has the record's name in front.
     """
     shapes: dict[str, dict[str, Any]] = {root["name"]: {} for root in roots}
     for root in roots:
@@ -138,9 +138,15 @@ def _class_names(roots: list[Definition]) -> dict[tuple[str, str], str]:
     for message, structs in shapes.items():
         for struct, shape in structs.items():
             clash = any(other.get(struct, shape) != shape for other in shapes.values())
-            name = f"Requested{struct}" if clash and message.endswith("Request") else struct
+            name = f"{_prefix(message)}{struct}" if clash else struct
             names[message, struct] = notes.CLASSES.get(f"{message}.{struct}", name)
     return names
+
+
+def _prefix(message: str) -> str:
+    if message.endswith("Request"):
+        return "Requested"
+    return "" if message.endswith("Response") else re.sub("(Key|Value|Record)$", "", message)
 
 
 def _is_used(field: Definition, root: Definition) -> bool:
@@ -162,8 +168,10 @@ def _gather(fields: list[Definition], root: Definition, into: dict[str, Any]) ->
     return shape
 
 
-def _default(field: Definition, type_: str) -> list[str]:
-    """What the definition says, or the zero value where some version does not have the field."""
+def _default(field: Definition, type_: str, root: Definition) -> list[str]:
+    """What the definition says, or the zero value where some version does not have the field; none for a struct that
+    cannot be made without arguments.
+    """
     said, their_type = field.get("default"), field["type"]
     if said == "null":
         return ["default=None"]
@@ -174,7 +182,8 @@ def _default(field: Definition, type_: str) -> list[str]:
     if their_type.startswith("[]"):
         return ["default_factory=list"]
     if their_type not in _CONSTANTS:
-        return [f"default_factory={type_}"]
+        parts = fields_of(field, root) or []
+        return [f"default_factory={type_}"] if all(_default(part, "", root) for part in parts) else []
     return [f"default={_ZERO.get(their_type, '0')}"]
 
 
@@ -182,7 +191,7 @@ def _literal(said: Any, type_: str) -> str:
     if type_ == "bool":
         return str(said in (True, "true"))
     if type_ == "string":
-        return '""' if said == "" else repr(str(said)).replace("'", '"')
+        return repr(said)  # in the quotes that the formatter prefers
     return repr(float(said) if type_ == "float64" else int(str(said), 0))
 
 

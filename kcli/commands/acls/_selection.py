@@ -36,6 +36,8 @@ OPERATIONS_OF: dict[AclResource, tuple[AclOperation, ...]] = {
         _OP.IDEMPOTENT_WRITE,
     ),
     AclResource.TRANSACTIONAL_ID: (_OP.ALL, _OP.WRITE, _OP.DESCRIBE, _OP.TWO_PHASE_COMMIT),
+    AclResource.DELEGATION_TOKEN: (_OP.ALL, _OP.DESCRIBE),
+    AclResource.USER: (_OP.ALL, _OP.CREATE_TOKENS, _OP.DESCRIBE_TOKENS),
 }  # fmt: skip
 """What Kafka checks of each resource (org.apache.kafka.security.authorizer.AclEntry). Brokers store anything."""
 
@@ -44,25 +46,30 @@ _FLAG = {
     AclResource.GROUP: "--group",
     AclResource.CLUSTER: "--cluster",
     AclResource.TRANSACTIONAL_ID: "--transactional-id",
+    AclResource.DELEGATION_TOKEN: "--delegation-token",
+    AclResource.USER: "--user-principal",
 }
-
+_RESOURCE_FLAGS = "--topic, --group, --cluster, --transactional-id, --delegation-token or --user-principal"
 
 _OPERATIONS = OfferedType(
     "operation",
     (
         "all", "read", "write", "create", "delete", "alter", "describe", "cluster_action", "describe_configs",
-        "alter_configs", "idempotent_write", "two_phase_commit",
+        "alter_configs", "idempotent_write", "two_phase_commit", "create_tokens", "describe_tokens",
     ),
 )  # fmt: skip
 
 
-def _not_empty(text: str) -> str:
-    if not text:
-        raise ValueError("the transactional id is empty; perhaps a variable is not set")
-    return text
+def _not_empty(what: str) -> Word:
+    def read(text: str) -> str:
+        if not text:
+            raise ValueError(f"the {what} is empty; perhaps a variable is not set")
+        return text
+
+    return Word(what, read)
 
 
-_TRANSACTIONAL_ID = Word("transactional id", _not_empty)
+_TRANSACTIONAL_ID, _TOKEN_ID = _not_empty("transactional id"), _not_empty("token id")
 
 
 def acl_options(
@@ -102,6 +109,13 @@ def acl_options(
             "--transactional-id", "transactional_ids", type=_TRANSACTIONAL_ID, multiple=True, metavar="ID",
             help="a transactional id",
         ),
+        click.option(
+            "--delegation-token", "token_ids", type=_TOKEN_ID, multiple=True, metavar="ID", help="a delegation token"
+        ),
+        click.option(
+            "--user-principal", "users", multiple=True, metavar="TYPE:NAME",
+            help="a user for whom tokens are created or described",
+        ),
         click.option("--cluster", "cluster", is_flag=True, help="the cluster itself"),
         *((click.option("--pattern", type=click.Choice(patterns), help=pattern),) if patterns else ()),
     )  # fmt: skip
@@ -125,6 +139,8 @@ def _selection(
     topics: Sequence[str],
     groups: Sequence[str],
     transactional_ids: Sequence[str],
+    token_ids: Sequence[str],
+    users: Sequence[str],
     cluster: bool,
     hosts: Sequence[str],
     pattern: str | None = None,
@@ -137,9 +153,11 @@ def _selection(
     resources = [Resource(AclResource.TOPIC, name) for name in topics]
     resources += [Resource(AclResource.GROUP, name) for name in groups]
     resources += [Resource(AclResource.TRANSACTIONAL_ID, name) for name in transactional_ids]
+    resources += [Resource(AclResource.DELEGATION_TOKEN, name) for name in token_ids]
+    resources += [Resource(AclResource.USER, _principal(verb, name, "--user-principal")) for name in users]
     resources += [Resource(AclResource.CLUSTER, CLUSTER_NAME)] * cluster
     found = Selection(
-        principals=_unique(_principal(verb, text) for text in principals),
+        principals=_unique(_principal(verb, text, "--principal") for text in principals),
         operations=_unique(_operation(verb, text) for text in operations),
         resources=_unique(resources),
         hosts=_unique(_host(verb, text) for text in hosts),
@@ -174,22 +192,22 @@ def _unique(values: Iterable[V]) -> tuple[V, ...]:
     return tuple(dict.fromkeys(values))
 
 
-def _principal(verb: str, text: str) -> str:
+def _principal(verb: str, text: str, option: str) -> str:
     kind, colon, name = text.partition(":")
     if not text:
-        raise _empty(verb, "--principal")
+        raise _empty(verb, option)
     if not colon or not kind or not name:
         missing = "a type before the name" if not colon else "a type" if not kind else "a name"
         raise usage(
-            f"acls {verb}: --principal {text} is not TYPE:NAME",
+            f"acls {verb}: {option} {text} is not TYPE:NAME",
             why=f"it lacks {missing}; the type of users is User, and Kafka compares all of it literally",
-            do=f"write --principal {_USER}:{name or (kind if kind and not colon else 'NAME')}",
+            do=f"write {option} {_USER}:{name or (kind if kind and not colon else 'NAME')}",
         )
     if kind != _USER and kind.lower() in (_USER.lower(), "users"):
         raise usage(
-            f"acls {verb}: --principal {text} has no type that brokers use",
+            f"acls {verb}: {option} {text} has no type that brokers use",
             why=f"types are compared literally, and that of users is {_USER}",
-            do=f"did you mean --principal {_USER}:{name}?",
+            do=f"did you mean {option} {_USER}:{name}?",
         )
     return text
 
@@ -241,7 +259,7 @@ def _check_complete(verb: str, found: Selection) -> None:
         for option, values, example in (
             ("--principal", found.principals, "--principal User:alice"),
             ("--operation", found.operations or found.presets, "--operation read"),
-            ("--topic, --group, --transactional-id or --cluster", found.resources, "--topic orders"),
+            (_RESOURCE_FLAGS, found.resources, "--topic orders"),
         )
         if not values
     ]
@@ -316,9 +334,7 @@ def _check_operation(verb: str, operation: AclOperation, kind: AclResource) -> N
     raise usage(
         f"acls {verb}: {word(operation)} is no operation on a {word(kind).replace('_', ' ')}",
         why=f"those are {', '.join(map(word, OPERATIONS_OF[kind]))}",
-        do=f"use it with {flags}, in a command of its own"
-        if others
-        else "leave it out: it is for delegation tokens",
+        do=f"use it with {flags}, in a command of its own",
     )
 
 

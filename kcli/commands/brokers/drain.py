@@ -59,8 +59,9 @@ def drain_brokers(
     """Move everything away from brokers, so that they can be stopped for good.
 
     Leaders move first: a replica that is in sync on another broker becomes the preferred one, and is elected. Then
-    replicas move, balanced by bytes and by count over the other brokers, with as many replicas and racks as before.
-    Partitions with another replica that is not in sync are refused, and the others are moved.
+    replicas move, balanced by bytes and by count over the other brokers, with as many replicas and racks as before, and
+    with --watch the leaders are balanced at the end. Partitions with another replica that is not in sync are refused,
+    and the others are moved.
 
     Exit code 0 only if neither topics nor log directories show anything left on the brokers; what is left is named.
     Without --watch it ends when the moves have begun: exit code 6 until they are done. A run that was interrupted goes on

@@ -1,8 +1,12 @@
 """``kcli brokers list``: list brokers."""
 
+from kcli.account.survey import Missing
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.row_output import print_rows
+from kcli.flows.brokers.rows import COLUMNS, broker_row
+from kcli.flows.cluster_state import broker_states, observe
 
 
 @command(
@@ -22,11 +26,6 @@ def list_brokers(inv: Invocation) -> int:
     describe` shows the others. VERSION is the release that a broker's features imply; it is unknown before Kafka 3.3 and
     with ZooKeeper.
     """
-    from kcli.account.survey import Missing  # clients are loaded when the command runs
-    from kcli.commands.shared.row_output import print_rows
-    from kcli.flows.brokers.rows import COLUMNS, broker_row
-    from kcli.flows.cluster_state import broker_states, observe
-
     inv.page()
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)

@@ -31,7 +31,13 @@ from kcli.flows.configs.resources import KINDS, OF_A_BROKER
 )
 @click.argument("kind", type=KIND, metavar=KIND_WORDS)
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
-@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="set a key; repeatable")
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="set a key, or with @FILE those of a file; repeatable",
+)
 @click.option("--unset", "unsets", multiple=True, metavar="KEY", help="unset a key: its default applies")
 @click.option("--append", "appends", multiple=True, metavar="KEY=VALUE", help="add values to a list")
 @click.option("--remove", "removes", multiple=True, metavar="KEY=VALUE", help="remove values from a list")

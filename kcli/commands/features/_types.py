@@ -66,7 +66,7 @@ def level_options(verb: str) -> Callable[[F], F]:
             "--release-version",
             "release",
             type=Word("release", _release),
-            metavar="RELEASE",
+            metavar="VERSION",
             help=f"{verb} all features to the levels of a release, such as 4.4",
         ),
     )
@@ -92,6 +92,6 @@ def wanted_levels(
         raise usage(
             f"{what}: which feature?",
             why="it changes what is named, and nothing else",
-            do="give --feature NAME=LEVEL, --metadata VERSION or --release-version RELEASE",
+            do="give --feature NAME=LEVEL, --metadata VERSION or --release-version VERSION",
         )
     return levels

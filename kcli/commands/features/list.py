@@ -1,7 +1,10 @@
 """``kcli features list``: list the features of the cluster."""
 
+from kcli.commands.shared.cluster import connect, open_admin, readable
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.row_output import print_rows
+from kcli.flows.features.rows import COLUMNS, epoch_of, feature_rows
 
 
 @command(
@@ -19,14 +22,6 @@ def list_features(inv: Invocation) -> int:
     during an upgrade, there is a line for each range. There are no features before Kafka 2.7, with ZooKeeper, and with
     KRaft before 3.3.
     """
-    from kcli.commands.shared.cluster import (  # clients are loaded when the command runs
-        connect,
-        open_admin,
-        readable,
-    )
-    from kcli.commands.shared.row_output import print_rows
-    from kcli.flows.features.rows import COLUMNS, epoch_of, feature_rows
-
     inv.page()
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)

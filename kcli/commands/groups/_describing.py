@@ -24,8 +24,8 @@ FOR_PROGRAMS = (*DOCUMENTS, "tsv", "csv")
 
 
 class Describing:
-    """``section`` is ``members``, ``offsets``, ``state``, ``config``, or None for all but the last; ``peek`` the number
-    of records shown.
+    """``section`` is ``members``, ``offsets``, ``state``, ``config``, ``tasks``, ``topology``, or None for all but the
+    configuration; ``peek`` the number of records shown.
     """
 
     cluster: str
@@ -50,7 +50,7 @@ class Describing:
             listed = self._listed(admin, wanted_names, types, internal=internal) if all_of else []
             wanted = unique([*self.names, *(row.group_id for row in listed)])
             described = describe_groups(
-                admin, wanted, offsets=self.section in (None, "offsets"), listed=listed
+                admin, wanted, offsets=self.section in (None, "offsets", "tasks"), listed=listed
             )
             name_nearest(admin, {name: described[name] for name in self.names})
             groups = self._existing(described)
@@ -140,6 +140,11 @@ class Describing:
             self._print_rows(view.STATES, [view.state_row(group) for group in groups])
         elif self.section == "members":
             self._print_rows(view.MEMBERS, [row for group in groups for row in view.member_rows(group)])
+        elif self.section == "tasks":
+            self._print_rows(view.TASKS, [row for group in groups for row in view.task_rows(group)])
+        elif self.section == "topology":
+            rows = [row for group in groups for row in view.subtopology_rows(group)]
+            self._print_rows(view.SUBTOPOLOGIES, rows)
         elif self.section == "config":
             rows = [row for group in groups for row in view.config_rows(group, self.configs)]
             self._print_rows(view.CONFIGS, rows)
@@ -152,11 +157,22 @@ class Describing:
                     self.inv.out.text("\n")
                     rows = view.offset_rows(group, self.times)
                     self._print_rows(view.columns_below_heading(rows, self.form), rows)
+                self._print_streams(group)
                 self._print_records([group])
         elif groups:
             rows = [row for group in groups for row in view.offset_rows(group, self.times)]
             self._print_rows(view.OFFSETS, rows)
             self._print_records(groups)
+
+    def _print_streams(self, group: Described) -> None:
+        """What only a streams group has, below its offsets."""
+        for columns, rows in (
+            (view.SUBTOPOLOGIES, view.subtopology_rows(group)),
+            (view.TASKS, view.task_rows(group)),
+        ):
+            if rows:
+                self.inv.out.text("\n")
+                self._print_rows(columns if self.form == "plain" else columns[1:], rows)
 
     def _note_empty(self, groups: Sequence[Described]) -> None:
         """Says why a table has no rows; documents have empty lists, and Kafka's columns their own messages."""
@@ -173,6 +189,16 @@ class Describing:
                 )
             elif self.section == "offsets" and not group.positions:
                 self.inv.talk.note(f"group {group.group_id} has no committed offsets")
+            elif self.section in ("tasks", "topology") and group.type != STREAMS:
+                what = "tasks" if self.section == "tasks" else "topology"
+                self.inv.talk.note(f"group {group.group_id} has no {what}: it is a {group.type} group")
+            elif self.section == "tasks" and not view.task_rows(group):
+                self.inv.talk.note(f"no member of group {group.group_id} has a task")
+            elif self.section == "topology" and not view.subtopology_rows(group):
+                self.inv.talk.note(
+                    f"the topics of group {group.group_id} are not known to its coordinator: no member has initialized "
+                    "its topology, or source topics are missing"
+                )
 
     def _item(self, group: Described) -> view.Row:
         """A group in JSON, with the parts that are shown."""
@@ -182,6 +208,13 @@ class Describing:
         if self.section in (None, "offsets"):
             readable = known and group.error is None
             item["partitions"] = view.offset_items(group, self.times, self.around) if readable else None
+        if group.type == STREAMS or self.section in ("tasks", "topology"):
+            of_streams = group.type == STREAMS and known
+            if self.section in (None, "topology"):
+                parts = view.without_group(view.subtopology_rows(group))
+                item["subtopologies"] = parts if of_streams and parts else None
+            if self.section in (None, "tasks"):
+                item["tasks"] = view.without_group(view.task_rows(group)) if of_streams else None
         if self.section == "config":
             item["configs"] = view.config_items(group, self.configs)
         return item

@@ -13,6 +13,7 @@ from kcli.core.names import group_shown
 from kcli.core.types import GroupPartition, Node, Record, TopicPartition
 from kcli.flows.groups.description import Described, assigned, owner_fields
 from kcli.flows.groups.offsets import Position
+from kcli.flows.groups.tasks import owned_tasks
 from kcli.flows.rewind.mark import marked_by, own_metadata
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
@@ -112,7 +113,33 @@ MEMBERS = (
             ("active", "Tasks that a member of a streams group processes"),
             ("standby", "Tasks whose state it keeps a copy of"),
             ("warmup", "Tasks whose state it restores before it gets them"),
+            ("target_active", "Tasks that it is to process"),
+            ("target_standby", "Tasks whose state it is to keep a copy of"),
+            ("target_warmup", "Tasks whose state it is to restore"),
         )
+    ),
+    Column(
+        "process_id",
+        wide=True,
+        meaning="Id of the instance of a streams group's member; null in other groups.",
+    ),
+    Column(
+        "topology_epoch",
+        "id",
+        wide=True,
+        values="count?",
+        meaning="Epoch of the topology that a streams group's member has; null in other groups.",
+    ),
+    Column(
+        "client_tags",
+        wide=True,
+        values="object?",
+        meaning="Tags of a streams group's member, by which standby tasks are spread; null in other groups.",
+    ),
+    Column(
+        "endpoint",
+        wide=True,
+        meaning="Where it answers interactive queries, host:port; null where it does not.",
     ),
 )
 CONFIGS = (
@@ -152,6 +179,50 @@ STATES = (
     ),
     Column("note", "prose"),
 )
+SUBTOPOLOGIES = (
+    GROUP,
+    Column("subtopology", values="string", meaning="Id of the subtopology."),
+    Column("source_topics", values="strings", meaning="Topics of others that it reads."),
+    Column(
+        "repartition_source_topics",
+        values="strings",
+        meaning="Repartition topics of the application that it reads.",
+    ),
+    Column(
+        "repartition_sink_topics",
+        values="strings",
+        meaning="Repartition topics of the application that it writes.",
+    ),
+    Column("changelog_topics", values="strings", meaning="Topics with the content of its stores."),
+)
+TASKS = (
+    GROUP,
+    Column("task", values="string", meaning="The task as Kafka names it: subtopology_partition."),
+    Column("role", values=("active", "standby", "warmup"), meaning="What the member does with it."),
+    Column(
+        "state",
+        values=("assigned", "to be assigned", "to be revoked"),
+        meaning="Whether the member keeps it, is to get it, or is to lose it.",
+    ),
+    Column(
+        "lag_records",
+        "number",
+        values="integer?",
+        meaning="Of an active task: the sum of what is unread of its partitions; null where one of them is unknown.",
+    ),
+    Column(
+        "restoring_records",
+        "number",
+        spare=4,
+        values="count?",
+        meaning="Records of changelogs that it has not restored yet, as its member reports them for warm-up tasks.",
+    ),
+    Column("input_topics", spare=3, values="strings", meaning="Topics of which it reads its partition."),
+    Column("member_id", values="string", meaning="Id of the member."),
+    Column("client_id", spare=2, values="string", meaning="Client id of the member."),
+    Column("host", spare=1, values="string", meaning="Host of the member."),
+    Column("process_id", wide=True, meaning="Id of the instance that the member is of."),
+)
 PARTS = (
     Column(
         "members",
@@ -170,6 +241,20 @@ PARTS = (
             _peeked("next", "The records after the commit, with --peek."),
         ),
         meaning="The partitions; null where they are unknown, absent where they were not requested.",
+    ),
+    Column(
+        "subtopologies",
+        values="objects?",
+        sometimes=True,
+        inner=SUBTOPOLOGIES[1:],
+        meaning="Of a streams group: its subtopologies; null where its coordinator does not know them.",
+    ),
+    Column(
+        "tasks",
+        values="objects?",
+        sometimes=True,
+        inner=TASKS[1:],
+        meaning="Of a streams group: the tasks of its members; null where they are unknown.",
     ),
     Column(
         "configs",
@@ -301,6 +386,49 @@ def offset_items(group: Described, times: Times, records: Records | None) -> lis
     return items
 
 
+def subtopology_rows(group: Described) -> list[Row]:
+    """A line for each subtopology of a streams group whose topics are known."""
+    parts = None if group.description is None else group.description.subtopologies
+    return [
+        {
+            "group": group.group_id,
+            "subtopology": part.id,
+            "source_topics": list(part.sources),
+            "repartition_source_topics": list(part.repartition_sources),
+            "repartition_sink_topics": list(part.repartition_sinks),
+            "changelog_topics": list(part.changelogs),
+        }
+        for part in parts or ()
+    ]
+
+
+def task_rows(group: Described) -> list[Row]:
+    """A line for each task that a member of a streams group has, or is to have."""
+    if group.description is None:
+        return []
+    return [
+        {
+            "group": group.group_id,
+            "task": one.name,
+            "role": one.role,
+            "state": one.state,
+            "lag_records": one.lag,
+            "restoring_records": one.restoring,
+            "input_topics": list(one.inputs),
+            "member_id": one.member.member_id,
+            "client_id": one.member.client_id,
+            "host": one.member.host,
+            "process_id": one.member.streams and one.member.streams.process_id,
+        }
+        for one in owned_tasks(group.description, group.positions)
+    ]
+
+
+def without_group(rows: Iterable[Row]) -> list[Row]:
+    """The rows as parts of their group's item in JSON."""
+    return [{key: value for key, value in row.items() if key != "group"} for row in rows]
+
+
 def columns_below_heading(rows: Iterable[Row], form: str) -> tuple[Column, ...]:
     """The columns below a group's heading: in plain output all of them, in a table those that have a value."""
     if form != "table":
@@ -339,6 +467,7 @@ def record_item(record: Record) -> Row:
 
 
 def _member(group: Described, member: MemberDescription) -> Row:
+    streams = member.streams
     return {
         "group": group.group_id,
         "member_id": member.member_id,
@@ -350,6 +479,10 @@ def _member(group: Described, member: MemberDescription) -> Row:
         "protocol": member.protocol or group.type,
         "subscription": list(member.subscription),
         "subscription_regex": member.subscription_regex,
+        "process_id": None if streams is None else streams.process_id,
+        "topology_epoch": None if streams is None else streams.topology_epoch,
+        "client_tags": None if streams is None else dict(streams.tags),
+        "endpoint": None if streams is None else streams.endpoint,
     }
 
 
@@ -388,10 +521,11 @@ def _partitions_text(assignment: Iterable[TopicPartition] | None) -> str | None:
 
 def _tasks(member: MemberDescription) -> list[tuple[str, list[Task] | None]]:
     """By the key of the column, in order."""
-    kinds = Tasks._fields
-    if member.tasks is None:
-        return [(f"{kind}_tasks", None) for kind in kinds]
-    return [(f"{kind}_tasks", sorted(some)) for kind, some in zip(kinds, member.tasks, strict=True)]
+    return [
+        (f"{when}{kind}_tasks", None if tasks is None else sorted(getattr(tasks, kind)))
+        for when, tasks in (("", member.tasks), ("target_", member.target_tasks))
+        for kind in Tasks._fields
+    ]
 
 
 def _tasks_text(tasks: Iterable[Task] | None) -> str | None:

@@ -34,8 +34,7 @@ EXAMPLES = "--from earliest, --from latest, --from @-1h, --from 2026-11-21T10:00
     "kind",
     type=click.Choice(KINDS),
     default="classic",
-    show_default=True,
-    help="of consumers, or of share consumers (KIP-932)",
+    help="of consumers, or of share consumers, KIP-932 (default: classic)",
 )
 @click.option(
     "--from",

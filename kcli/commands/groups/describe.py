@@ -21,6 +21,7 @@ WITH_RECORDS = ("table", "wide", "plain", "json", "ndjson", "yaml")
         ("kcli groups describe billing --members -o wide", "members with assignments and subscriptions"),
         ("kcli groups describe --match 'bill*' --state", "a line for each group"),
         ("kcli groups describe billing --peek 2", "the last record read and the next one, by partition"),
+        ("kcli groups describe counts --tasks", "of a Kafka Streams application: its tasks, with their lag"),
         ("kcli groups describe work --config", "how brokers treat a share group"),
         ("kcli groups describe billing -o kafka", "the columns of kafka-consumer-groups.sh"),
     ),
@@ -29,6 +30,8 @@ WITH_RECORDS = ("table", "wide", "plain", "json", "ndjson", "yaml")
 @click.option("--members", is_flag=True, help="only the members")
 @click.option("--offsets", is_flag=True, help="only the offsets, a line for each partition")
 @click.option("--state", is_flag=True, help="only a line for each group")
+@click.option("--tasks", is_flag=True, help="of streams groups: only their tasks, with lag and member")
+@click.option("--topology", is_flag=True, help="of streams groups: only their subtopologies and topics")
 @click.option("--config", is_flag=True, help="only the configuration, a line for each key of its type")
 @click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
 @click.option("--all", "every", is_flag=True, help="all groups")
@@ -50,6 +53,8 @@ def describe_groups(
     members: bool,
     offsets: bool,
     state: bool,
+    tasks: bool,
+    topology: bool,
     config: bool,
     match: str | None,
     every: bool,
@@ -63,9 +68,18 @@ def describe_groups(
     Lag is the log end offset minus the committed offset; of a share group COMMITTED is its start offset, and the lag what
     the broker reports. Commit times are read from __consumer_offsets with -o wide,
     and with -v in the formats for programs; a time is unknown where finding it takes more than 5 seconds or 16 MiB.
+
+    Streams groups have a topology and tasks, too. The lag of a task is the sum of what is unread of its partitions.
     """
     names = with_empty_group(names, empty_group)
-    sections = (("members", members), ("offsets", offsets), ("state", state), ("config", config))
+    sections = (
+        ("members", members),
+        ("offsets", offsets),
+        ("state", state),
+        ("config", config),
+        ("tasks", tasks),
+        ("topology", topology),
+    )
     chosen = [name for name, wanted in sections if wanted]
     section = chosen[0] if chosen else None
     if len(chosen) > 1:
@@ -96,9 +110,9 @@ def describe_groups(
         raise usage(
             "groups describe: --config with -o kafka",
             why="Kafka's scripts for groups do not show configurations",
-            do="leave out -o kafka; `kcli configs describe groups GROUP` shows every place where a key is set",
+            do="leave out -o kafka",
         )
-    if peek is not None and section in ("members", "state", "config"):
+    if peek is not None and section not in (None, "offsets"):
         raise usage(
             f"groups describe: --peek with --{section}",
             why=f"records are shown with offsets, which --{section} leaves out",

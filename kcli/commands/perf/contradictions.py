@@ -37,7 +37,7 @@ def values_of(asked: SendOptions, test: str) -> Values:
             why="a value has at least one byte",
             do="--record-size 1KiB",
         )
-    return Values(low, high, asked.compressible, file, delimiter or b"\n")
+    return Values(low, high, asked.compressible, file, delimiter or b"\n", asked.keys, asked.seed)
 
 
 def check_markable(values: Values, what: str) -> None:

@@ -63,6 +63,8 @@ def load_flags(asked: SendOptions, values: Values) -> dict[str, Any]:
         "record-size": size if values.file is None else None,
         "payload-file": values.file,
         "compressible": values.compressible,
+        "keys": values.keys and str(values.keys),
+        "seed": values.seed or None,
         "throughput": f"{limit.bytes:.10g} B/s" if limit.bytes else limit.records,
         "warmup-records": asked.warmup_records or None,
     }

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kcli.commands.shared.options import TOPIC, CountType, DurationType
 from kcli.commands.shared.params import DELIMITER, SIZE_RANGE, THROUGHPUT, Rate, Word
 from kcli.flows.perf.limits import KEYS, Limit, parse_limit
+
+if TYPE_CHECKING:
+    from kcli.flows.perf.payload import Keys
 
 Decorator = Callable[[Any], Any]
 _MOST_PROCESSES = 256
@@ -25,6 +29,16 @@ def parse_share(text: str) -> float:
     if not 0 <= share <= 1:  # nan, too
         raise ValueError(f"{text!r} is not a share in the range 0 to 1, such as 0.6")
     return share
+
+
+def parse_keys(text: str) -> Keys:
+    """``range:1000`` or ``random:1000``."""
+    from kcli.flows.perf.payload import Keys  # only where keys are made
+
+    match = re.fullmatch("(range|random):([0-9]{1,9})", text)
+    if match is None or not int(match[2]):
+        raise ValueError(f"{text!r} is neither range:N nor random:N, with N keys")
+    return Keys(int(match[2]), match[1] == "random")
 
 
 SHARE = Word("share", parse_share)
@@ -63,6 +77,8 @@ class SendOptions(PerfOptions):
     compressible: float | None
     payload_file: str | None = None
     payload_delimiter: bytes | None = None
+    keys: Keys | None = None
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +123,8 @@ def amount_options(records: str, duration: str) -> Decorator:
 
 
 def value_options(function: Any) -> Any:
-    """``--record-size``, ``--payload-file``, ``--payload-delimiter`` and ``--compressible``."""
-    return _with(function, (_RECORD_SIZE, _PAYLOAD_FILE, _PAYLOAD_DELIMITER, _COMPRESSIBLE))
+    """``--record-size``, ``--payload-file``, ``--payload-delimiter``, ``--compressible``, ``--keys`` and ``--seed``."""
+    return _with(function, (_RECORD_SIZE, _PAYLOAD_FILE, _PAYLOAD_DELIMITER, _COMPRESSIBLE, _KEYS, _SEED))
 
 
 def made_value_options(function: Any) -> Any:
@@ -140,6 +156,21 @@ _COMPRESSIBLE = click.option(
     metavar="SHARE",
     help="the share of a value, 0 to 1, that compresses to nothing; the rest is random bytes "
     "(default: random capital letters, as Kafka's tool sends)",
+)
+
+
+_KEYS = click.option(
+    "--keys",
+    type=Word("keys", parse_keys),
+    metavar="range:N|random:N",
+    help="keys 0 to N-1, one after the other or chosen at random (default: none)",
+)
+_SEED = click.option(
+    "--seed",
+    type=CountType(0),
+    default=0,
+    metavar="N",
+    help="the same N makes the same values and random keys (default: 0)",
 )
 
 

@@ -89,8 +89,8 @@ def produce(inv: Invocation, /, **given: Any) -> int:
     cluster counts for every record that it has delayed; without it, it is when the record was handed to the producer,
     and at full speed mostly the wait in the producer's buffer.
 
-    The records have no key and stay in the topic. Producers are idempotent and wait for all in-sync replicas, unless -X
-    says otherwise. The first Ctrl-C ends the test and prints its result so far.
+    The records stay in the topic, and have no key without --keys. Producers are idempotent and wait for all in-sync
+    replicas, unless -X says otherwise. The first Ctrl-C ends the test and prints its result so far.
     """
     from kcli.commands.perf.produce_run import run  # not for --help
 

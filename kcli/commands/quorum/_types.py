@@ -14,7 +14,7 @@ def _endpoint(text: str) -> Endpoint:
     name, sep, address = text.rpartition("://")
     host, _, port = address.rpartition(":")
     if (sep and not name) or not host or not port.isascii() or not port.isdecimal() or int(port) > _LAST_PORT:
-        raise ValueError(f"{text!r} is not [LISTENER://]HOST:PORT")
+        raise ValueError(f"{text!r} is not [NAME://]HOST:PORT")
     return Endpoint(name, host.removeprefix("[").removesuffix("]"), int(port))
 
 

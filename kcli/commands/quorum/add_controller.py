@@ -31,7 +31,7 @@ from kcli.core.admin.quorum import Endpoint
     "endpoints",
     type=ENDPOINT,
     multiple=True,
-    metavar="[LISTENER://]HOST:PORT",
+    metavar="[NAME://]HOST:PORT",
     help="where it listens, for each of controller.listener.names; repeatable (default: as its broker reports)",
 )
 @click.option(

@@ -42,6 +42,8 @@ def plan(
     brokers: tuple[int, ...] | None,
     replication_factor: int | None,
     path: str | None,
+    *,
+    rack_aware: bool = True,
 ) -> int:
     """Plans a reassignment. Returns the exit status."""
     if path not in (None, STDIN):
@@ -57,6 +59,8 @@ def plan(
     if names is None and path is not None:
         _check_no_topic(path, found)
     racks = _racks(inv, found, brokers)
+    if not rack_aware:
+        racks = dict.fromkeys(racks)
     for warning in found.unknown_sizes():
         inv.talk.warn(warning)
     if found.ongoing.keys() & found.partitions.keys():

@@ -38,6 +38,7 @@ from kcli.commands.shared.params import BROKERS
     metavar="N",
     help="the number of replicas of each partition (default: as it is)",
 )
+@click.option("--disable-rack-aware", is_flag=True, help="place replicas as if all brokers were in one rack")
 @click.argument("path", required=False, metavar="[FILE]")
 @pass_invocation
 def plan_reassignment(
@@ -45,6 +46,7 @@ def plan_reassignment(
     topics: tuple[str, ...],
     brokers: tuple[int, ...] | None,
     replication_factor: int | None,
+    disable_rack_aware: bool,
     path: str | None,
 ) -> int:
     """Plan which replicas to move: balanced, spread over racks, and as few as possible.
@@ -58,4 +60,4 @@ def plan_reassignment(
     """
     from kcli.commands.reassign._planning import plan  # clients are loaded when the command runs
 
-    return plan(inv, topics, brokers, replication_factor, path)
+    return plan(inv, topics, brokers, replication_factor, path, rack_aware=not disable_rack_aware)

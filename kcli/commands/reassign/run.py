@@ -27,9 +27,16 @@ from kcli.commands.shared.params import RATE, Rate, bytes_a_second
     metavar="RATE",
     help="limit what each broker sends and receives for moves, as in 50MB/s (default: no limit)",
 )
+@click.option(
+    "--disallow-replication-factor-change",
+    is_flag=True,
+    help="refuse a partition that would have more or fewer replicas",
+)
 @click.option("--watch", is_flag=True, help="wait for the end, and show how far it is")
 @pass_invocation
-def run_reassignment(inv: Invocation, path: str, throttle: Rate | None, watch: bool) -> int:
+def run_reassignment(
+    inv: Invocation, path: str, throttle: Rate | None, disallow_replication_factor_change: bool, watch: bool
+) -> int:
     """Move replicas as FILE says; - is stdin.
 
     FILE is that of `kcli reassign plan` or of kafka-reassign-partitions.sh. Nothing is moved if it names a topic,
@@ -46,4 +53,5 @@ def run_reassignment(inv: Invocation, path: str, throttle: Rate | None, watch: b
     if path == "-" and stdin_is_terminal():
         inv.talk.note("reading the plan from the terminal; end with Ctrl-D …")
     wait = (lambda admin, moving: wait_for_moves(inv, admin, moving)) if watch else None
-    return run_change(inv, ReassignmentRun(path, Moving(inv.talk, rate, wait)))
+    how = Moving(inv.talk, rate, wait)
+    return run_change(inv, ReassignmentRun(path, how, same_factor=disallow_replication_factor_change))

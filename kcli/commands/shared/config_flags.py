@@ -19,7 +19,7 @@ def config_changes(
     command: str, sets: Iterable[str], unsets: Iterable[str], appends: Iterable[str], removes: Iterable[str]
 ) -> list[ConfigChange]:
     """The changes of the flags; a usage error for one that is malformed, and for two of a key that contradict."""
-    given = [_pair(command, ConfigOp.SET, text) for text in sets]
+    given = [change for text in sets for change in _set(command, text)]
     given += [_unset(command, text) for text in unsets]
     given += [_pair(command, ConfigOp.APPEND, text) for text in appends]
     given += [_pair(command, ConfigOp.SUBTRACT, text) for text in removes]
@@ -37,6 +37,36 @@ def config_changes(
                 do=f"leave one of them out; several elements of a list: --append {change.name}=A,B",
             )
     return list(found.values())
+
+
+def _set(command: str, text: str) -> list[ConfigChange]:
+    """One key, or with ``@FILE`` those of a properties file."""
+    if not text.startswith("@"):
+        return [_pair(command, ConfigOp.SET, text)]
+    # Only where there is such a file.
+    from kcli.files.user_file import read_bounded
+    from kcli.profiles.properties import parse_java
+
+    path = text[1:]
+    try:
+        content = read_bounded(path)[0].decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise usage(
+            f"{command}: --set {text}: {path or 'a file without a name'} cannot be read",
+            why=getattr(error, "strerror", None) or str(error),
+            do="write --set KEY=VALUE, or --set @FILE with lines KEY=VALUE in FILE",
+        ) from None
+    pairs = parse_java(content, path)
+    if not pairs:
+        raise usage(
+            f"{command}: --set {text}: {path} sets nothing",
+            why="there is no KEY=VALUE in it",
+            do="write one on each line",
+        )
+    return [
+        ConfigChange(pair.key, config_value(command, f"--set ({pair.origin})", pair.key, pair.text))
+        for pair in pairs
+    ]
 
 
 def _pair(command: str, op: ConfigOp, text: str) -> ConfigChange:

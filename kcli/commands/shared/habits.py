@@ -343,15 +343,10 @@ _OPTIONS = {
             ),
             _IN_FULL,
         ),
-        **dict.fromkeys(
-            ("--under-min-isr", "--at-min-isr", "--under-min-isr-partitions", "--at-min-isr-partitions"),
-            "kcli has no filter for it; `kcli topics describe TOPIC --under-replicated` has those with replicas behind",
-        ),
-        **dict.fromkeys(
-            ("--with-overrides", "--topics-with-overrides"),
-            "kcli has no filter for it; `kcli configs describe topics TOPIC` shows what is set",
-        ),
-        "--topic-id": "kcli has no names by id; `kcli topics describe TOPIC -o json` shows the id",
+        "--under-min-isr-partitions": "--under-min-isr",
+        "--at-min-isr-partitions": "--at-min-isr",
+        "--topics-with-overrides": "--with-overrides",
+        "--topic-id": "--id ID",
         "--under-replicated-partitions": "--under-replicated",
         "--unavailable-partitions": "--unavailable",
     },
@@ -397,6 +392,7 @@ _OPTIONS = {
     "elect-leaders": {
         "--all-partitions": "leave it out: all partitions are meant unless --topic names some",
         "--all-topic-partitions": "leave it out: all partitions are meant unless --topic names some",
+        "--path-to-json-file": "--from-file FILE",
     },
     "query": dict.fromkeys(
         ("-k", "--key", "--grep"),
@@ -582,7 +578,8 @@ _OTHER_TOOLS = {
             ),
             "`{path} describe`",
         ),
-        **dict.fromkeys(("quorum", "describe-quorum", "cluster-id", "id"), "`{path} describe`"),
+        **dict.fromkeys(("quorum", "describe-quorum"), "`kcli quorum describe`"),
+        **dict.fromkeys(("cluster-id", "id"), "`{path} describe`"),
         **dict.fromkeys(("logdirs", "log-dirs", "disks", "storage"), "`{path} describe --log-dirs`"),
         "features": "`{path} describe --features`",
         **dict.fromkeys(("txn", "transactions"), "`kcli txn list`, `kcli txn describe ID`"),

@@ -176,6 +176,25 @@ def parse_topic_partitions(text: str) -> TopicPartitions:
     return TopicPartitions(topic, parse_partitions(numbers) if colon else None)
 
 
+def parse_assignment(text: str) -> tuple[tuple[int, ...], ...]:
+    """``1:2,2:3``: the brokers of each partition's replicas, as many of each and none twice."""
+    parts = tuple(tuple(map(_node_id, part.split(":"))) for part in text.split(","))
+    for number, part in enumerate(parts):
+        if len(set(part)) < len(part):
+            raise ValueError(f"partition {number} has two replicas on one broker: {':'.join(map(str, part))}")
+        if len(part) != len(parts[0]):
+            raise ValueError(f"partition {number} has not as many replicas as partition 0: {text}")
+    return parts
+
+
+def _node_id(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) < 1 << 31):
+        raise ValueError(
+            f"{text!r} is not the id of a broker; write 1:2,2:3 for two partitions of two replicas each"
+        )
+    return int(text)
+
+
 def parse_topic_map(text: str) -> tuple[str, str]:
     """``A=B``: two names of topics."""
     name, sign, other = text.strip().partition("=")
@@ -356,7 +375,7 @@ SERDES_BOTH_WAYS = (
 )  # fmt: skip
 """The serdes that read and write; the others only read Kafka's internal topics."""
 
-SERDES = (*SERDES_BOTH_WAYS, "consumer_offsets", "transaction_state", "share_group_state")
+SERDES = (*SERDES_BOTH_WAYS, "consumer_offsets", "transaction_state", "share_group_state", "cluster_metadata")
 """Offered by completion for ``-s``: ``kcli.serde.NAMES``, which is not loaded for a help text."""
 
 OFFSET_WORDS = ("earliest", "latest", *SPECIAL_WORDS, "stored")

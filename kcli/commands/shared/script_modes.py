@@ -1,11 +1,12 @@
 """What Kafka's scripts and kcat do, and what their options are in kcli. Data."""
 
 from kcli.commands.shared.translation import NOTHING, Mode
+from kcli.core.positions import SPECIAL_NAMES
 
 _CLUSTER = {
     "--bootstrap-server=": "-b {}",
     "--bootstrap-servers=": "-b {}",
-    "--bootstrap-controller=": NOTHING,
+    "--bootstrap-controller=": "",
     "--broker-list=": "-b {}",
     "--command-config=": "-F {}",
     "--consumer.config=": "-F {}",
@@ -32,15 +33,16 @@ _TOPICS = {
     "--replication-factor=": "--replication-factor {}",
     "--config=": "--config {}",
     "--if-not-exists": "--if-not-exists",
-    "--if-exists": NOTHING,
+    "--if-exists": "--if-exists",
     "--exclude-internal": "",
     "--under-replicated-partitions": "--under-replicated",
     "--unavailable-partitions": "--unavailable",
-    "--under-min-isr-partitions": NOTHING,
-    "--at-min-isr-partitions": NOTHING,
-    "--topics-with-overrides": NOTHING,
+    "--under-min-isr-partitions": "--under-min-isr",
+    "--at-min-isr-partitions": "--at-min-isr",
+    "--topics-with-overrides": "--with-overrides",
     "--replica-assignment=": NOTHING,
-    "--topic-id=": NOTHING,
+    "--topic-id=": "--id {}",
+    "--partition-size-limit-per-response=": "",
 }
 _GROUPS = {
     **_CLUSTER,
@@ -57,6 +59,7 @@ _GROUPS = {
     "--consumer": "--type consumer",
     "--share": "--type share",
     "--streams": "--type streams",
+    "--protocol=": "",
 }
 _REWIND = {
     **_GROUPS,
@@ -84,23 +87,32 @@ _CONSUME = {
     "--offset=": "--offset {}",
     "--group=": "-g {}",
     "--isolation-level=": "--isolation-level {}",
-    "--property=": NOTHING,
+    "--property=": "-f FORMAT",
     "--property=print.key=true": r"-f '%k\t%v\n'",
-    "--formatter-property=": NOTHING,
+    "--formatter-property=": "-f FORMAT",
     "--formatter-property=print.key=true": r"-f '%k\t%v\n'",
+    "--formatter-config=": "-f FORMAT",
     "--formatter=": "-s SERDE",
     "--key-deserializer=": "-s key=SERDE",
     "--value-deserializer=": "-s value=SERDE",
     "--skip-message-on-error": "--on-corrupt skip",
     "--enable-systest-events": NOTHING,
 }
+_SHARE_CONSUME = {
+    **_CONSUME,
+    "--release": "--on-each release",
+    "--reject": "--on-each reject",
+    "--reject-message-on-error": "",
+}
 _PRODUCE = {
     **_CLUSTER,
     "--topic=": "{}",
-    "--property=": NOTHING,
+    "--property=": "-f FORMAT",
     "--property=parse.key=true": r"-K '\t'",
-    "--reader-property=": NOTHING,
+    "--reader-property=": "-f FORMAT",
     "--reader-property=parse.key=true": r"-K '\t'",
+    "--reader-property=null.marker=NULL": "--null-marker NULL",
+    "--reader-config=": "-f FORMAT",
     "--compression-codec": "-z gzip",
     "--compression-codec=": "-z {}",
     "--request-required-acks=": "--acks {}",
@@ -115,7 +127,7 @@ _PRODUCE = {
     "--max-memory-bytes=": "-X buffer.memory={}",
     "--max-partition-memory-bytes=": "-X batch.size={}",
     "--metadata-expiry-ms=": "-X metadata.max.age.ms={}",
-    "--socket-buffer-size=": NOTHING,
+    "--socket-buffer-size=": "-X send.buffer.bytes={}",
 }
 _CONFIGS = {
     **_CLUSTER,
@@ -130,7 +142,7 @@ _CONFIGS = {
     "--broker-defaults": "default",
     "--add-config=": "--set {,}",
     "--delete-config=": "--unset {,}",
-    "--add-config-file=": NOTHING,
+    "--add-config-file=": "--set @{}",
     "--alter": "",
     "--describe": "",
     "--all": "--all",
@@ -156,11 +168,13 @@ _QUOTAS = {
     "--ip=": "--ip {}",
     "--user-defaults": "--user '<default>'",
     "--client-defaults": "--client-id '<default>'",
+    "--ip-defaults": "--ip '<default>'",
     "--add-config=": "--set {,}",
     "--delete-config=": "--unset {,}",
 }
 _CLIENT_QUOTAS = {**_QUOTAS, "--entity-name=": "--client-id {}"}
 _IP_QUOTAS = {**_QUOTAS, "--entity-name=": "--ip {}"}
+_QUOTA_FLAGS = ("--user", "--client", "--ip", "--user-defaults", "--client-defaults", "--ip-defaults")
 _USERS = {**_CLUSTER, "--entity-type=": "", "--entity-name=": "{}", "--user=": "{}", "--add-config=": ""}
 _ACLS = {
     **_CLUSTER,
@@ -175,9 +189,9 @@ _ACLS = {
     "--cluster": "--cluster",
     "--transactional-id=": "--transactional-id {}",
     "--resource-pattern-type=": "--pattern {}",
-    "--delegation-token=": NOTHING,
-    "--user-principal=": NOTHING,
-    "--idempotent": NOTHING,
+    "--delegation-token=": "--delegation-token {}",
+    "--user-principal=": "--user-principal {}",
+    "--idempotent": "",
 }
 _TOKENS = {
     **_CLUSTER,
@@ -195,7 +209,7 @@ _TOKENS = {
 _METRICS = {
     **_CLUSTER,
     "--name=": "{}",
-    "--generate-name": NOTHING,
+    "--generate-name": "$(uuidgen)",
     "--metrics=": "--set metrics={}",
     "--interval=": "--set interval.ms={}",
     "--match=": "--set match={}",
@@ -218,28 +232,42 @@ _PERF = {
     "--max-messages=": "--num-records {}",
     "--transactional-id=": NOTHING,
     "--transaction-duration-ms=": NOTHING,
-    "--payload-monotonic": NOTHING,
-    "--print-metrics": NOTHING,
+    "--payload-monotonic": "",
+    "--print-metrics": "-o json",
     "--fetch-size=": "-X max.partition.fetch.bytes={}",
-    "--from-latest": NOTHING,
+    "--from-latest": "--from-latest",
+    "--timeout=": "--idle-timeout {}ms",
+    "--record-key-range=": "",
+    "--key-distribution=": "--keys {}:N",
+    "--key-distribution=none": "",
+    "--random-seed=": "--seed {}",
     "--hide-header": "",
     "--show-detailed-stats": "",
+    "--show-consumer-stats": "",
     "--date-format=": "",
-    "--socket-buffer-size=": NOTHING,
-    "--include=": NOTHING,
+    "--socket-buffer-size=": "-X receive.buffer.bytes={}",
+    "--include=": "-t TOPIC",
 }
 _TXN = {
     **_CLUSTER,
     "--transactional-id=": "{}",
+    "--transactionalId=": "{}",
     "--topic=": "--topic {}",
     "--partition=": "-p {}",
-    "--broker-id=": NOTHING,
-    "--broker=": NOTHING,
+    "--broker-id=": "",
+    "--broker=": "",
     "--start-offset=": "",
-    "--producer-id=": NOTHING,
-    "--producer-epoch=": NOTHING,
-    "--coordinator-epoch=": NOTHING,
+    "--producer-id=": "",
+    "--producer-epoch=": "",
+    "--coordinator-epoch=": "",
     "--max-transaction-timeout=": "--older-than {}m",
+}
+_FEATURES = {
+    **_CLUSTER,
+    "--metadata=": "--metadata {}",
+    "--release-version=": "--release-version {}",
+    "--feature=": "--feature {}",
+    "--unsafe": "--unsafe",
 }
 _REASSIGN = {
     **_CLUSTER,
@@ -247,10 +275,10 @@ _REASSIGN = {
     "--topics-to-move-json-file=": "",
     "--broker-list=": "--brokers {}",
     "--throttle=": "--throttle {}",
-    "--replica-alter-log-dirs-throttle=": NOTHING,
-    "--additional": NOTHING,
-    "--preserve-throttles": NOTHING,
-    "--disable-rack-aware": NOTHING,
+    "--additional": "",
+    "--preserve-throttles": "",
+    "--disable-rack-aware": "--disable-rack-aware",
+    "--disallow-replication-factor-change": "--disallow-replication-factor-change",
 }
 
 _ACL_VERBS = (
@@ -266,33 +294,82 @@ _GROUP_VERBS = (
     }),
     Mode(("--reset-offsets",), "groups rewind GROUP", _REWIND),
     Mode(("--delete-offsets",), "groups delete-offsets GROUP", {**_GROUPS, "--delete-offsets": ""}),
-    Mode(("--delete",), "groups delete GROUP", {**_GROUPS, "--delete": "", "--all-groups": NOTHING}),
+    Mode(("--delete",), "groups delete GROUP", {**_GROUPS, "--delete": "", "--all-groups": "--match '*'"}),
     Mode(("--describe",), "groups describe GROUP", {**_GROUPS, "--describe": ""}),
     Mode(("--validate-regex",), ""),
     Mode((), "groups list", {**_GROUPS, "--list": ""}),
 )  # fmt: skip
-_OTHER_GROUP_VERBS = (
-    Mode(("--reset-offsets",), ""),
-    Mode(("--delete-offsets",), ""),
-    Mode(("--delete",), "groups delete GROUP", {**_GROUPS, "--delete": ""}),
+_DELETE_OFFSETS = {**_GROUPS, "--delete-offsets": ""}
+_SHARE_GROUP_VERBS = (
+    Mode(("--reset-offsets",), "groups rewind GROUP", _REWIND),
+    Mode(("--delete-offsets",), "groups delete-offsets GROUP", _DELETE_OFFSETS),
+    Mode(("--delete",), "groups delete GROUP", {**_GROUPS, "--delete": "", "--all-groups": "--match '*'"}),
     Mode(("--describe",), "groups describe GROUP", {**_GROUPS, "--describe": ""}),
 )
 
+_RESET = {
+    **_CLUSTER,
+    "--to-earliest": "--to earliest",
+    "--to-latest": "--to latest",
+    "--to-current": "--to current",
+    "--to-offset=": "--to {}",
+    "--to-datetime=": "--to {}",
+    "--by-duration=": "--to @-{}",
+    "--shift-by=": "--to +{}",
+    "--shift-by=-": "--to -{}",
+    "--from-file=": "--from-file {}",
+    "--reset-offsets": "",
+    "--group=": "{}",
+    "--application-id=": "{}",
+    "--config-file=": "-F {}",
+    "--all-input-topics": "",
+    "--input-topic=": "--input-topic {}",
+    "--input-topics=": "--input-topic {}",
+    "--intermediate-topics=": "--intermediate-topic {}",
+    "--delete-all-internal-topics": "",
+    "--delete-internal-topic=": "--internal-topic {}",
+    "--internal-topics=": "--internal-topic {}",
+    "--all-groups": NOTHING,
+    "--export": NOTHING,
+    "--force": NOTHING,
+}
+_STREAMS = {**_GROUPS, "--input-topic=": "-t {}", "--all-input-topics": NOTHING, "--topology": "--topology"}
+_STREAMS_GROUP_VERBS = (
+    Mode(("--reset-offsets", "--export", "--to-current"), "groups export GROUP", {
+        **_STREAMS, "--reset-offsets": "", "--export": "", "--to-current": "", "--all-input-topics": "",
+    }),
+    Mode(("--reset-offsets",), "groups reset-app GROUP", _RESET),
+    Mode(("--delete-offsets",), "groups delete-offsets GROUP", {**_STREAMS, "--delete-offsets": ""}),
+    Mode(("--delete",), "groups delete GROUP", {
+        **_STREAMS, "--delete": "", "--all-groups": NOTHING, "--delete-all-internal-topics": NOTHING,
+    }),
+    Mode(("--describe",), "groups describe GROUP", {**_STREAMS, "--describe": ""}),
+    Mode((), "groups list --type streams", {**_GROUPS, "--list": ""}),
+)  # fmt: skip
+
 SCRIPTS: dict[str, tuple[Mode, ...]] = {
     "kafka-topics": (
-        Mode(("--create",), "topics create TOPIC", {**_TOPICS, "--create": ""}),
+        Mode(("--create",), "topics create TOPIC", {
+            **_TOPICS, "--create": "", "--replica-assignment=": "--assignment {}",
+        }),
         Mode(("--describe",), "topics describe TOPIC", {**_TOPICS, "--describe": ""}),
-        Mode(("--alter",), "topics alter TOPIC", {**_TOPICS, "--alter": "", "--config=": "--set {}"}),
+        Mode(("--alter",), "topics alter TOPIC", {
+            **_TOPICS, "--alter": "", "--config=": "--set {}", "--delete-config=": "--unset {}", "--if-exists": NOTHING,
+        }),
         Mode(("--delete",), "topics delete TOPIC", {**_TOPICS, "--delete": ""}),
         Mode((), "topics list", {**_TOPICS, "--list": "", "--topic=": "--match {}"}),
     ),
     "kafka-consumer-groups": _GROUP_VERBS,
     "kafka-groups": _GROUP_VERBS,
     "kafka-share-groups": (
-        *_OTHER_GROUP_VERBS, Mode((), "groups list --type share", {**_GROUPS, "--list": ""}),
+        *_SHARE_GROUP_VERBS, Mode((), "groups list --type share", {**_GROUPS, "--list": ""}),
     ),
-    "kafka-streams-groups": (
-        *_OTHER_GROUP_VERBS, Mode((), "groups list --type streams", {**_GROUPS, "--list": ""}),
+    "kafka-streams-groups": _STREAMS_GROUP_VERBS,
+    "kafka-streams-application-reset": (
+        Mode(("--force",), "groups remove-members GROUP", {
+            **_CLUSTER, "--application-id=": "{}", "--input-topics=": "", "--intermediate-topics=": "", "--force": "",
+        }),
+        Mode((), "groups reset-app GROUP", _RESET),
     ),
     "kafka-console-consumer": (Mode((), "consume TOPIC", _CONSUME),),
     "kafka-console-producer": (Mode((), "produce TOPIC", _PRODUCE),),
@@ -303,25 +380,31 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
         Mode(("--alter", "--user"), "quotas alter", {**_QUOTAS, "--alter": ""}),
         Mode(("--alter", "clients"), "quotas alter", {**_CLIENT_QUOTAS, "--alter": ""}),
         Mode(("--alter", "ips"), "quotas alter", {**_IP_QUOTAS, "--alter": ""}),
+        *(Mode(("--alter", need), "quotas alter", {**_QUOTAS, "--alter": ""}) for need in _QUOTA_FLAGS),
         *(Mode(("--alter", *needs), f"configs alter {kind}", _CONFIGS) for needs, kind in _CONFIG_KINDS),
         Mode(("users",), "quotas list", {**_QUOTAS, "--describe": "", "--all": ""}),
         Mode(("clients",), "quotas list", {**_CLIENT_QUOTAS, "--describe": "", "--all": ""}),
         Mode(("ips",), "quotas list", {**_IP_QUOTAS, "--describe": "", "--all": ""}),
+        *(Mode((need,), "quotas list", {**_QUOTAS, "--describe": "", "--all": ""}) for need in _QUOTA_FLAGS),
         *(Mode(needs, f"configs describe {kind}", _CONFIGS) for needs, kind in _CONFIG_KINDS),
     ),
     "kafka-acls": _ACL_VERBS,
     "kafka-get-offsets": (
         Mode((), "topics offsets TOPIC", {
-            **_NAMED, "--time=": "--time {}", "--time=-1": "", "--time=-2": "--time earliest", "--partitions=": NOTHING,
-            "--topic-partitions=": NOTHING, "--exclude-internal-topics": "",
+            **_NAMED, "--time=": "--time {}", "--time=-1": "", "--time=-2": "--time earliest", "--partitions=": "-p {}",
+            **{f"--time={value}": f"--time {word}" for value, word in SPECIAL_NAMES.items()},
+            "--topic-partitions=": "{}", "--exclude-internal-topics": "",
         }),
     ),
     "kafka-run-class": (),
     "kafka-delete-records": (
-        Mode((), "topics trim TOPIC --before OFFSET", {**_CLUSTER, "--offset-json-file=": NOTHING}),
+        Mode((), "topics trim TOPIC --before OFFSET", {**_CLUSTER, "--offset-json-file=": ""}),
     ),
     "kafka-reassign-partitions": (
         Mode(("--generate",), "reassign plan FILE", {**_REASSIGN, "--generate": ""}),
+        Mode(("--execute", "--replica-alter-log-dirs-throttle"), "brokers move-log-dir BROKER --from DIR --to DIR", {
+            **_REASSIGN, "--reassignment-json-file=": "", "--replica-alter-log-dirs-throttle=": "--throttle {}",
+        }),
         Mode(("--execute",), "reassign run FILE", _REASSIGN),
         Mode(("--cancel",), "reassign cancel --topic TOPIC", {
             **_REASSIGN, "--cancel": "", "--reassignment-json-file=": "",
@@ -331,12 +414,14 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
     "kafka-leader-election": (
         Mode((), "elect-leaders", {
             **_CLUSTER, "--election-type=": "", "--election-type=unclean": "--unclean", "--topic=": "--topic {}",
-            "--partition=": NOTHING, "--all-topic-partitions": "", "--path-to-json-file=": NOTHING,
+            "--partition=": "-p {}", "--all-topic-partitions": "", "--path-to-json-file=": "--from-file {}",
             "--admin.config=": "-F {}",
         }),
     ),
     "kafka-preferred-replica-election": (
-        Mode((), "elect-leaders", {**_CLUSTER, "--path-to-json-file=": NOTHING, "--admin.config=": "-F {}"}),
+        Mode((), "elect-leaders", {
+            **_CLUSTER, "--path-to-json-file=": "--from-file {}", "--admin.config=": "-F {}",
+        }),
     ),
     "kafka-transactions": (
         Mode(("describe-producers",), "txn describe --topic TOPIC", {**_TXN, "describe-producers": ""}),
@@ -345,7 +430,7 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
         Mode(("forceTerminateTransaction",), "txn abort ID", {**_TXN, "forceTerminateTransaction": ""}),
         Mode((), "txn list", {
             **_TXN, "list": "", "find-hanging": "", "--duration-filter=": "--older-than {}ms",
-            "--transactional-id-pattern=": NOTHING,
+            "--transactional-id-pattern=": "--match {}",
         }),
     ),
     "kafka-delegation-tokens": (
@@ -361,34 +446,51 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
         Mode((), "configs list client-metrics", {**_METRICS, "--list": "", "--describe": ""}),
     ),
     "kafka-log-dirs": (
-        Mode((), "cluster describe --log-dirs", {
-            **_CLUSTER, "--describe": "", "--broker-list=": NOTHING, "--topic-list=": NOTHING,
+        Mode(("--topic-list",), "topics list --with-size", {
+            **_CLUSTER, "--describe": "", "--broker-list=": "", "--topic-list=": "--match {}",
         }),
+        Mode((), "cluster describe --log-dirs", {**_CLUSTER, "--describe": "", "--broker-list=": ""}),
     ),
     "kafka-metadata-quorum": (
-        Mode(("add-controller",), ""),
-        Mode(("remove-controller",), ""),
-        Mode((), "cluster describe", {**_CLUSTER, "describe": "", "--status": "", "--replication": "",
-            "--human-readable": ""}),
+        Mode(("add-controller",), "quorum add-controller ID", {**_CLUSTER, "add-controller": ""}),
+        Mode(("remove-controller",), "quorum remove-controller ID", {
+            **_CLUSTER, "remove-controller": "", "--controller-id=": "{}", "--unregister": "",
+            "--controller-directory-id=": "--directory-id {}",
+        }),
+        Mode((), "quorum describe", {
+            **_CLUSTER, "describe": "", "--status": "", "--replication": "", "--human-readable": "",
+        }),
     ),
     "kafka-features": (
-        Mode(("upgrade",), ""),
-        Mode(("downgrade",), ""),
-        Mode(("disable",), ""),
-        Mode((), "cluster describe --features", {**_CLUSTER, "describe": ""}),
+        Mode(("upgrade",), "features upgrade", {**_FEATURES, "upgrade": ""}),
+        Mode(("downgrade",), "features downgrade", {**_FEATURES, "downgrade": ""}),
+        Mode(("disable",), "features downgrade", {**_FEATURES, "disable": "", "--feature=": "--feature {}=0"}),
+        Mode(("version-mapping",), ""),
+        Mode(("feature-dependencies",), ""),
+        Mode(("describe", "--node-id"), "brokers describe ID", {**_CLUSTER, "describe": "", "--node-id=": "{}"}),
+        Mode((), "features list", {**_CLUSTER, "describe": ""}),
     ),
     "kafka-cluster": (
-        Mode(("unregister",), ""),
-        Mode((), "cluster describe", {**_CLUSTER, "cluster-id": "", "list-endpoints": "", "--config=": "-F {}"}),
+        Mode(("unregister",), "brokers unregister ID", {
+            **_CLUSTER, "unregister": "", "--id=": "{}", "--config=": "-F {}",
+        }),
+        Mode(("list-endpoints",), "brokers list", {
+            **_CLUSTER, "list-endpoints": "", "--include-fenced-brokers": "", "--config=": "-F {}",
+        }),
+        Mode(("api-versions",), "brokers api-versions", {**_CLUSTER, "api-versions": "", "--config=": "-F {}"}),
+        Mode((), "cluster describe", {**_CLUSTER, "cluster-id": "", "--config=": "-F {}"}),
     ),
-    "kafka-broker-api-versions": (Mode((), "doctor", _CLUSTER),),
+    "kafka-broker-api-versions": (Mode((), "brokers api-versions", _CLUSTER),),
     "kafka-producer-perf-test": (Mode((), "perf produce", _PERF),),
     "kafka-consumer-perf-test": (Mode((), "perf consume", _PERF),),
     "kafka-e2e-latency": (Mode((), "perf e2e", _PERF),),
     "kafka-verifiable-producer": (Mode((), "perf produce --verify", {**_PERF, "--acks=": "-X acks={}"}),),
     "kafka-verifiable-consumer": (Mode((), "consume TOPIC", {**_CONSUME, "--group-id=": "-g {}"}),),
-    "kafka-console-share-consumer": (),
-    "kafka-share-consumer-perf-test": (),
+    "kafka-console-share-consumer": (Mode((), "consume TOPIC --group-type share", _SHARE_CONSUME),),
+    "kafka-share-consumer-perf-test": (Mode((), "perf consume --group-type share", _PERF),),
+    "kafka-verifiable-share-consumer": (Mode((), "consume TOPIC --group-type share", {
+        **_SHARE_CONSUME, "--group-id=": "-g {}",
+    }),),
     "kafka-server-start": (Mode((), "sandbox up"),),
     "kafka-server-stop": (Mode((), "sandbox down"),),
     "zookeeper-server-start": (Mode((), "sandbox up"),),
@@ -398,7 +500,7 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
     }),),
     **dict.fromkeys((
         "kafka-storage", "kafka-dump-log", "kafka-metadata-shell", "kafka-replica-verification",
-        "kafka-streams-application-reset", "kafka-jmx",
+        "kafka-jmx",
         "connect-standalone", "connect-distributed", "connect-plugin-path", "trogdor", "kafka-server-start-docker",
         "zookeeper-shell", "zookeeper-security-migration",
     ), ()),

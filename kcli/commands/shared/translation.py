@@ -34,7 +34,7 @@ class Translation(NamedTuple):
 
 
 _OPTION = re.compile(r"-(-|[A-Za-z])")  # -1 and -10 are values
-_PLACEHOLDER = re.compile(r"\b(TOPIC|GROUP|COPY|NAME|ID|FILE|BROKER|SHELL|REGEX)\b")
+_PLACEHOLDER = re.compile(r"\b(TOPIC|GROUP|APP|COPY|NAME|ID|FILE|BROKER|SHELL|REGEX)\b")
 
 
 def translated(mode: Mode, words: Sequence[str]) -> Translation:

@@ -23,7 +23,13 @@ _MOST_PARTITIONS = (1 << 31) - 1
     ),
 )
 @click.argument("names", nargs=-1, required=True, type=TOPIC, metavar="TOPIC…")
-@click.option("--set", "set_", multiple=True, metavar="KEY=VALUE", help="set a configuration key; repeatable")
+@click.option(
+    "--set",
+    "set_",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="set a key, or with @FILE those of a file; repeatable",
+)
 @click.option("--unset", multiple=True, metavar="KEY", help="restore the default of a key; repeatable")
 @click.option("--append", multiple=True, metavar="KEY=VALUE", help="add an element to a list; repeatable")
 @click.option(

@@ -6,7 +6,8 @@ from kcli.commands.shared.changing import run_change
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import TOPIC, CountType
-from kcli.commands.shared.params import check_topic_name, config_option
+from kcli.commands.shared.params import Word, check_topic_name, config_option, parse_assignment
+from kcli.commands.shared.usage import usage
 from kcli.core.types import TopicSpec
 
 _MOST_PARTITIONS = (1 << 31) - 1
@@ -41,6 +42,13 @@ _MOST_PARTITIONS = (1 << 31) - 1
     metavar="N",
     help="replicas of each partition (default: the broker's)",
 )
+@click.option(
+    "--assignment",
+    type=Word("assignment of replicas", parse_assignment),
+    metavar="ID:ID,…",
+    help="the brokers of each partition's replicas, the preferred leader first, as in 1:2,2:3 (default: the broker "
+    "places them)",
+)
 @config_option("configuration of the topic; repeatable")
 @click.option(
     "--like",
@@ -55,6 +63,7 @@ def create_topics(
     names: tuple[str, ...],
     partitions: int | None,
     replication_factor: int | None,
+    assignment: tuple[tuple[int, ...], ...] | None,
     configs: tuple[tuple[str, str], ...],
     like: str | None,
     if_not_exists: bool,
@@ -65,6 +74,8 @@ def create_topics(
     retention.ms=7d and segment.bytes=1GiB, and `never` is no limit. --like copies what is set on a topic itself, but
     not its records or ACLs; --partitions, --replication-factor and --config override it.
 
+    With --assignment the brokers choose nothing: there is a partition for each part between commas.
+
     Exit code 7 where one exists; with --if-not-exists only where it differs from what is requested. A topic is created
     once all brokers show its partitions with leaders; exit code 6 where they do not within --timeout. With -o, shows
     what became of each.
@@ -73,8 +84,17 @@ def create_topics(
 
     for name in (*names, *([like] if like is not None else ())):
         check_topic_name(name, "topics create")
+    if assignment:
+        given = "--partitions" if partitions else "--replication-factor" if replication_factor else ""
+        if given:
+            raise usage(
+                f"topics create: {given} with --assignment",
+                why="an assignment says how many partitions and replicas there are",
+                do="leave one of them out",
+            )
+        partitions, replication_factor = len(assignment), len(assignment[0])
     specs = [
-        TopicSpec(name, partitions or -1, replication_factor or -1, dict(configs))
+        TopicSpec(name, partitions or -1, replication_factor or -1, dict(configs), assignment or ())
         for name in dict.fromkeys(names)
     ]
     return run_change(inv, TopicCreation(specs, may_exist=if_not_exists, dry_run=inv.dry_run, like=like))

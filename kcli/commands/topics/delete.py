@@ -22,8 +22,9 @@ from kcli.commands.shared.usage import usage
 )
 @click.argument("names", nargs=-1, type=TOPIC, metavar="[TOPIC…]")
 @click.option("--match", metavar="GLOB", help="all topics whose names match this shell pattern")
+@click.option("--if-exists", is_flag=True, help="a topic that does not exist is not an error")
 @pass_invocation
-def delete_topics(inv: Invocation, names: tuple[str, ...], match: str | None) -> int:
+def delete_topics(inv: Invocation, names: tuple[str, ...], match: str | None, if_exists: bool) -> int:
     """Delete topics with all their records.
 
     The records cannot be restored, so each name has to be typed, or --yes or --confirm NAME given. An internal topic,
@@ -44,4 +45,4 @@ def delete_topics(inv: Invocation, names: tuple[str, ...], match: str | None) ->
             why="each has a question of its own" if names else "it is required without --match",
             do="name topics, or use --match GLOB: `kcli topics list --match GLOB` lists those that match",
         )
-    return run_change(inv, TopicDeletion(names, match))
+    return run_change(inv, TopicDeletion(names, match, may_lack=if_exists))

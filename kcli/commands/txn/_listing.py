@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from shlex import quote
 
 from kcli.account.survey import Missing
@@ -21,7 +22,11 @@ from kcli.output.progress import counted
 
 
 def list_transactions(
-    inv: Invocation, topic: str | None, partitions: tuple[int, ...] | None, older_than: float | None
+    inv: Invocation,
+    topic: str | None,
+    partitions: tuple[int, ...] | None,
+    older_than: float | None,
+    match: str | None,
 ) -> int:
     """Lists open and hanging transactions. Returns the exit status."""
     check_scope("list", None, topic, partitions, needed=False)
@@ -43,11 +48,12 @@ def list_transactions(
         if scope is None or not scope.isdisjoint(one.partitions)
     ]
     rows = [row for row in rows if older_than is None or _is_older(row["age_seconds"], older_than)]
+    if match is not None:
+        rows = [row for row in rows if fnmatchcase(row["transactional_id"] or "", match)]
     if not rows:
         inv.talk.remark(
-            "no transaction is open or hanging, as far as this client may describe topics and transactional ids"
-            if older_than is None
-            else "no transaction is that old, as far as this client may describe topics and transactional ids"
+            f"no transaction {_wanted(older_than, match)}, as far as this client may describe topics and "
+            "transactional ids"
         )
     _print(inv, cluster, rows)
     hanging = [row for row in rows if row["state"] == HANGING_STATE]
@@ -55,6 +61,12 @@ def list_transactions(
         inv.talk.note(f"{counted(len(hanging), 'hanging transaction')}: {_ends(hanging)}")
     any_read = not coordinated.errors or any(state.error is None for state in found.partitions)
     return inv.finish(done=bool(rows) or any_read)
+
+
+def _wanted(older_than: float | None, match: str | None) -> str:
+    old = "" if older_than is None else "is that old"
+    named = "" if match is None else f"has an id that matches {match}"
+    return " and ".join(filter(None, (old, named))) or "is open or hanging"
 
 
 def _ends(hanging: list[view.Row]) -> str:

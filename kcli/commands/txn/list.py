@@ -1,5 +1,7 @@
 """``kcli txn list``: list open transactions, and those that hang."""
 
+import click
+
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.txn._options import older_than_option, topic_options
@@ -10,14 +12,20 @@ from kcli.commands.txn._options import older_than_option, topic_options
     examples=(
         ("kcli txn list", "of all coordinators and all partitions"),
         ("kcli txn list --topic orders -p 0-3", "only what is open in these partitions"),
+        ("kcli txn list --match 'payments-*'", "of these producers"),
         ("kcli txn list --older-than 15m -o json", "for a monitor: what should have ended"),
     ),
 )
 @topic_options("only transactions in this topic")
 @older_than_option
+@click.option("--match", metavar="GLOB", help="only transactional ids that match this shell pattern")
 @pass_invocation
 def list_transactions(
-    inv: Invocation, topic: str | None, partitions: tuple[int, ...] | None, older_than: float | None
+    inv: Invocation,
+    topic: str | None,
+    partitions: tuple[int, ...] | None,
+    older_than: float | None,
+    match: str | None,
 ) -> int:
     """List open transactions, and those that hang.
 
@@ -33,4 +41,4 @@ def list_transactions(
     """
     from kcli.commands.txn import _listing  # clients are loaded when the command runs
 
-    return _listing.list_transactions(inv, topic, partitions, older_than)
+    return _listing.list_transactions(inv, topic, partitions, older_than, match)

@@ -11,6 +11,7 @@ from kcli.core.protocol.messages.elect_leaders import ElectLeadersRequest
 from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
+from kcli.core.protocol.messages.unregister_broker import UnregisterBrokerRequest
 
 Act = Literal[
     "alter_share_offsets",
@@ -22,6 +23,7 @@ Act = Literal[
     "enabled_deletion",
     "fetch_stable",
     "hold_group",
+    "unregister_broker",
 ]
 
 NEEDS: dict[Act, tuple[type[Request], int]] = {
@@ -37,5 +39,6 @@ NEEDS: dict[Act, tuple[type[Request], int]] = {
     "elect_unclean": (ElectLeadersRequest, 1),
     "fetch_stable": (OffsetFetchRequest, 7),
     "hold_group": (JoinGroupRequest, 4),
+    "unregister_broker": (UnregisterBrokerRequest, 0),
 }
 """The request of each act, and its first version that will do."""

@@ -581,14 +581,19 @@ class Admin:
         return outcome
 
     def remove_members(
-        self, wanted: Mapping[str, Collection[GroupMember]], *, reason: str | None = None
+        self,
+        wanted: Mapping[str, Collection[GroupMember]],
+        *,
+        reason: str | None = None,
+        streams: Collection[str] = (),
     ) -> dict[str, dict[GroupMember, KcliError | None]]:
-        """Removes members from their groups, by member id or instance id (KIP-345). None on success.
+        """Removes members from their groups, by member id or instance id (KIP-345). None on success. ``streams``: the
+        streams groups among them (KIP-1071), whose members need their ids.
 
         NotFoundError if the group has no such member.
         """
         return operations.members.remove_members(
-            self.cluster, self._coordinators(), wanted, self._start(), reason=reason
+            self.cluster, self._coordinators(), wanted, self._start(), reason=reason, streams=streams
         )
 
     def fetch_offsets(

@@ -94,6 +94,42 @@ class Tasks(NamedTuple):
     warmup: tuple[Task, ...] = ()
 
 
+class Subtopology(NamedTuple):
+    """A part of a Streams application that has tasks of its own, with the names of its topics.
+
+    ``sources``: topics of others that it reads. The application creates the rest: ``repartition_sinks`` are written,
+    ``repartition_sources`` read, and ``changelogs`` have the content of its stores.
+    """
+
+    id: str
+    sources: tuple[str, ...] = ()
+    repartition_sinks: tuple[str, ...] = ()
+    repartition_sources: tuple[str, ...] = ()
+    changelogs: tuple[str, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The topics that its tasks read: each task one partition of all that have so many."""
+        return (*self.sources, *self.repartition_sources)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsClient:
+    """What a member of a streams group reports of itself. ``process_id`` is that of its instance, which may have several
+    members; ``endpoint`` is where it answers interactive queries, ``host:port``.
+
+    ``offsets`` and ``end_offsets``: how far tasks have restored their changelogs, and to where; members report them of
+    warm-up tasks.
+    """
+
+    process_id: str
+    topology_epoch: int
+    tags: tuple[tuple[str, str], ...] = ()
+    endpoint: str | None = None
+    offsets: tuple[tuple[Task, int], ...] = ()
+    end_offsets: tuple[tuple[Task, int], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class MemberDescription:
     """A member. ``subscription`` names topics, ``subscription_regex`` applies to KIP-848 members only.
@@ -102,8 +138,8 @@ class MemberDescription:
     ``target`` is a KIP-848 member's target assignment; classic members have none. ``epoch`` is the member epoch, −1
     for classic members: they have none, and DescribeGroups does not return the generation. ``owned`` is what a
     cooperative member of a classic group reported as owned when it last joined (KIP-429). ``protocol`` is ``classic``
-    or ``consumer`` where a KIP-848 group reports it: a group that is being upgraded has both. ``tasks`` and
-    ``target_tasks`` are those of a streams group's member, whose ``assignment`` is what its active tasks read.
+    or ``consumer`` where a KIP-848 group reports it: a group that is being upgraded has both. ``tasks``,
+    ``target_tasks`` and ``streams`` are of a streams group's member, whose ``assignment`` is what its active tasks read.
     """
 
     member_id: str
@@ -121,6 +157,7 @@ class MemberDescription:
     owned: tuple[TopicPartition, ...] = ()
     tasks: Tasks | None = None
     target_tasks: Tasks | None = None
+    streams: StreamsClient | None = None
 
     @property
     def host(self) -> str:
@@ -135,8 +172,9 @@ class GroupDescription:
 
     ``assignor`` is the assignor in use; in groups that are not consumer groups, the protocol selected. ``epoch`` and
     ``assignment_epoch`` are −1 for classic groups, ``topology_epoch`` for all but streams groups that have a topology.
-    ``operations`` are the bits of the operations this client is authorized for (KIP-430), None if the broker does not
-    report them.
+    ``subtopologies`` are those of a streams group; None of other groups, and where the coordinator does not know the
+    topics: none has initialized the topology, or source topics are missing. ``operations`` are the bits of the operations
+    this client is authorized for (KIP-430), None if the broker does not report them.
     """
 
     group_id: str
@@ -150,6 +188,7 @@ class GroupDescription:
     assignment_epoch: int = -1
     operations: int | None = None
     topology_epoch: int = -1
+    subtopologies: tuple[Subtopology, ...] | None = None
 
 
 Others = Callable[[Sequence[str], float], "dict[str, GroupDescription | KcliError]"]

@@ -1,4 +1,6 @@
-"""Removes members from their groups (LeaveGroup, KIP-345): many at once, each with its own result."""
+"""Removes members from their groups: many at once, each with its own result. LeaveGroup (KIP-345) does it for classic
+groups and those of KIP-848; to a streams group the last heartbeat of the member is sent in its place (KIP-1071).
+"""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,8 +15,14 @@ from kcli.core.errors import ConfigError, KcliError, NotFoundError, too_old
 from kcli.core.names import group_argument
 from kcli.core.permissions import on_group
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from kcli.core.protocol.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
 
 _FIRST_WITH_MANY = 3
+_LEAVES = -1
+"""The epoch of a member's last heartbeat: it leaves for good, also a static one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +51,10 @@ def remove_members(
     deadline: float,
     *,
     reason: str | None = None,
+    streams: Collection[str] = (),
 ) -> dict[str, dict[GroupMember, KcliError | None]]:
-    """Removes members of classic and KIP-848 groups; they find out with their next request. None: removed.
+    """Removes members; they find out with their next request. None: removed. ``streams``: those of the groups that are
+    streams groups, whose members have to be named by their ids.
 
     NotFoundError for a member that the group does not have. ``reason`` is for the broker's log (KIP-800). Below v3
     there is one request per member, and static members cannot be identified by their instance id.
@@ -60,14 +70,19 @@ def remove_members(
         for key, _ in items:
             groups.setdefault(key.group, []).append(key)
         for group, keys in groups.items():
-            if version >= _FIRST_WITH_MANY:
+            if group in streams:
+                yield from (Part(_last_heartbeat(key), [key]) for key in keys)
+            elif version >= _FIRST_WITH_MANY:
                 yield Part(_request(group, keys, reason), keys)
             else:
                 yield from (Part(_single(broker, key, version), [key]) for key in keys)
 
     def read(
-        response: LeaveGroupResponse, part: Part[_Leaving]
+        response: LeaveGroupResponse | StreamsGroupHeartbeatResponse, part: Part[_Leaving]
     ) -> Iterator[tuple[_Leaving, int | KcliError, None]]:
+        if isinstance(response, StreamsGroupHeartbeatResponse):
+            yield from ((key, _verdict(key, response.error_code, unsure), None) for key in part.keys)
+            return
         if response.error_code != NONE or not getattr(part.request, "members", ()):
             yield from ((key, _verdict(key, response.error_code, unsure), None) for key in part.keys)
         rows = {_name(row.member_id, row.group_instance_id): row.error_code for row in response.members}
@@ -107,6 +122,16 @@ def _request(group: str, keys: Collection[_Leaving], reason: str | None) -> Leav
         for key in keys
     ]
     return LeaveGroupRequest(group_id=group, members=members)
+
+
+def _last_heartbeat(key: _Leaving) -> StreamsGroupHeartbeatRequest:
+    return StreamsGroupHeartbeatRequest(
+        group_id=key.group,
+        member_id=key.member.member_id,
+        member_epoch=_LEAVES,
+        endpoint_information_epoch=-1,
+        instance_id=key.member.instance_id,
+    )
 
 
 def _single(broker: Broker, key: _Leaving, version: int) -> LeaveGroupRequest | KcliError:

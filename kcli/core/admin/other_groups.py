@@ -13,6 +13,8 @@ from kcli.core.admin.group_description import (
     GroupDescription,
     MemberDescription,
     OtherGroupError,
+    StreamsClient,
+    Subtopology,
     Task,
     Tasks,
     known_operations,
@@ -163,26 +165,28 @@ def _share_member(row: share.Member) -> MemberDescription:
 def _streams_group(
     row: streams.DescribedGroup, coordinator: int, counts: Mapping[str, int]
 ) -> GroupDescription:
-    topics = {part.subtopology_id: _sources(part) for part in _subtopologies(row)}
+    parts = _subtopologies(row)
+    topics = {part.id: part.inputs for part in parts or ()}
     return GroupDescription(
         group_id=row.group_id,
         type=STREAMS,
         state=row.group_state,
         protocol_type=STREAMS,
-        assignor="",
+        assignor=row.assignor_name or "",
         coordinator=coordinator,
         members=tuple(_streams_member(member, topics, counts) for member in row.members),
         epoch=row.group_epoch,
         assignment_epoch=row.assignment_epoch,
         operations=known_operations(row.authorized_operations),
         topology_epoch=-1 if row.topology is None else row.topology.epoch,
+        subtopologies=parts,
     )
 
 
 def _streams_member(
     row: streams.Member, topics: Mapping[str, Sequence[str]], counts: Mapping[str, int]
 ) -> MemberDescription:
-    tasks = _tasks(row.assignment)
+    tasks, at = _tasks(row.assignment), row.user_endpoint
     return MemberDescription(
         member_id=row.member_id,
         instance_id=row.instance_id,
@@ -196,7 +200,19 @@ def _streams_member(
         protocol="classic" if row.is_classic else STREAMS,
         tasks=tasks,
         target_tasks=_tasks(row.target_assignment),
+        streams=StreamsClient(
+            row.process_id,
+            row.topology_epoch,
+            tuple((tag.key, tag.value) for tag in row.client_tags),
+            None if at is None else f"{at.host}:{at.port}",
+            _task_offsets(row.task_offsets),
+            _task_offsets(row.task_end_offsets),
+        ),
     )
+
+
+def _task_offsets(rows: Sequence[streams.TaskOffset]) -> tuple[tuple[Task, int], ...]:
+    return tuple((Task(row.subtopology_id, row.partition), row.offset) for row in rows)
 
 
 def _tasks(row: streams.Assignment) -> Tasks:
@@ -220,20 +236,26 @@ def _read_by(
     )
 
 
-def _subtopologies(row: streams.DescribedGroup) -> Sequence[streams.Subtopology]:
-    return () if row.topology is None else row.topology.subtopologies or ()
-
-
-def _sources(part: streams.Subtopology) -> list[str]:
-    """The topics that it reads, of others and of the application itself."""
-    return [*part.source_topics, *(topic.name for topic in part.repartition_source_topics)]
+def _subtopologies(row: streams.DescribedGroup) -> tuple[Subtopology, ...] | None:
+    if row.topology is None or row.topology.subtopologies is None:
+        return None
+    return tuple(
+        Subtopology(
+            part.subtopology_id,
+            tuple(part.source_topics),
+            tuple(part.repartition_sink_topics),
+            tuple(topic.name for topic in part.repartition_source_topics),
+            tuple(topic.name for topic in part.state_changelog_topics),
+        )
+        for part in row.topology.subtopologies
+    )
 
 
 def _partition_counts(
     cluster: Cluster, groups: Sequence[streams.DescribedGroup], deadline: float
 ) -> Mapping[str, int]:
     """Of topics that a subtopology reads together: the smaller ones have fewer partitions than there are tasks."""
-    read = [_sources(part) for group in groups for part in _subtopologies(group)]
+    read = [part.inputs for group in groups for part in _subtopologies(group) or ()]
     names = {topic for some in read if len(some) > 1 for topic in some}
     found = describe_topics(cluster, sorted(names), deadline) if names else {}
     return {name: len(one.partitions) for name, one in found.items() if not isinstance(one, KcliError)}

@@ -10,7 +10,7 @@ from kcli.core.admin.topics import id_text
 from kcli.core.cluster.brokers import FORWARDED
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.error_codes import NONE
-from kcli.core.errors import BrokerError, ProtocolError, TimedOutError
+from kcli.core.errors import BrokerError, ProtocolError, TimedOutError, UnsupportedError
 from kcli.core.future import Future
 from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.describe_quorum import (
@@ -131,6 +131,12 @@ def describe_quorum(cluster: Cluster, deadline: float) -> QuorumDescription:
         deadline = silence.patience(CONTROLLER, cluster.loop.now(), deadline)
     try:
         return cluster.call(attempt, check, deadline, "describing the controllers")
+    except UnsupportedError as error:
+        raise UnsupportedError(
+            error.what,
+            why=f"{error.why}; there is a quorum since Kafka 3.3, and none with ZooKeeper",
+            do="`kcli cluster describe` shows which broker is the controller",
+        ) from None
     except TimedOutError as error:
         if sent[-1].done:
             raise

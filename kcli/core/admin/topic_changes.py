@@ -27,6 +27,7 @@ from kcli.core.protocol.messages.create_partitions import (
     CreatePartitionsTopic,
 )
 from kcli.core.protocol.messages.create_topics import (
+    CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
     CreatableTopicResult,
@@ -79,7 +80,9 @@ def create_topics(
     ``made`` collects what the broker reports of the created topics, except those whose first response was lost.
     """
 
-    defaults = [spec.name for spec in specs if spec.partitions < 0 or spec.replication_factor < 0]
+    defaults = [
+        spec.name for spec in specs if spec.partitions < 0 or spec.replication_factor < 0
+    ]  # none if assigned
 
     def request(left: Sequence[str], timeout_ms: int) -> CreateTopicsRequest:
         topics = [_creatable(spec) for spec in specs if spec.name in left]
@@ -115,9 +118,12 @@ def create_topics(
 def _creatable(spec: TopicSpec) -> CreatableTopic:
     return CreatableTopic(
         name=spec.name,
-        num_partitions=spec.partitions,
-        replication_factor=spec.replication_factor,
-        assignments=[],
+        num_partitions=-1 if spec.assignment else spec.partitions,
+        replication_factor=-1 if spec.assignment else spec.replication_factor,
+        assignments=[
+            CreatableReplicaAssignment(partition_index=number, broker_ids=list(replicas))
+            for number, replicas in enumerate(spec.assignment)
+        ],
         configs=[CreatableTopicConfig(name=k, value=v) for k, v in spec.configs.items()],
     )
 

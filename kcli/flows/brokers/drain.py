@@ -169,7 +169,7 @@ class BrokerDrain(ReplicaMoves):
             return OutdatedError(
                 f"{tp} cannot be moved",
                 why="it has no leader, so nothing can be copied",
-                do="start a broker that has a replica in sync; `kcli topics describe --offline` shows it",
+                do="start a broker that has a replica in sync; `kcli cluster describe` shows it",
             )
         late = [number for number in part.replicas if number not in part.isr and number not in self.numbers]
         if late:
@@ -367,6 +367,12 @@ class BrokerDrain(ReplicaMoves):
             ]
             if partitions:
                 admin.cluster.sleep(_PAUSE)
+
+    def read_back(
+        self, admin: Admin, items: Sequence[MoveItem]
+    ) -> Mapping[TopicPartition, Found[Move] | KcliError]:
+        """Where a replica that was copied is to lead, it leads at the end."""
+        return self.with_preferred_leaders(admin, super().read_back(admin, items))
 
     def going_on(self, move: Move) -> Found[Move] | KcliError:
         """A drain is done when nothing is left."""

@@ -51,8 +51,8 @@ class _Loads:
         return share, self._of_topic.get((topic, number), 0), number
 
     def fewest_led(self, brokers: Iterable[int]) -> int:
-        """The broker that leads least."""
-        return min(brokers, key=lambda number: (self._leads[number], number))
+        """The broker that leads least; of several the first."""
+        return min(brokers, key=lambda number: self._leads.get(number, 0))
 
 
 def drain_targets(
@@ -68,7 +68,7 @@ def drain_targets(
     an error for each that cannot have them.
 
     ``others`` are the partitions that stay. ``racks`` are all brokers that are known, ``candidates`` those that may get
-    replicas. The preferred leader is one of the present replicas, where there is one; that of now, if it may stay.
+    replicas. The preferred leader is that of now, if it may stay, else one on the broker that leads least.
     """
     loads = _Loads(candidates, [*scope, *others])
     found, refused = {}, {}
@@ -83,7 +83,7 @@ def drain_targets(
             refused[row.tp] = _too_few_racks(row, before, after)
             continue
         loads.add(row, added)
-        first = _leader(row, kept, drained, loads) if kept else added[0]
+        first = _leader(row, [*kept, *added], drained, loads)
         if first != row.replicas[0]:
             loads.lead(first)
         found[row.tp] = (first, *(number for number in (*kept, *added) if number != first))

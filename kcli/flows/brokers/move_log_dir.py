@@ -33,8 +33,6 @@ from kcli.output.tables import Column, indented_table
 _PAUSE = 0.1
 _MOST_LINES = 50
 _GOES_ON = "the same line goes on; with --watch it waits for the end"
-_WHERE = "`kcli brokers describe {}` shows the log directories and what is in them"
-
 Scope = tuple[str, Collection[int] | None]
 """A topic with the partitions of it that are meant, None: all."""
 
@@ -243,7 +241,7 @@ class LogDirMoves(Change[TopicPartition, DirMove]):
             NotMovableError(
                 f"{tp} was not moved",
                 why=where + (f", and is being moved to {held.future}" if held.future else ""),
-                do=f"run it again; {_WHERE.format(self.number)}",
+                do=f"run it again; {_where(self.number)}",
             ),
         )
 
@@ -318,7 +316,7 @@ class LogDirMove(LogDirMoves):
                 raise NotFoundError(
                     f"broker {self.number} has no replica of topic {name} in {self.source}",
                     why=_elsewhere(name, held),
-                    do=f"correct --topic or --from; {_WHERE.format(self.number)}",
+                    do=f"correct --topic or --from; {_where(self.number)}",
                 )
             meant |= {tp: held.get(tp, Held()) for tp in named}
         return [self._item(tp, one) for tp, one in sorted(meant.items())]
@@ -343,7 +341,7 @@ class LogDirMove(LogDirMoves):
             raise NotMovableError(
                 f"log directory {self.target} of broker {self.number} is cordoned",
                 why="it gets no replicas (cordoned.log.dirs)",
-                do="choose another directory, or take it out of cordoned.log.dirs with `kcli configs alter brokers`",
+                do="choose another directory, or take it out of cordoned.log.dirs of the broker",
             )
 
     def _item(self, tp: TopicPartition, held: Held) -> DirItem:
@@ -456,6 +454,10 @@ def dir_progress(admin: Admin, number: int, partitions: Collection[TopicPartitio
     )
 
 
+def _where(number: int) -> str:
+    return f"`kcli brokers describe {number}` shows the log directories and what is in them"
+
+
 def _full(directories: Sequence[LogDir], todo: Sequence[DirItem]) -> Iterator[str]:
     for row in directories:
         size = sum(item.facts.size or 0 for item in todo if item.facts.new == row.path)
@@ -469,6 +471,4 @@ def _elsewhere(name: str, held: Mapping[TopicPartition, Held]) -> str:
 
 
 def _not_movable(tp: TopicPartition, why: str, number: int) -> NotMovableError:
-    return NotMovableError(
-        f"{tp} cannot be moved", why=why, do=f"nothing was done to it; {_WHERE.format(number)}"
-    )
+    return NotMovableError(f"{tp} cannot be moved", why=why, do=f"nothing was done to it; {_where(number)}")

@@ -60,7 +60,13 @@ class BrokerUnregistration(Change[int, Registration]):
         self._sees_all = True
 
     def decide(self, admin: Admin) -> list[BrokerItem]:
-        """Those that are online or have replicas are refused, and those that nobody knows."""
+        """Those that are online or have replicas are refused, and those that nobody knows.
+
+        UnsupportedError with ZooKeeper.
+        """
+        if (lacking := admin.lacks("unregister_broker")) is not None:
+            lacking.do = "stop the broker: with ZooKeeper it is forgotten then"
+            raise lacking
         found = self._registrations(admin)
         denied = denied_on_cluster(admin, "ALTER", "unregistering brokers")
         self._sees_all = may_see_all(lambda: admin.describe_cluster(include_operations=True))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigEntry, ConfigKind, ConfigResource
-from kcli.core.admin.features import METADATA_VERSION, BrokerFeatures
+from kcli.core.admin.feature_levels import METADATA_VERSION
+from kcli.core.admin.features import BrokerFeatures
 from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
 from kcli.core.exit_codes import ExitCode

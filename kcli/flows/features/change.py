@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from kcli.account.change import Change, Found, Item, Question
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.feature_levels import levels_of_release
+from kcli.core.admin.feature_levels import KRAFT_VERSION, levels_of_release
 from kcli.core.admin.feature_updates import LevelChange
 from kcli.core.admin.features import BrokerFeatures
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
@@ -106,9 +106,14 @@ class FeatureChange(Change[str, Levels]):
     def _levels_of_release(
         self, brokers: Mapping[int, BrokerFeatures], finalized: Mapping[str, int]
     ) -> dict[str, int]:
-        """Of features that brokers support. An upgrade switches nothing off, and a downgrade nothing on."""
+        """Of features that brokers support. An upgrade switches nothing off, and a downgrade nothing on.
+
+        A static quorum stays one: a dynamic one is run in another way, and there is no way back (KAFKA-21426).
+        """
         assert self.release is not None
         known = {name for one in brokers.values() for name in one.supported}
+        if finalized.get(KRAFT_VERSION, 0) == 0:
+            known.discard(KRAFT_VERSION)
         return {
             name: level
             for name, level in levels_of_release(self.release).items()

@@ -22,7 +22,7 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.losses import FORGOTTEN, StillThereError, journal_of
 from kcli.flows.groups.members import described, live_error, member_table
-from kcli.flows.groups.nearest import name_nearest, without_streams
+from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.groups.stored_offsets import read_offsets
 from kcli.flows.journal import Draft
 from kcli.flows.permitted import denied_groups
@@ -74,7 +74,7 @@ class GroupDeletion(Change[Key, Group | None]):
     item_meaning = "A group, or the groups that a broker could not list."
     columns = (
         Column("group", meaning="Name of the group; null for those that could not be listed."),
-        Column("type", meaning="classic, consumer or share; null where it is unknown."),
+        Column("type", meaning="classic, consumer, share or streams; null where it is unknown."),
         Column("state", meaning="State of the group; null where it is unknown."),
         Column("members", "number", meaning="How many members it has; null where it is unknown."),
         Column(
@@ -98,7 +98,6 @@ class GroupDeletion(Change[Key, Group | None]):
             self._scope = self._listed(admin)
         names = [item.key for item in self._scope if isinstance(item.key, str)]
         found = admin.describe_groups(names, include_operations=True, all_types=True) if names else {}
-        found = without_streams(found, "group {} cannot be deleted")
         name_nearest(admin, found)
         groups = {name: one for name, one in found.items() if not isinstance(one, KcliError)}
         shares = [name for name, one in groups.items() if one.type == SHARE]

@@ -17,15 +17,16 @@ from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE
 from kcli.core.names import group_argument, own_group_danger
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.groups.description import SHARE
+from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.groups.losses import FORGOTTEN, StillThereError, journal_of
 from kcli.flows.groups.members import described, live_error, named
-from kcli.flows.groups.nearest import name_nearest, without_streams
+from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.groups.stored_offsets import partly_kept, read_offsets, remove_offsets
 from kcli.flows.journal import Draft
 from kcli.flows.permitted import denied_groups, denied_topics
 from kcli.flows.rewind.mark import own_metadata
 from kcli.flows.rewind.plan import NotPossibleError
+from kcli.flows.rewind.planning import with_internal_topics
 from kcli.output.progress import counted
 from kcli.output.tables import Column, indented_table
 
@@ -77,7 +78,6 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
     def decide(self, admin: Admin) -> list[OffsetItem]:
         """Offsets of topics that members read are refused, and what was named and is not there."""
         found = admin.describe_groups([self.group], include_operations=True, all_types=True)
-        found = without_streams(found, "the offsets of group {} cannot be deleted")
         name_nearest(admin, found)
         group = found[self.group]
         if isinstance(group, KcliError):
@@ -94,13 +94,14 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
         refused: dict[str, KcliError] = denied_topics(admin, topics, "READ", "deleting the offsets of {}")
         allowed = [topic for topic in topics if topic not in refused]
         kept = _kept_of_share(group, items, committed) if self._of_share else _kept(group, allowed)
+        kept |= _kept_for_streams(admin, group, [topic for topic in allowed if topic not in kept])
         denied = denied_groups({self.group: group}, "DELETE", "deleting offsets of group {}").get(self.group)
 
         def checked(item: OffsetItem) -> OffsetItem:
             error = denied or refused.get(item.key.topic) or kept.get(item.key.topic)
             if item.outcome is not Outcome.PLANNED or error is None:
                 return item
-            read = error is kept.get(item.key.topic) and not self._of_share
+            read = error is kept.get(item.key.topic) and not self._of_share and bool(group.members)
             note = "kept: members read the topic" if read else ""
             return item._replace(outcome=Outcome.REFUSED, error=error, note=note)
 
@@ -122,7 +123,7 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
                 named = sorted(tp for tp in present if tp.topic == topic and number in (None, tp.partition))
                 if not named:
                     key = CommittedOffset(self.group, topic, number)
-                    missing = _missing(key, present, "start" if self._of_share else "committed")
+                    missing = _missing(key, present, "start offset" if self._of_share else "committed offset")
                     items.setdefault(key, Item(key, None, Outcome.REFUSED, missing))
                 for tp in named:
                     key, offset = CommittedOffset(self.group, *tp), present[tp]
@@ -209,10 +210,10 @@ class OffsetDeletion(Change[CommittedOffset, OffsetAndMetadata | None]):
 def _missing(key: CommittedOffset, present: Committed, kind: str) -> KcliError:
     part = key.topic if key.partition is None else f"{key.topic}:{key.partition}"
     return NotFoundError(
-        f"group {key.group} has no {kind} offset of {part}",
-        why=f"it has {kind} offsets of {', '.join(sorted({tp.topic for tp in present}))}"
+        f"group {key.group} has no {kind} of {part}",
+        why=f"it has {kind}s of {', '.join(sorted({tp.topic for tp in present}))}"
         if present
-        else f"it has no {kind} offsets at all",
+        else f"it has no {kind}s at all",
         do=f"`kcli groups describe {group_argument(key.group)}` shows its offsets"
         if present
         else "nothing is to be deleted",
@@ -234,8 +235,7 @@ def _kept_of_share(
             f"the start offsets of some partitions of {topic} were not deleted from group {group.group_id}",
             why=f"brokers delete the start offsets of a share group by topic, and {counted(len(others), 'partition')} "
             f"of it would lose them too: {', '.join(map(str, others[:5]))}{', …' if len(others) > 5 else ''}",
-            do=f"name the whole topic: `kcli groups delete-offsets {group_argument(group.group_id)} -t {topic}`; or set "
-            "the others anew with `kcli groups rewind`",
+            do=f"name the whole topic, as in -t {topic}",
         )
         for topic, others in partly_kept(removed, [tp for tp in present if present[tp] is not None]).items()
     }
@@ -243,11 +243,20 @@ def _kept_of_share(
 
 def _kept(group: GroupDescription, topics: Collection[str]) -> dict[str, KcliError]:
     """The topics whose offsets the broker keeps because members read them, with the error that it would return."""
-    if group.members and group.protocol_type != PROTOCOL_TYPE:
+    if group.members and group.protocol_type not in (PROTOCOL_TYPE, STREAMS):
         live: KcliError = live_error(group, f"offsets of group {group.group_id} were not deleted")
         return dict.fromkeys(topics, live)
     read = set(topics) & {topic for member in group.members for topic in topics_of(member)}
     return {topic: _subscribed_error(group, topic) for topic in sorted(read)}
+
+
+def _kept_for_streams(admin: Admin, group: GroupDescription, topics: Collection[str]) -> dict[str, KcliError]:
+    """Inputs of a Kafka Streams application with internal topics, whose content would not fit."""
+    parts = group.subtopologies
+    inputs = [topic for topic in topics if parts is None or any(topic in part.inputs for part in parts)]
+    what = "offsets of group {} cannot be deleted alone"
+    error = with_internal_topics(admin, group, what) if inputs and not group.members else None
+    return {} if error is None else dict.fromkeys(inputs, error)
 
 
 def _subscribed_error(group: GroupDescription, topic: str) -> BrokerError:

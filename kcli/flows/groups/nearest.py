@@ -1,10 +1,9 @@
-"""Remedies for names of groups and topics that do not exist, and for streams groups."""
+"""Remedies for names of groups and topics that do not exist."""
 
 from collections.abc import Collection, Mapping
 
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.group_description import GroupDescription
-from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
+from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.names import THERE_ARE, group_argument, unknown_group
 from kcli.core.near_names import near_names
 
@@ -20,24 +19,6 @@ def name_nearest(admin: Admin, found: Mapping[str, object]) -> None:
         known = []  # the errors are still reported
     for name, error in missing.items():
         error.do = nearest_text(name, known)
-
-
-def streams_group(what: str) -> KcliError:
-    """The error that ``what`` is impossible because it concerns a streams group."""
-    why, do = "it is a streams group (KIP-1071)", "Kafka's own kafka-streams-groups.sh changes streams groups"
-    return UnsupportedError(what, why=why, do=do)
-
-
-def without_streams(
-    found: Mapping[str, GroupDescription | KcliError], what: str
-) -> dict[str, GroupDescription | KcliError]:
-    """What was found, with an error for each streams group; ``what`` has ``{}`` in the place of its name."""
-    return {
-        name: streams_group(what.format(name))
-        if not isinstance(one, KcliError) and one.type == "streams"
-        else one
-        for name, one in found.items()
-    }
 
 
 def without_commits(admin: Admin, group: str) -> KcliError:

@@ -88,7 +88,7 @@ class MemberRemoval(Change[Member, MemberDescription | None]):
     def _described(self, admin: Admin, *, include_operations: bool = False) -> GroupDescription:
         found = admin.describe_groups([self.group], include_operations=include_operations, all_types=True)
         group = found[self.group]
-        if not isinstance(group, KcliError) and group.type in (SHARE, STREAMS):
+        if not isinstance(group, KcliError) and group.type == SHARE:
             raise UnsupportedError(
                 f"members of group {self.group} cannot be removed",
                 why=f"it is a {group.type} group, and LeaveGroup, by which others remove members, is for consumer groups",
@@ -149,7 +149,9 @@ class MemberRemoval(Change[Member, MemberDescription | None]):
             for item in todo
             if item.facts is not None
         }
-        answers = admin.remove_members({self.group: [*members.values()]}, reason=REASON)[self.group]
+        streams = [self.group] if self._description and self._description.type == STREAMS else []
+        wanted = {self.group: [*members.values()]}
+        answers = admin.remove_members(wanted, reason=REASON, streams=streams)[self.group]
         found = {key: answers[member] for key, member in members.items()}
         self._removed = {key for key, error in found.items() if error is None}
         return found
@@ -157,14 +159,14 @@ class MemberRemoval(Change[Member, MemberDescription | None]):
     def read_back(
         self, admin: Admin, items: Sequence[MemberItem]
     ) -> Mapping[Member, Found[MemberDescription | None] | KcliError]:
-        """Whether the members are gone. A consumer of KIP-848 that keeps running rejoins with the id that it had: where
-        the broker confirmed that it was removed, that is no contradiction.
+        """Whether the members are gone. A consumer of KIP-848 or KIP-1071 that keeps running rejoins with the id that it
+        had: where the broker confirmed that it was removed, that is no contradiction.
         """
         try:
             group = self._described(admin)
         except NotFoundError:  # with its last member, where it has no offsets
             return {item.key: Found(item.facts) for item in items}
-        rejoins = self._removed if group.type == "consumer" else set()
+        rejoins = self._removed if group.type in ("consumer", STREAMS) else set()
         left = {Member(self.group, member.member_id) for member in group.members} - rejoins
         return {item.key: Found(item.facts, _still(item.key) if item.key in left else None) for item in items}
 

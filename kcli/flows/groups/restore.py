@@ -18,7 +18,6 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.delete_offsets import CommittedOffset
 from kcli.flows.groups.description import SHARE
 from kcli.flows.groups.members import live_error
-from kcli.flows.groups.nearest import without_streams
 from kcli.flows.groups.offsets import LogEnds, log_ends
 from kcli.flows.groups.stored_offsets import read_offsets, write_offsets
 from kcli.flows.journal import Journal, OffsetEntry
@@ -106,7 +105,6 @@ class OffsetRestore(Change[CommittedOffset, OffsetEntry]):
     def _refused_groups(self, admin: Admin, names: Sequence[str]) -> dict[str, KcliError]:
         """A group that does not exist is made by its first offset; one of another kind has the name now."""
         found = admin.describe_groups(names, include_operations=True, all_types=True)
-        found = without_streams(found, "the offsets of group {} cannot be restored")
         groups = {name: one for name, one in found.items() if not isinstance(one, KcliError)}
         refused = {
             name: one
@@ -212,7 +210,7 @@ class OffsetRestore(Change[CommittedOffset, OffsetEntry]):
 def _other_group(group: GroupDescription, *, shares: bool) -> KcliError:
     return OtherGroupNowError(
         f"offsets of group {group.group_id} were not restored",
-        why=f"it is a {group.type} group now, and the offsets are {'start' if shares else 'committed'} offsets",
+        why=f"it is a {group.type} group now, and was {'a' if shares else 'no'} share group then",
         do="nothing was done to it",
     )
 

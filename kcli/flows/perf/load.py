@@ -143,6 +143,7 @@ class Load:
                 start=portion.start,
                 end=portion.end,
                 delimiter=payload.delimiter,
+                key_delimiter=payload.key_delimiter,
                 origin=origin,
             )
         except KcliError as error:

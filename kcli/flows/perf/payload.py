@@ -21,19 +21,33 @@ from kcli.flows.perf.marks import MARK_SIZE, PREFIX_SIZE, mark
 
 _LEAST = 4 << 20  # bytes: more than a batch, so that no batch has a value twice
 _MOST_VALUES = 400_000
-_LARGEST_FILE = 1 << 30  # bytes: the positions of lines are int32
+LARGEST_TEXT = 1 << 30  # bytes: the positions of lines are int32
 _LETTERS = bytes(ord("A") + number % 26 for number in range(256))
 _NO_NEWLINE = bytes(11 if number == 10 else number for number in range(256))
 _NEWLINE = b"\n"
 _FILLING = b"x"
+KEY_DELIMITER = b"\t"
+_PRODUCERS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Keys 0 to ``count`` (exclusive), as digits: one after the other, or chosen at random."""
+
+    count: int
+    at_random: bool
+
+    def __str__(self) -> str:
+        return f"{'random' if self.at_random else 'range'}:{self.count}"
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What values are like: from ``low`` to ``high`` bytes, all sizes equally often, or the lines of ``file`` in order.
+    """What values are like: from ``low`` to ``high`` bytes, all sizes equally often, or the lines of ``file`` in order;
+    and their ``keys``, None without.
 
     ``compressible``: the share of a value that a codec reduces to nothing, the rest being random bytes; None: random
-    capital letters, as Kafka's tool sends them, of which a codec leaves about 60 %.
+    capital letters, as Kafka's tool sends them, of which a codec leaves about 60 %. The same ``seed`` makes the same.
     """
 
     low: int
@@ -41,6 +55,8 @@ class Values:
     compressible: float | None = None
     file: str | None = None
     delimiter: bytes = _NEWLINE
+    keys: Keys | None = None
+    seed: int = 0
 
 
 class Portion(NamedTuple):
@@ -58,18 +74,28 @@ class Portion(NamedTuple):
 
 
 class Payload:
-    """Lines of ``text`` that end with ``delimiter``. With ``marked_as`` (run, producer) values begin with a mark."""
+    """Lines of ``text`` that end with ``delimiter``, of a value or of key, ``key_delimiter`` and value.
 
-    def __init__(self, values: Values, seed: int, marked_as: tuple[int, int] | None = None) -> None:
+    With ``marked_as`` (run, producer) values begin with a mark. ``number``: producers have different values.
+    """
+
+    def __init__(self, values: Values, number: int, marked_as: tuple[int, int] | None = None) -> None:
         self.delimiter = values.delimiter
+        self.key_delimiter = None if values.keys is None else KEY_DELIMITER
         self.marked = marked_as is not None
+        chance = random.Random(values.seed * _PRODUCERS + number)
         if values.file is not None:
             self.text, self._starts = _of_file(values.file, values.delimiter)
         else:
-            self.text, self._starts = _made(values, random.Random(seed))
-            if marked_as is not None:
-                _write_marks(self.text, self._starts, mark(*marked_as, 0))
-        self._packed = self._starts.tobytes()
+            self.text, self._starts = _made(values, chance)
+        self._heads: Sequence[int] | None = None
+        marked = self._starts
+        if values.keys is not None:
+            self.text, self._starts, self._heads = _with_keys(self.text, self._starts, values.keys, chance)
+            marked = array("i", map(int.__add__, self._starts, _sizes_of_heads(self._heads)))
+        if marked_as is not None and values.file is None:
+            _write_marks(self.text, marked, mark(*marked_as, 0))
+        self._packed = marked.tobytes()
         self._values = len(self._starts) - 1
         self._at = 0
 
@@ -80,7 +106,7 @@ class Payload:
 
     @property
     def largest(self) -> int:
-        """Bytes of the largest value."""
+        """Bytes of the largest line: a value, with its key."""
         return max(map(int.__sub__, self._starts[1:], self._starts)) - len(self.delimiter)
 
     def take(self, most: int) -> Portion:
@@ -102,7 +128,8 @@ class Payload:
 
     def size(self, first: int, stop: int) -> int:
         """Bytes of the values ``first`` to ``stop`` (exclusive), without delimiters."""
-        return self._starts[stop] - self._starts[first] - (stop - first) * len(self.delimiter)
+        keys = 0 if self._heads is None else self._heads[stop] - self._heads[first]
+        return self._starts[stop] - self._starts[first] - (stop - first) * len(self.delimiter) - keys
 
 
 def can_be_marked(values: Values) -> bool:
@@ -122,6 +149,41 @@ def _made(values: Values, chance: random.Random) -> tuple[bytearray, array[int]]
     for end in starts[1:]:
         text[end - 1 : end] = _NEWLINE
     return text, starts
+
+
+def _with_keys(
+    text: bytearray, starts: Sequence[int], keys: Keys, chance: random.Random
+) -> tuple[bytearray, array[int], list[int]]:
+    """The lines with keys before them, in whole rounds of a range; where they begin, and how many bytes of keys and
+    delimiters come before each.
+    """
+    lines = [text[start:end] for start, end in pairwise(starts)]
+    times = 1 if keys.at_random else -(-keys.count // len(lines))
+    size = times * (len(text) + len(lines) * (len(str(keys.count)) + 1))
+    if size > LARGEST_TEXT:
+        raise ConfigError(
+            f"keys {keys} need about {size:,} bytes of records",
+            why="a record of each key is made before the test begins, at most 1 GiB",
+            do=f"fewer keys, smaller values, or random:{keys.count}",
+        )
+    if keys.at_random:
+        heads = [b"%d%b" % (chance.randrange(keys.count), KEY_DELIMITER) for _ in lines]
+    else:
+        whole = times * len(lines) // keys.count * keys.count
+        heads = [b"%d%b" % (number % keys.count, KEY_DELIMITER) for number in range(whole)]
+    pairs = list(zip(heads, lines * times, strict=False))
+    sizes = (len(head) + len(line) for head, line in pairs)
+    before = [0, *accumulate(len(head) for head, _ in pairs)]
+    return (
+        bytearray().join(part for pair in pairs for part in pair),
+        array("i", [0, *accumulate(sizes)]),
+        before,
+    )
+
+
+def _sizes_of_heads(before: Sequence[int]) -> list[int]:
+    """Of each line; none behind the last."""
+    return [end - start for start, end in pairwise(before)] + [0]
 
 
 def _sizes(low: int, high: int, count: int, chance: random.Random) -> list[int]:
@@ -169,7 +231,7 @@ def _read(path: str) -> bytearray:
             do="write the values to a file first",
         )
     size = file.stat().st_size
-    if size > _LARGEST_FILE:
+    if size > LARGEST_TEXT:
         raise ConfigError(
             f"{path} has {size:,} bytes",
             why="values are read into memory before the test begins, at most 1 GiB",

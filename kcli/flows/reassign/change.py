@@ -119,9 +119,9 @@ class ReplicaMoves(Change[TopicPartition, Move]):
         head = self.heading(plan)
         if any(move.adding for move in moves):
             head += f": {view.copied_text(moves)}"
-        if self.rate is not None:
-            seconds = max(1.0, seconds_at(self.rate, rows))
-            head += f", at least {duration_text(seconds)} at {size_text(self.rate)}/s"
+            if self.rate is not None:
+                seconds = max(1.0, seconds_at(self.rate, rows))
+                head += f", at least {duration_text(seconds)} at {size_text(self.rate)}/s"
         notes = {item.key: "refused" if _is_refused(item) else item.note for item in items}
         lines = [f"{head}.", *view.moves_table(moves, notes), *view.brokers_table(rows)]
         if self.rate is None and any(move.copied for move in moves):
@@ -201,6 +201,20 @@ class ReplicaMoves(Change[TopicPartition, Move]):
             if not open_ones - self._moving - self._refused or monotonic() >= until:
                 return found
             admin.cluster.sleep(_PAUSE)
+
+    def with_preferred_leaders(
+        self, admin: Admin, found: Mapping[TopicPartition, Found[Move] | KcliError]
+    ) -> dict[TopicPartition, Found[Move] | KcliError]:
+        """What was found, after an election of the preferred leaders where moves have ended; a note where that failed."""
+        judged = dict(found)
+        done = [tp for tp, one in found.items() if isinstance(one, Found) and one.error is None]
+        for tp, error in (admin.elect_leaders(done) if done else {}).items():
+            one = judged[tp]
+            if error is not None and isinstance(one, Found):
+                judged[tp] = one._replace(
+                    note=f"its preferred replica does not lead it: {error.why or error}"
+                )
+        return judged
 
     def going_on(self, move: Move) -> Found[Move] | KcliError:
         """What is found of a move that has begun, and goes on."""

@@ -39,6 +39,11 @@ class Move(NamedTuple):
         return self.old != self.new
 
     @property
+    def changes_factor(self) -> bool:
+        """Whether a partition that exists gets more or fewer replicas."""
+        return bool(self.old) and len(self.old) != len(self.new)
+
+    @property
     def adding(self) -> tuple[int, ...]:
         """The brokers that get a replica."""
         return tuple(number for number in self.new if number not in self.old)
@@ -74,6 +79,17 @@ def planned_moves(wanted: Mapping[TopicPartition, Sequence[int]], found: Cluster
         old, leader = ((), -1) if part is None else (part.replicas, part.leader)
         moves.append(Move(tp, old, tuple(new), leader, found.sizes.get(tp)))
     return moves
+
+
+class FactorChangeError(OutdatedError):
+    """A move that would change how many replicas a partition has, where that is not wanted."""
+
+    def __init__(self, move: Move) -> None:
+        super().__init__(
+            f"{move.tp} cannot be moved",
+            why=f"it has {len(move.old)} replicas, and would have {len(move.new)}",
+            do="correct the file, or leave out --disallow-replication-factor-change",
+        )
 
 
 def refusals(

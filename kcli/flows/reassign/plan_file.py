@@ -55,6 +55,6 @@ def _replicas(name: str, tp: TopicPartition, row: Mapping[str, Any]) -> tuple[in
         raise _FILE.broken(
             name,
             f"{tp} names log directories",
-            do="leave log_dirs out; `kcli brokers move-log-dir` moves replicas between directories",
+            do="leave log_dirs out; `kcli help brokers move-log-dir` says how replicas move between directories",
         )
     return tuple(replicas)

@@ -57,7 +57,7 @@ class ReplicaRestore(ReplicaMoves):
             journals = [journal for journal in listed(cluster)[0] if journal.command == self.command]
             if not journals:
                 raise NotFoundError(
-                    f"there is no journal of `kcli {self.command}`",
+                    f"there is no journal of kcli {self.command}",
                     why="the broker was not drained from this machine",
                     do="`kcli undo` lists what can be undone",
                 )
@@ -98,13 +98,7 @@ class ReplicaRestore(ReplicaMoves):
         self, admin: Admin, items: Sequence[MoveItem]
     ) -> Mapping[TopicPartition, Found[Move] | KcliError]:
         """What has ended gets its leader back, too."""
-        found = dict(super().read_back(admin, items))
-        done = [tp for tp, one in found.items() if isinstance(one, Found) and one.error is None]
-        for tp, error in (admin.elect_leaders(done) if done else {}).items():
-            one = found[tp]
-            if error is not None and isinstance(one, Found):
-                found[tp] = one._replace(note=f"its preferred replica does not lead it: {error.why or error}")
-        return found
+        return self.with_preferred_leaders(admin, super().read_back(admin, items))
 
     def going_on(self, move: Move) -> Found[Move] | KcliError:
         """It is done when the replicas are where they were."""
@@ -138,7 +132,7 @@ def _gone(tp: TopicPartition) -> OutdatedError:
     return OutdatedError(
         f"{tp} cannot be moved back",
         why="it does not exist any more, or its topic was deleted and created again",
-        do="nothing was done to it; `kcli topics describe` shows the topics that there are",
+        do="nothing was done to it; `kcli topics list` shows the topics that there are",
     )
 
 

@@ -14,7 +14,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.partition_failures import partition_names
 from kcli.flows.reassign import rows as view
 from kcli.flows.reassign.change import MoveItem, Moving, ReplicaMoves
-from kcli.flows.reassign.moves import HeldBackError, Move, planned_moves, refusals
+from kcli.flows.reassign.moves import FactorChangeError, HeldBackError, Move, planned_moves, refusals
 from kcli.flows.reassign.plan_file import read_plan_file
 from kcli.flows.reassign.replicas import survey
 from kcli.output.progress import counted
@@ -22,7 +22,7 @@ from kcli.output.progress import counted
 
 class ReassignmentRun(ReplicaMoves):
     """``path``: the file that says the replicas; ConfigError if it does not. Without ``wait`` a move that was begun is
-    done.
+    done. ``same_factor``: a partition that would have more or fewer replicas is refused.
     """
 
     kind = "Reassignment"
@@ -30,8 +30,9 @@ class ReassignmentRun(ReplicaMoves):
     also_planned_by = "reassign plan"
     nothing = "nothing is to be moved: the replicas are as the file says"
 
-    def __init__(self, path: str, how: Moving) -> None:
+    def __init__(self, path: str, how: Moving, *, same_factor: bool = False) -> None:
         super().__init__(how)
+        self._same_factor = same_factor
         self.wanted = read_plan_file(path)
         self._shown: dict[TopicPartition, Move] = {}
 
@@ -40,6 +41,8 @@ class ReassignmentRun(ReplicaMoves):
         found = survey(admin, {tp.topic for tp in self.wanted})
         moves = planned_moves(self.wanted, found)
         refused = refusals(moves, found, self._shown)
+        if self._same_factor:
+            refused = {move.tp: FactorChangeError(move) for move in moves if move.changes_factor} | refused
         todo = [move for move in moves if move.needed and move.tp not in refused]
         self._warnings = [*found.unknown_sizes(), *_few_replicas(admin, todo)]
         refused |= self.denied(admin, found, todo)

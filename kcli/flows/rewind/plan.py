@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from shlex import quote
 
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.admin.topics import id_bytes
@@ -10,7 +11,6 @@ from kcli.core.exit_codes import ExitCode
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.groups.members import named
-from kcli.flows.groups.nearest import streams_group
 from kcli.flows.rewind.targets import PartitionState, Target, find
 from kcli.output.progress import counted
 
@@ -21,7 +21,7 @@ ABSENT = "Dead"
 """The state of a group that does not exist; coordinators before 4.0 report it, too."""
 EMPTY_STATES = ("Empty", ABSENT)
 STABLE = "Stable"
-CONSUMERS = ("", "consumer", SHARE)
+CONSUMERS = ("", "consumer", SHARE, STREAMS)
 KAFKA_STREAMS = "stream"
 """The assignor of Kafka Streams applications with the classic protocol."""
 
@@ -97,7 +97,7 @@ NOT_LIVE = replace(BY_REWIND, members="stop them and try again; --wait waits for
 
 def remedy_for_members(kind: str, remedies: Remedies) -> str:
     """What can be done about the members of a group of this type."""
-    return (NOT_LIVE if kind == SHARE and remedies is BY_REWIND else remedies).members
+    return (NOT_LIVE if kind in (SHARE, STREAMS) and remedies is BY_REWIND else remedies).members
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +215,6 @@ def not_possible(
     """Why the offsets of a group cannot be set, or None if they can. ``live``: its members may be kept out meanwhile,
     unless brokers cannot do that: ``unheld`` says why.
     """
-    if group.type == STREAMS:
-        return streams_group(f"the offsets of group {group.group_id} cannot be set")
     if group.protocol_type not in CONSUMERS:
         return NotPossibleError(
             f"the offsets of group {group.group_id} cannot be set",
@@ -256,11 +254,11 @@ def _cannot_be_held(group: GroupDescription, unheld: KcliError | None) -> KcliEr
         )
     if unheld is not None:
         return NotPossibleError(what, why=str(unheld), do="stop its members and try again")
-    if group.assignor == KAFKA_STREAMS:
+    if group.assignor == KAFKA_STREAMS or group.type == STREAMS:
         return NotPossibleError(
             what,
             why="it is a Kafka Streams application: its state would not be rewound with its offsets",
-            do="stop it; kafka-streams-application-reset resets both",
+            do=f"stop it; `kcli groups reset-app {quote(group.group_id)}` resets both",
         )
     if any(member.protocol == "classic" for member in group.members):
         return NotPossibleError(

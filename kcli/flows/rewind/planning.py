@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from shlex import quote
 from typing import TypeVar
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
-from kcli.core.admin.group_description import GroupDescription, OtherGroupError
+from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.types import TopicPartition
 from kcli.files.journal_folder import new_id
-from kcli.flows.groups.description import SHARE
+from kcli.flows.groups.description import SHARE, STREAMS
+from kcli.flows.groups.internal_topics import internal_topics
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.groups.stored_offsets import partly_kept, read_offsets
 from kcli.flows.permitted import denied_groups, denied_topics
@@ -28,6 +30,7 @@ from kcli.flows.rewind.plan import (
     with_spans,
 )
 
+_SHOWN = 3
 Range = tuple[int, int]
 Spans = Callable[[Mapping[TopicPartition, Range]], Mapping[TopicPartition, int]]
 """The time (ms) between the first and the last record of each range of offsets, where it can be known."""
@@ -91,6 +94,25 @@ def value_or_raise(result: T | KcliError) -> T:
     if isinstance(result, KcliError):
         raise result
     return result
+
+
+def with_internal_topics(
+    admin: Admin, group: GroupDescription, what: str = "the offsets of group {} cannot be set alone"
+) -> KcliError | None:
+    """Why the offsets of a Kafka Streams application cannot be changed alone: what it has made of its input would stay.
+    None for other groups, and for applications that have no such topics. ``what`` has ``{}`` in the place of its name.
+    """
+    if group.type != STREAMS:
+        return None
+    found = internal_topics(admin, group.group_id, group)
+    if not (there := (*found.own, *found.unsure)):
+        return None
+    shown = ", ".join(there[:_SHOWN]) + (", …" if len(there) > _SHOWN else "")
+    return NotPossibleError(
+        what.format(group.group_id),
+        why=f"it is a Kafka Streams application with internal topics, whose content would not fit: {shown}",
+        do=f"`kcli groups reset-app {quote(group.group_id)}` sets the offsets of its inputs, and deletes these topics",
+    )
 
 
 def group_plan(
@@ -176,7 +198,7 @@ def _whole_topics(items: Sequence[RewindItem], committed: Committed) -> list[Rew
         error = NotPossibleError(
             f"the start offset of {item.tp} cannot be deleted",
             why="brokers delete the start offsets of a share group by topic, and others of it are to stay",
-            do="set it to an offset; or delete those of the whole topic with `kcli groups delete-offsets`",
+            do="set it to an offset, or delete those of the whole topic",
         )
         return refused_item(item.tp, error, item.committed)
 
@@ -184,7 +206,7 @@ def _whole_topics(items: Sequence[RewindItem], committed: Committed) -> list[Rew
 
 
 def _explained(error: KcliError, group: str) -> KcliError:
-    if isinstance(error, OtherGroupError):
+    if isinstance(error, UnsupportedError):
         return NotPossibleError(
             f"the offsets of group {group} cannot be set",
             why=error.why,

@@ -13,7 +13,6 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.clock import monotonic, wall_ms
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
-from kcli.flows.groups.description import STREAMS
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.rewind.barriers import Barriers
 from kcli.flows.rewind.journal import Journals
@@ -167,4 +166,4 @@ def _may_have_members(group: GroupDescription | KcliError) -> bool:
     """A group that cannot be described for now may have some."""
     if isinstance(group, KcliError):
         return not isinstance(group, NotFoundError | UnsupportedError)
-    return bool(group.members) and group.type != STREAMS and not_possible(group) is not None
+    return bool(group.members) and not_possible(group) is not None

@@ -16,7 +16,7 @@ from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.names import group_argument
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.groups.description import SHARE
+from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.groups.stored_offsets import acknowledged
 from kcli.flows.rewind.mark import marked
 from kcli.flows.rewind.plan import (
@@ -29,7 +29,14 @@ from kcli.flows.rewind.plan import (
     plan_item,
     refused_item,
 )
-from kcli.flows.rewind.planning import Spans, committed_groups, described_topics, group_plan, value_or_raise
+from kcli.flows.rewind.planning import (
+    Spans,
+    committed_groups,
+    described_topics,
+    group_plan,
+    value_or_raise,
+    with_internal_topics,
+)
 from kcli.flows.rewind.scope import Scope
 from kcli.flows.rewind.targets import PartitionState, Target, check_topic
 from kcli.flows.time_limits import TimeLimit
@@ -41,8 +48,8 @@ class RewindRequest:
     """``targets`` by group, ``to`` in words. ``undoes``: the journal to restore, by group. ``act`` is that of the plan.
     ``makes``: the first commit creates a group that does not exist; ``only_new`` refuses groups with commits. ``types``:
     those of groups that must be share groups, or must not (``classic``). ``absent``: the type of those that do not exist,
-    without one of ``types``. ``live``:
-    groups with members are rewound as they run; ``hold``: each must be held while the plan is reviewed; ``held`` are the
+    without one of ``types``. ``live``: groups with members are rewound as they run; ``resets``: internal topics of Kafka
+    Streams are deleted, too; ``hold``: each must be held while the plan is reviewed; ``held`` are the
     groups that are, with their descriptions from before that (None in a dry run, which holds no group).
     """
 
@@ -56,6 +63,7 @@ class RewindRequest:
     types: Mapping[str, str] = field(default_factory=dict)
     absent: str = "classic"
     live: bool = False
+    resets: bool = False
     hold: bool = False
     held: Mapping[str, GroupDescription] | None = None
     remedies: Remedies = BY_REWIND
@@ -104,6 +112,7 @@ def survey(
         ]
         for name in commits
     }
+    targets = {name: _target_for(groups[name], request.targets[name]) for name in commits}
     logs = _Logs(admin, request, {(name, tp) for name in chosen for tp in chosen[name]}, present, disorders)
     logs.read_acknowledged(admin, shares)
     unheld, undeletable = admin.lacks("hold_group") if request.live else None, admin.lacks("delete_offsets")
@@ -111,7 +120,7 @@ def survey(
     plans = []
     for name, partitions in chosen.items():
         found = [
-            _item(request.targets[name], groups[name], tp, commits[name].get(tp), logs, described, missing)
+            _item(targets[name], groups[name], tp, commits[name].get(tp), logs, described, missing)
             for tp in partitions
         ]
         if undeletable is not None and name not in shares:
@@ -141,6 +150,7 @@ def survey(
                 undoes=request.undoes.get(name),
                 counts_offsets=request.targets[name].kind == "shift",
                 refusal=plan.refusal
+                or (None if request.resets else with_internal_topics(admin, groups[name]))
                 or (unset if plan.is_share else None)
                 or _not_requested(request, plan, commits[name]),
             )
@@ -254,6 +264,11 @@ def _undeletable(item: RewindItem, error: KcliError) -> RewindItem:
     return refused_item(item.tp, refusal, item.committed)
 
 
+def _target_for(group: GroupDescription, target: Target) -> Target:
+    """The stream time that an application had reached says nothing at another offset."""
+    return replace(target, keeps_metadata=False) if group.type == STREAMS else target
+
+
 def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed) -> KcliError | None:
     """Why the request excludes a group whose state would allow the rewind."""
     wanted = request.types.get(plan.group)
@@ -261,13 +276,13 @@ def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed
         return NotPossibleError(
             f"group {plan.group} is a {plan.type} group",
             why=f"a {wanted} group is meant, and share groups have start offsets in the place of committed ones",
-            do=f"nothing was done; `kcli groups describe {group_argument(plan.group)}` shows it",
+            do="choose another name" if request.makes else "nothing was done to it",
         )
     count = sum(commit is not None for commit in committed.values())
     if request.only_new and count:
         return NotPossibleError(
             f"group {plan.group} already exists",
-            why=f"it has {'start' if plan.is_share else 'committed'} offsets of {counted(count, 'partition')}",
+            why=f"it has {_noun(plan)} of {counted(count, 'partition')}",
             do=f"`kcli groups rewind {group_argument(plan.group)} --to SPEC` moves them",
         )
     if not request.hold or (plan.live and (request.held is None or plan.group in request.held)):
@@ -283,3 +298,7 @@ def _not_requested(request: RewindRequest, plan: GroupPlan, committed: Committed
         why=f"--hold keeps members out while the plan is reviewed; the group is {plan.state}",
         do="nothing was done; leave --hold out",
     )
+
+
+def _noun(plan: GroupPlan) -> str:
+    return "start offsets" if plan.is_share else "committed offsets"

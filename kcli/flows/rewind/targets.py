@@ -26,7 +26,8 @@ class Target:
 
     ``given`` uses ``offsets``, those of another group or of a file; with ``exact`` they are restored unchanged, with
     metadata and leader epochs and regardless of the log's bounds, None meaning no commit (an undo). ``topic_ids``: of the
-    topics that ``offsets`` are of, in Kafka's text form, where the journal or the file has them.
+    topics that ``offsets`` are of, in Kafka's text form, where the journal or the file has them. Without
+    ``keeps_metadata`` the metadata of old commits goes: Kafka Streams has in it the stream time that it had reached.
     """
 
     kind: str
@@ -34,6 +35,7 @@ class Target:
     offsets: Mapping[TopicPartition, OffsetAndMetadata | None] = field(default_factory=dict)
     exact: bool = False
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+    keeps_metadata: bool = True
 
     @property
     def is_relative(self) -> bool:
@@ -100,10 +102,13 @@ def check_topic(target: Target, tp: TopicPartition, topic_id: str) -> None:
 
 
 def find(target: Target, tp: TopicPartition, seen: PartitionState) -> NewCommit:
-    """The new commit of one partition; TargetError when there is none. The old commit's metadata is kept."""
+    """The new commit of one partition; TargetError when there is none. The old commit's metadata is kept, if the
+    target says so.
+    """
     if target.exact:
         return _forgetting(_exactly(target, tp, seen), seen)
-    metadata = own_metadata(seen.committed) if seen.committed is not None else ""
+    before = own_metadata(seen.committed) if seen.committed is not None else ""
+    metadata = before if target.keeps_metadata else ""
     offset, epoch, note = _place(target, tp, seen)
     clamped = min(max(offset, seen.start.offset), max(seen.end.offset, _known(seen.at_time)))
     if clamped != offset:
@@ -112,7 +117,7 @@ def find(target: Target, tp: TopicPartition, seen: PartitionState) -> NewCommit:
         note = _joined(note, f"clamped to log {'start' if edge is seen.start else 'end'}")
     if seen.committed is None:
         note = _joined(note, "no start offset before" if seen.shared else "no commit before")
-    elif offset == seen.committed.offset:
+    elif offset == seen.committed.offset and metadata == before:
         stays = NewCommit(seen.committed, note)
         return stays if target.kind == "current" else _forgetting(stays, seen, anyway=True)
     return _forgetting(NewCommit(OffsetAndMetadata(offset, metadata, epoch), note), seen)

@@ -266,11 +266,12 @@ def _like(like: Model, specs: Mapping[str, TopicSpec]) -> dict[str, TopicSpec]:
     """The specs with the partitions, the replication factor, and what is set on the topic, where they leave it open."""
     topic = like.topic
     return {
-        name: TopicSpec(
-            name,
-            len(topic.partitions) if spec.partitions == -1 else spec.partitions,
-            (topic.replication_factor or -1) if spec.replication_factor == -1 else spec.replication_factor,
-            {**like.own, **spec.configs},
+        name: spec._replace(
+            partitions=len(topic.partitions) if spec.partitions == -1 else spec.partitions,
+            replication_factor=(topic.replication_factor or -1)
+            if spec.replication_factor == -1
+            else spec.replication_factor,
+            configs={**like.own, **spec.configs},
         )
         for name, spec in specs.items()
     }
@@ -335,8 +336,14 @@ def _settings(topic: NewTopic, spec: TopicSpec) -> str:
     )
     copies = topic.replication_factor or max(spec.replication_factor, 0)
     replicas = f" of {counted(copies, 'replica')}" if copies else ""
+    placed = f" on {_placed(spec.assignment)}" if spec.assignment else ""
     configs = "".join(f", {key}={with_unit(key, value)}" for key, value in spec.configs.items())
-    return f"{count}{replicas}{configs}"
+    return f"{count}{replicas}{placed}{configs}"
+
+
+def _placed(assignment: Iterable[Iterable[int]]) -> str:
+    """As it is typed: ``1:2,2:3``."""
+    return ",".join(":".join(map(str, replicas)) for replicas in assignment)
 
 
 def _of_created(made: CreatedTopic | None, *, created: bool) -> NewTopic:
@@ -398,6 +405,9 @@ def differences(spec: TopicSpec, topic: TopicInfo, entries: Sequence[ConfigEntry
         found.append(f"partitions {len(topic.partitions)}, not {spec.partitions}")
     if spec.replication_factor not in (-1, copies):
         found.append(f"replication factor {copies}, not {spec.replication_factor}")
+    has = tuple(tuple(partition.replicas) for partition in topic.partitions)
+    if spec.assignment and not found and has != spec.assignment:
+        found.append(f"replicas {_placed(has)}, not {_placed(spec.assignment)}")
     values = {entry.name: entry for entry in entries}
     for key, wanted in spec.configs.items():
         entry = values.get(key)

@@ -58,7 +58,10 @@ TopicItem = Item[str, Topic | None]
 
 
 class TopicDeletion(Change[str, Topic | None]):
-    """The topics with these names; or those that ``match`` a shell pattern, apart from internal ones and kcli's own."""
+    """The topics with these names; or those that ``match`` a shell pattern, apart from internal ones and kcli's own.
+
+    ``may_lack``: there is nothing to do for a topic that does not exist, and none need match.
+    """
 
     kind = "TopicDelete"
     printed_by = "topics delete"
@@ -85,8 +88,9 @@ class TopicDeletion(Change[str, Topic | None]):
     quiet_report = True
     nothing = "nothing is to be deleted"
 
-    def __init__(self, names: Sequence[str], match: str | None = None) -> None:
+    def __init__(self, names: Sequence[str], match: str | None = None, *, may_lack: bool = False) -> None:
         self.names, self.match = tuple(dict.fromkeys(names)), match
+        self._may_lack = may_lack
         if match is None:
             self.columns = self.columns[:-1]
         self._unknown: list[str] = []
@@ -96,7 +100,9 @@ class TopicDeletion(Change[str, Topic | None]):
         created while the question is open stays.
         """
         if self.match is not None and not self.names:
-            self.names = _matching(admin, self.match)
+            self.names = _matching(admin, self.match, may_lack=self._may_lack)
+            if not self.names:
+                return []
         found = admin.describe_topics(self.names)
         topics = [topic for topic in found.values() if isinstance(topic, TopicInfo)]
         denied = denied_topics(admin, [topic.name for topic in topics], "DELETE", "could not delete topic {}")
@@ -118,6 +124,8 @@ class TopicDeletion(Change[str, Topic | None]):
         ends: Mapping[TopicPartition, LogEnds],
         newest: Mapping[TopicPartition, OffsetInfo | KcliError],
     ) -> TopicItem:
+        if isinstance(topic, NotFoundError) and self._may_lack:
+            return Item(name, None, Outcome.UNCHANGED, note="it does not exist")
         if isinstance(topic, KcliError):
             return Item(name, None, Outcome.REFUSED, topic)
         logs = [ends[TopicPartition(name, part.partition)] for part in topic.partitions]
@@ -219,11 +227,11 @@ class TopicDeletion(Change[str, Topic | None]):
         return (f"deleted topic {item.key}" for item in items)
 
 
-def _matching(admin: Admin, match: str) -> tuple[str, ...]:
-    """The names that match; NotFoundError where there are none."""
+def _matching(admin: Admin, match: str, *, may_lack: bool) -> tuple[str, ...]:
+    """The names that match; NotFoundError where there are none, unless they may lack."""
     listed = [topic for topic in admin.list_topics() if fnmatchcase(topic.name, match)]
     found = [topic.name for topic in listed if not topic.internal and not is_own_topic(topic.name)]
-    if not found:
+    if not found and not may_lack:
         kept = " but internal ones and kcli's own, which are deleted by name only" if listed else ""
         raise NotFoundError(
             f"no topic matches {match}{kept}",

@@ -24,7 +24,14 @@ from kcli.flows.groups.stored_offsets import acknowledged
 from kcli.flows.rewind.change import OffsetsChange
 from kcli.flows.rewind.outcomes import rewind_command
 from kcli.flows.rewind.plan import RewindItem, RewindPlan
-from kcli.flows.rewind.planning import Spans, committed_groups, described_topics, group_plan, value_or_raise
+from kcli.flows.rewind.planning import (
+    Spans,
+    committed_groups,
+    described_topics,
+    group_plan,
+    value_or_raise,
+    with_internal_topics,
+)
 from kcli.flows.rewind.spans import time_spans
 from kcli.flows.rewind.text import Where
 from kcli.flows.transfer.create import advise_stopping
@@ -79,7 +86,11 @@ def survey_import(
         group_plan(groups[name], commits[name], found, to, now_ms, spans, topics)
         for name, found in items.items()
     ]
-    plans = [replace(plan, refusal=plan.refusal or unset) if plan.is_share else plan for plan in plans]
+    alone = {
+        plan.group: unset if plan.is_share else with_internal_topics(admin, groups[plan.group])
+        for plan in plans
+    }
+    plans = [replace(plan, refusal=plan.refusal or alone[plan.group]) for plan in plans]
     return RewindPlan(cluster, tuple(plans), ACT, tuple(names), failures)
 
 

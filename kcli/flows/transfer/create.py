@@ -10,7 +10,7 @@ from shlex import join
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError
-from kcli.flows.groups.description import SHARE
+from kcli.flows.groups.description import SHARE, STREAMS
 from kcli.flows.rewind.change import OffsetsChange
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, Remedies, RewindPlan, remedy_for_members
 from kcli.flows.rewind.requests import group_target
@@ -28,7 +28,7 @@ def advise_stopping(plan: RewindPlan, instead: Callable[[str], str]) -> RewindPl
         command = instead(group.group)
         other = f"; or set them while it runs: `{command}`" if command else ""
         remedies = Remedies(f"stop its members and try again{other}", "end its application and try again")
-        if group.is_share:
+        if group.type in (SHARE, STREAMS):
             remedies, other = Remedies("stop its members and try again"), ""
         refusal: KcliError | None = group.refusal
         if refusal is not None and refusal.do == remedy_for_members(group.type, group.remedies):

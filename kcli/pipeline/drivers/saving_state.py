@@ -8,7 +8,6 @@ from kcli.account.survey import Missing
 from kcli.core.admin.admin import Admin
 from kcli.core.clock import wall_ms
 from kcli.core.errors import AuthError, KcliError, UnsupportedError
-from kcli.core.names import group_argument
 from kcli.flows.groups.description import SHARE
 from kcli.flows.mirror.topics.survey import configs_of
 from kcli.flows.permitted import may_be_more, may_see_all
@@ -95,7 +94,7 @@ def _share_groups(admin: Admin, names: Collection[str]) -> list[Missing]:
             error = UnsupportedError(
                 f"what share group {name} has acknowledged is not kept",
                 why="brokers report its start offsets, and not what is acknowledged after them",
-                do=f"`kcli groups export {group_argument(name)} --format ndjson` keeps the start offsets",
+                do="export its start offsets, as those of other groups",
             )
             missing.append(Missing(f"share group {name}", ", ".join(topics), error))
     return missing

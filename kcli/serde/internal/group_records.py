@@ -1,6 +1,7 @@
-"""Records of group coordinators in ``__consumer_offsets``: field tables, compared with Kafka's own by a test. Pure.
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
+"""Records of group coordinators in ``__consumer_offsets``. Pure.
 
-Values have their own versions; the first two bytes of a key are the record type (``kinds``).
+Values have their own versions; the first two bytes of a key are the record type.
 """
 
 from typing import ClassVar
@@ -11,6 +12,7 @@ from kcli.core.protocol.schema import (
     INT16,
     INT32,
     INT64,
+    NO_UUID,
     STRING,
     UINT16,
     UUID,
@@ -18,32 +20,6 @@ from kcli.core.protocol.schema import (
     Struct,
     field,
 )
-
-NEVER = 0x7FFF
-"""For ``flexible``: no version has tagged fields."""
-
-
-class RecordValue(Struct):
-    """A value whose only version is 0, which has tagged fields."""
-
-    versions: ClassVar[tuple[int, int]] = (0, 0)
-    flexible: ClassVar[int] = 0
-
-
-class GroupIdKey(Struct):
-    """The key of records that exist once per group."""
-
-    group_id: str = field(STRING)
-
-
-class GroupMemberKey(GroupIdKey):
-    """The key of records that exist per member."""
-
-    member_id: str = field(STRING)
-
-
-class RegularExpressionKey(GroupIdKey):
-    regular_expression: str = field(STRING)
 
 
 class OffsetCommitKey(Struct):
@@ -61,7 +37,7 @@ class OffsetCommitValue(Struct):
     metadata: str = field(STRING)
     commit_timestamp: int = field(INT64)
     expire_timestamp: int = field(INT64, "1", default=-1)
-    topic_id: bytes = field(UUID, "4+", tag=0)
+    topic_id: bytes = field(UUID, "4+", default=NO_UUID, tag=0)
 
 
 class GroupMetadataKey(Struct):
@@ -91,9 +67,20 @@ class GroupMetadataValue(Struct):
     members: list[MemberMetadata] = field(Array(MemberMetadata))
 
 
-class ConsumerGroupMetadataValue(RecordValue):
+class ConsumerGroupMetadataKey(Struct):
+    group_id: str = field(STRING)
+
+
+class ConsumerGroupMetadataValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
     epoch: int = field(INT32)
-    metadata_hash: int = field(INT64, tag=0)
+    metadata_hash: int = field(INT64, default=0, tag=0)
+
+
+class ConsumerGroupPartitionMetadataKey(Struct):
+    group_id: str = field(STRING)
 
 
 class PartitionMetadata(Struct):
@@ -108,8 +95,16 @@ class TopicMetadata(Struct):
     partition_metadata: list[PartitionMetadata] = field(Array(PartitionMetadata))
 
 
-class ConsumerGroupPartitionMetadataValue(RecordValue):
+class ConsumerGroupPartitionMetadataValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
     topics: list[TopicMetadata] = field(Array(TopicMetadata))
+
+
+class ConsumerGroupMemberMetadataKey(Struct):
+    group_id: str = field(STRING)
+    member_id: str = field(STRING)
 
 
 class ClassicProtocol(Struct):
@@ -122,7 +117,10 @@ class ClassicMemberMetadata(Struct):
     supported_protocols: list[ClassicProtocol] = field(Array(ClassicProtocol))
 
 
-class ConsumerGroupMemberMetadataValue(RecordValue):
+class ConsumerGroupMemberMetadataValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
     instance_id: str | None = field(STRING, nullable="0+")
     rack_id: str | None = field(STRING, nullable="0+")
     client_id: str = field(STRING)
@@ -134,9 +132,21 @@ class ConsumerGroupMemberMetadataValue(RecordValue):
     classic_member_metadata: ClassicMemberMetadata | None = field(ClassicMemberMetadata, nullable="0+", tag=0)
 
 
-class ConsumerGroupTargetAssignmentMetadataValue(RecordValue):
+class ConsumerGroupTargetAssignmentMetadataKey(Struct):
+    group_id: str = field(STRING)
+
+
+class ConsumerGroupTargetAssignmentMetadataValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
     assignment_epoch: int = field(INT32)
-    assignment_timestamp: int = field(INT64, tag=0)
+    assignment_timestamp: int = field(INT64, default=0, tag=0)
+
+
+class ConsumerGroupTargetAssignmentMemberKey(Struct):
+    group_id: str = field(STRING)
+    member_id: str = field(STRING)
 
 
 class TopicPartition(Struct):
@@ -144,87 +154,197 @@ class TopicPartition(Struct):
     partitions: list[int] = field(Array(INT32))
 
 
-class ConsumerGroupTargetAssignmentMemberValue(RecordValue):
+class ConsumerGroupTargetAssignmentMemberValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
     topic_partitions: list[TopicPartition] = field(Array(TopicPartition))
 
 
-class TopicPartitions(TopicPartition):
-    assignment_epochs: list[int] | None = field(Array(INT32), nullable="0+", tag=0)
+class ConsumerGroupCurrentMemberAssignmentKey(Struct):
+    group_id: str = field(STRING)
+    member_id: str = field(STRING)
 
 
-class ConsumerGroupCurrentMemberAssignmentValue(RecordValue):
+class ConsumerGroupCurrentMemberAssignmentTopicPartitions(Struct):
+    topic_id: bytes = field(UUID)
+    partitions: list[int] = field(Array(INT32))
+    assignment_epochs: list[int] | None = field(Array(INT32), default_factory=list, nullable="0+", tag=0)
+
+
+class ConsumerGroupCurrentMemberAssignmentValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
     member_epoch: int = field(INT32)
     previous_member_epoch: int = field(INT32)
     state: int = field(INT8)
-    assigned_partitions: list[TopicPartitions] = field(Array(TopicPartitions))
-    partitions_pending_revocation: list[TopicPartitions] = field(Array(TopicPartitions))
+    assigned_partitions: list[ConsumerGroupCurrentMemberAssignmentTopicPartitions] = field(
+        Array(ConsumerGroupCurrentMemberAssignmentTopicPartitions)
+    )
+    partitions_pending_revocation: list[ConsumerGroupCurrentMemberAssignmentTopicPartitions] = field(
+        Array(ConsumerGroupCurrentMemberAssignmentTopicPartitions)
+    )
 
 
-class TopicInfo(Struct):
+class ShareGroupPartitionMetadataKey(Struct):
+    group_id: str = field(STRING)
+
+
+class TopicPartitionsInfo(Struct):
+    topic_id: bytes = field(UUID)
+    topic_name: str = field(STRING)
+    partitions: list[int] = field(Array(INT32))
+
+
+class ShareGroupPartitionMetadataTopicInfo(Struct):
     topic_id: bytes = field(UUID)
     topic_name: str = field(STRING)
 
 
-class TopicPartitionsInfo(TopicInfo):
-    partitions: list[int] = field(Array(INT32))
+class ShareGroupPartitionMetadataValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
 
-
-class ShareGroupPartitionMetadataValue(RecordValue):
     initialized_topics: list[TopicPartitionsInfo] = field(Array(TopicPartitionsInfo))
-    deleting_topics: list[TopicInfo] = field(Array(TopicInfo))
+    deleting_topics: list[ShareGroupPartitionMetadataTopicInfo] = field(
+        Array(ShareGroupPartitionMetadataTopicInfo)
+    )
 
 
-class ShareGroupMemberMetadataValue(RecordValue):
+class ShareGroupMemberMetadataKey(Struct):
+    group_id: str = field(STRING)
+    member_id: str = field(STRING)
+
+
+class ShareGroupMemberMetadataValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
     rack_id: str | None = field(STRING, nullable="0+")
     client_id: str = field(STRING)
     client_host: str = field(STRING)
     subscribed_topic_names: list[str] = field(Array(STRING))
 
 
-class ShareGroupMetadataValue(RecordValue):
+class ShareGroupMetadataKey(Struct):
+    group_id: str = field(STRING)
+
+
+class ShareGroupMetadataValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
     epoch: int = field(INT32)
     metadata_hash: int = field(INT64)
 
 
-class ShareGroupTargetAssignmentMetadataValue(ConsumerGroupTargetAssignmentMetadataValue):
-    """The same fields."""
+class ShareGroupTargetAssignmentMetadataKey(Struct):
+    group_id: str = field(STRING)
 
 
-class ShareGroupTargetAssignmentMemberValue(ConsumerGroupTargetAssignmentMemberValue):
-    """The same fields."""
+class ShareGroupTargetAssignmentMetadataValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
+    assignment_epoch: int = field(INT32)
+    assignment_timestamp: int = field(INT64, default=0, tag=0)
 
 
-class ShareGroupCurrentMemberAssignmentValue(RecordValue):
+class ShareGroupTargetAssignmentMemberKey(Struct):
+    group_id: str = field(STRING)
+    member_id: str = field(STRING)
+
+
+class ShareGroupTargetAssignmentMemberValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
+    topic_partitions: list[TopicPartition] = field(Array(TopicPartition))
+
+
+class ShareGroupCurrentMemberAssignmentKey(Struct):
+    group_id: str = field(STRING)
+    member_id: str = field(STRING)
+
+
+class ShareGroupCurrentMemberAssignmentTopicPartitions(Struct):
+    topic_id: bytes = field(UUID)
+    partitions: list[int] = field(Array(INT32))
+
+
+class ShareGroupCurrentMemberAssignmentValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
     member_epoch: int = field(INT32)
     previous_member_epoch: int = field(INT32)
     state: int = field(INT8)
-    assigned_partitions: list[TopicPartition] = field(Array(TopicPartition))
+    assigned_partitions: list[ShareGroupCurrentMemberAssignmentTopicPartitions] = field(
+        Array(ShareGroupCurrentMemberAssignmentTopicPartitions)
+    )
 
 
-class ShareGroupStatePartitionMetadataValue(RecordValue):
+class ShareGroupStatePartitionMetadataKey(Struct):
+    group_id: str = field(STRING)
+
+
+class ShareGroupStatePartitionMetadataTopicInfo(Struct):
+    topic_id: bytes = field(UUID)
+    topic_name: str = field(STRING)
+
+
+class ShareGroupStatePartitionMetadataValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
     initializing_topics: list[TopicPartitionsInfo] = field(Array(TopicPartitionsInfo))
     initialized_topics: list[TopicPartitionsInfo] = field(Array(TopicPartitionsInfo))
-    deleting_topics: list[TopicInfo] = field(Array(TopicInfo))
+    deleting_topics: list[ShareGroupStatePartitionMetadataTopicInfo] = field(
+        Array(ShareGroupStatePartitionMetadataTopicInfo)
+    )
 
 
-class ConsumerGroupRegularExpressionValue(RecordValue):
+class ConsumerGroupRegularExpressionKey(Struct):
+    group_id: str = field(STRING)
+    regular_expression: str = field(STRING)
+
+
+class ConsumerGroupRegularExpressionValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
     topics: list[str] = field(Array(STRING))
     version: int = field(INT64)
     timestamp: int = field(INT64)
 
 
-class KeyValue(Struct):
+class StreamsGroupMetadataKey(Struct):
+    group_id: str = field(STRING)
+
+
+class LastAssignmentConfig(Struct):
     key: str = field(STRING)
     value: str = field(STRING)
 
 
-class StreamsGroupMetadataValue(RecordValue):
+class StreamsGroupMetadataValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
     epoch: int = field(INT32)
     metadata_hash: int = field(INT64)
     validated_topology_epoch: int = field(INT32, default=-1, tag=0)
-    last_assignment_configs: list[KeyValue] | None = field(Array(KeyValue), nullable="0+", tag=1)
-    stored_description_topology_epoch: int = field(INT32, default=-1, tag=2)  # 4.4
+    last_assignment_configs: list[LastAssignmentConfig] | None = field(
+        Array(LastAssignmentConfig), default_factory=list, nullable="0+", tag=1
+    )
+    stored_description_topology_epoch: int = field(INT32, default=-1, tag=2)
     failed_description_topology_epoch: int = field(INT32, default=-1, tag=3)
+
+
+class StreamsGroupMemberMetadataKey(Struct):
+    group_id: str = field(STRING)
+    member_id: str = field(STRING)
 
 
 class Endpoint(Struct):
@@ -232,7 +352,15 @@ class Endpoint(Struct):
     port: int = field(UINT16)
 
 
-class StreamsGroupMemberMetadataValue(RecordValue):
+class KeyValue(Struct):
+    key: str = field(STRING)
+    value: str = field(STRING)
+
+
+class StreamsGroupMemberMetadataValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
     instance_id: str | None = field(STRING, nullable="0+")
     rack_id: str | None = field(STRING, nullable="0+")
     client_id: str = field(STRING)
@@ -244,42 +372,95 @@ class StreamsGroupMemberMetadataValue(RecordValue):
     client_tags: list[KeyValue] = field(Array(KeyValue))
 
 
-class StreamsGroupTargetAssignmentMetadataValue(ConsumerGroupTargetAssignmentMetadataValue):
-    """The same fields."""
+class StreamsGroupTargetAssignmentMetadataKey(Struct):
+    group_id: str = field(STRING)
 
 
-class TaskIds(Struct):
+class StreamsGroupTargetAssignmentMetadataValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
+    assignment_epoch: int = field(INT32)
+    assignment_timestamp: int = field(INT64, default=0, tag=0)
+
+
+class StreamsGroupTargetAssignmentMemberKey(Struct):
+    group_id: str = field(STRING)
+    member_id: str = field(STRING)
+
+
+class StreamsGroupTargetAssignmentMemberTaskIds(Struct):
     subtopology_id: str = field(STRING)
     partitions: list[int] = field(Array(INT32))
 
 
-class StreamsGroupTargetAssignmentMemberValue(RecordValue):
-    active_tasks: list[TaskIds] = field(Array(TaskIds))
-    standby_tasks: list[TaskIds] = field(Array(TaskIds))
-    warmup_tasks: list[TaskIds] = field(Array(TaskIds))
+class StreamsGroupTargetAssignmentMemberValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
+    active_tasks: list[StreamsGroupTargetAssignmentMemberTaskIds] = field(
+        Array(StreamsGroupTargetAssignmentMemberTaskIds)
+    )
+    standby_tasks: list[StreamsGroupTargetAssignmentMemberTaskIds] = field(
+        Array(StreamsGroupTargetAssignmentMemberTaskIds)
+    )
+    warmup_tasks: list[StreamsGroupTargetAssignmentMemberTaskIds] = field(
+        Array(StreamsGroupTargetAssignmentMemberTaskIds)
+    )
 
 
-class CurrentTaskIds(TaskIds):
-    assignment_epochs: list[int] | None = field(Array(INT32), nullable="0+", tag=0)
+class StreamsGroupCurrentMemberAssignmentKey(Struct):
+    group_id: str = field(STRING)
+    member_id: str = field(STRING)
 
 
-class StreamsGroupCurrentMemberAssignmentValue(RecordValue):
+class StreamsGroupCurrentMemberAssignmentTaskIds(Struct):
+    subtopology_id: str = field(STRING)
+    partitions: list[int] = field(Array(INT32))
+    assignment_epochs: list[int] | None = field(Array(INT32), default_factory=list, nullable="0+", tag=0)
+
+
+class StreamsGroupCurrentMemberAssignmentValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
     member_epoch: int = field(INT32)
     previous_member_epoch: int = field(INT32)
     state: int = field(INT8)
-    active_tasks: list[CurrentTaskIds] = field(Array(CurrentTaskIds))
-    standby_tasks: list[CurrentTaskIds] = field(Array(CurrentTaskIds))
-    warmup_tasks: list[CurrentTaskIds] = field(Array(CurrentTaskIds))
-    active_tasks_pending_revocation: list[CurrentTaskIds] = field(Array(CurrentTaskIds))
-    standby_tasks_pending_revocation: list[CurrentTaskIds] = field(Array(CurrentTaskIds))
-    warmup_tasks_pending_revocation: list[CurrentTaskIds] = field(Array(CurrentTaskIds))
+    active_tasks: list[StreamsGroupCurrentMemberAssignmentTaskIds] = field(
+        Array(StreamsGroupCurrentMemberAssignmentTaskIds)
+    )
+    standby_tasks: list[StreamsGroupCurrentMemberAssignmentTaskIds] = field(
+        Array(StreamsGroupCurrentMemberAssignmentTaskIds)
+    )
+    warmup_tasks: list[StreamsGroupCurrentMemberAssignmentTaskIds] = field(
+        Array(StreamsGroupCurrentMemberAssignmentTaskIds)
+    )
+    active_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentTaskIds] = field(
+        Array(StreamsGroupCurrentMemberAssignmentTaskIds)
+    )
+    standby_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentTaskIds] = field(
+        Array(StreamsGroupCurrentMemberAssignmentTaskIds)
+    )
+    warmup_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentTaskIds] = field(
+        Array(StreamsGroupCurrentMemberAssignmentTaskIds)
+    )
 
 
-class InternalTopicInfo(Struct):
+class StreamsGroupTopologyKey(Struct):
+    group_id: str = field(STRING)
+
+
+class TopicConfig(Struct):
+    key: str = field(STRING)
+    value: str = field(STRING)
+
+
+class StreamsGroupTopologyTopicInfo(Struct):
     name: str = field(STRING)
     partitions: int = field(INT32)
     replication_factor: int = field(INT16)
-    topic_configs: list[KeyValue] = field(Array(KeyValue))
+    topic_configs: list[TopicConfig] = field(Array(TopicConfig))
 
 
 class CopartitionGroup(Struct):
@@ -292,12 +473,44 @@ class Subtopology(Struct):
     subtopology_id: str = field(STRING)
     source_topics: list[str] = field(Array(STRING))
     source_topic_regex: list[str] = field(Array(STRING))
-    state_changelog_topics: list[InternalTopicInfo] = field(Array(InternalTopicInfo))
+    state_changelog_topics: list[StreamsGroupTopologyTopicInfo] = field(Array(StreamsGroupTopologyTopicInfo))
     repartition_sink_topics: list[str] = field(Array(STRING))
-    repartition_source_topics: list[InternalTopicInfo] = field(Array(InternalTopicInfo))
+    repartition_source_topics: list[StreamsGroupTopologyTopicInfo] = field(
+        Array(StreamsGroupTopologyTopicInfo)
+    )
     copartition_groups: list[CopartitionGroup] = field(Array(CopartitionGroup))
 
 
-class StreamsGroupTopologyValue(RecordValue):
+class StreamsGroupTopologyValue(Struct):
+    versions: ClassVar[tuple[int, int]] = (0, 0)
+    flexible: ClassVar[int] = 0
+
     epoch: int = field(INT32)
     subtopologies: list[Subtopology] = field(Array(Subtopology))
+
+
+KINDS: dict[int, tuple[type[Struct], type[Struct]]] = {
+    1: (OffsetCommitKey, OffsetCommitValue),
+    2: (GroupMetadataKey, GroupMetadataValue),
+    3: (ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),
+    4: (ConsumerGroupPartitionMetadataKey, ConsumerGroupPartitionMetadataValue),
+    5: (ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue),
+    6: (ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue),
+    7: (ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue),
+    8: (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue),
+    9: (ShareGroupPartitionMetadataKey, ShareGroupPartitionMetadataValue),
+    10: (ShareGroupMemberMetadataKey, ShareGroupMemberMetadataValue),
+    11: (ShareGroupMetadataKey, ShareGroupMetadataValue),
+    12: (ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue),
+    13: (ShareGroupTargetAssignmentMemberKey, ShareGroupTargetAssignmentMemberValue),
+    14: (ShareGroupCurrentMemberAssignmentKey, ShareGroupCurrentMemberAssignmentValue),
+    15: (ShareGroupStatePartitionMetadataKey, ShareGroupStatePartitionMetadataValue),
+    16: (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
+    17: (StreamsGroupMetadataKey, StreamsGroupMetadataValue),
+    19: (StreamsGroupMemberMetadataKey, StreamsGroupMemberMetadataValue),
+    20: (StreamsGroupTargetAssignmentMetadataKey, StreamsGroupTargetAssignmentMetadataValue),
+    21: (StreamsGroupTargetAssignmentMemberKey, StreamsGroupTargetAssignmentMemberValue),
+    22: (StreamsGroupCurrentMemberAssignmentKey, StreamsGroupCurrentMemberAssignmentValue),
+    23: (StreamsGroupTopologyKey, StreamsGroupTopologyValue),
+}
+"""The classes by the number of the kind of records."""

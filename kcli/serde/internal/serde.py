@@ -12,10 +12,13 @@ from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment, 
 from kcli.core.protocol import compiler
 from kcli.core.protocol.schema import UUID, Array, Struct
 from kcli.serde.errors import DecodeError, EncodeError
-from kcli.serde.internal.group_records import NEVER, GroupMetadataValue
+from kcli.serde.internal.group_records import GroupMetadataValue
 from kcli.serde.internal.kinds import KINDS, TRANSACTION_STATES
 from kcli.serde.internal.transaction_records import TransactionLogValue
 from kcli.serde.serde import JsonValue, Serde, SerdeContext
+
+_NEVER = 0x7FFF
+"""For ``flexible``: no version has tagged fields."""
 
 
 class InternalTopicSerde(Serde):
@@ -37,8 +40,12 @@ class InternalTopicSerde(Serde):
         number = _number(data, context)
         kind = self._kinds.get(number)
         if kind is None:
-            return {"type": number, **_raw(data[2:])}
-        return {"type": number, "name": kind.name, "data": _fields(_read(kind.key, data, 0, NEVER, context))}
+            return {"type": number, **raw_fields(data[2:])}
+        return {
+            "type": number,
+            "name": kind.name,
+            "data": fields_of(read_struct(kind.key, data, 2, 0, _NEVER, context)),
+        }
 
     def _value(self, data: bytes, context: SerdeContext) -> JsonValue:
         version = _number(data, context)
@@ -48,11 +55,11 @@ class InternalTopicSerde(Serde):
             )
         kind = self._kinds.get(_number(context.key, context))
         if kind is None:
-            return {"version": version, **_raw(data[2:])}
+            return {"version": version, **raw_fields(data[2:])}
         cls: Any = kind.value
         if not cls.versions[0] <= version <= cls.versions[1]:
-            return {"version": version, "name": kind.name, **_raw(data[2:])}
-        found = _read(cls, data, version, cls.flexible, context)
+            return {"version": version, "name": kind.name, **raw_fields(data[2:])}
+        found = read_struct(cls, data, 2, version, cls.flexible, context)
         return {"version": version, "name": kind.name, "data": _shown(found, version)}
 
 
@@ -64,13 +71,17 @@ def _number(data: bytes, context: SerdeContext) -> int:
     return int.from_bytes(data[:2], "big", signed=True)
 
 
-def _raw(data: bytes) -> dict[str, str]:
+def raw_fields(data: bytes) -> dict[str, str]:
+    """Bytes that have no table."""
     return {"data": base64.b64encode(data).decode(), "data_encoding": "base64"}
 
 
-def _read(cls: type[Struct], data: bytes, version: int, flexible: int, context: SerdeContext) -> Struct:
+def read_struct(
+    cls: type[Struct], data: bytes, pos: int, version: int, flexible: int, context: SerdeContext
+) -> Struct:
+    """What stands from ``pos`` to the end of ``data``; DecodeError if it is something else."""
     try:
-        found, end = compiler.decode(cls, memoryview(data), 2, version, flexible=version >= flexible)
+        found, end = compiler.decode(cls, memoryview(data), pos, version, flexible=version >= flexible)
     except ProtocolError as error:
         raise DecodeError(f"the {context.part} is no {cls.__name__}", why=str(error)) from None
     if end != len(data):
@@ -81,7 +92,7 @@ def _read(cls: type[Struct], data: bytes, version: int, flexible: int, context: 
 
 def _shown(found: Struct, version: int) -> dict[str, Any]:
     """The fields of this version, with additional information."""
-    fields = _fields(found, version)
+    fields = fields_of(found, version)
     if isinstance(found, TransactionLogValue):
         fields["transaction_status"] = TRANSACTION_STATES.get(
             found.transaction_status, found.transaction_status
@@ -112,7 +123,8 @@ def _partitions(partitions: Any) -> list[dict[str, Any]]:
     return [{"topic": topic, "partition": partition} for topic, partition in partitions]
 
 
-def _fields(found: Struct, version: int = 0) -> dict[str, Any]:
+def fields_of(found: Struct, version: int = 0) -> dict[str, Any]:
+    """The fields that ``version`` has, as JSON."""
     return {
         row.name: _plain(getattr(found, row.name), row.type, version)
         for row in found.fields
@@ -126,7 +138,7 @@ def _plain(value: Any, kind: Any, version: int) -> Any:
     if isinstance(kind, Array):
         return [_plain(item, kind.element, version) for item in value]
     if isinstance(kind, type):
-        return _fields(value, version)
+        return fields_of(value, version)
     if kind == UUID:
         return base64.urlsafe_b64encode(value).decode().rstrip("=")  # as Kafka prints ids
     return base64.b64encode(value).decode() if isinstance(value, bytes | memoryview) else value

@@ -1,4 +1,5 @@
-"""Records of transaction coordinators in ``__transaction_state``: tables, compared with Kafka's by a test. Pure."""
+# Made by `make protocol` from the definitions of Kafka 4.4.0; not to be edited.
+"""Records of transaction coordinators in ``__transaction_state``. Pure."""
 
 from typing import ClassVar
 
@@ -28,4 +29,10 @@ class TransactionLogValue(Struct):
     transaction_partitions: list[PartitionsSchema] | None = field(Array(PartitionsSchema), nullable="0+")
     transaction_last_update_timestamp_ms: int = field(INT64)
     transaction_start_timestamp_ms: int = field(INT64)
-    client_transaction_version: int = field(INT16, "1+", tag=2)
+    client_transaction_version: int = field(INT16, "1+", default=0, tag=2)
+
+
+KINDS: dict[int, tuple[type[Struct], type[Struct]]] = {
+    0: (TransactionLogKey, TransactionLogValue),
+}
+"""The classes by the number of the kind of records."""

@@ -67,4 +67,4 @@ class Quorum(OfPart[Standing]):
         return View(quorum=True), None
 
     def copied(self) -> str | None:
-        return command(("cluster", "describe"), options=self.app.facts.options)
+        return command(("quorum", "describe"), options=self.app.facts.options)

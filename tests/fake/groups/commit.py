@@ -15,6 +15,7 @@ from tests.fake.codes import Code, RefusedError
 from tests.fake.groups.by_topic import by_topic
 from tests.fake.groups.classic_group import ClassicGroup, State
 from tests.fake.groups.offsets import Committed, Offsets
+from tests.fake.groups.other_groups import StreamsGroup
 from tests.fake.groups.rebalance import Rebalances
 from tests.fake.groups.registry import Registry, not_found
 from tests.fake.groups.settings import Settings
@@ -118,6 +119,11 @@ class Commits:
     ) -> None:
         """May they commit? Who commits to a group that is not there makes it, unless they claim to be a member."""
         group, generation = self._registry.find(request.group_id), request.generation_id_or_member_epoch
+        other = self._registry.others.by_id.get(request.group_id)
+        if isinstance(other, StreamsGroup):  # without members anybody may commit
+            if other.members and request.member_id not in other.members:
+                raise RefusedError(Code.UNKNOWN_MEMBER_ID)
+            return
         if group is None:
             if generation >= 0:
                 modern = version >= _FIRST_WITH_MEMBER_EPOCH

@@ -47,6 +47,10 @@ from kcli.core.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeRequest,
     StreamsGroupDescribeResponse,
 )
+from kcli.core.protocol.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kcli.core.types import TopicPartition
 from tests.fake.codes import Code, RefusedError
@@ -187,6 +191,19 @@ class Groups(Inspection):
             return do.heartbeats.heartbeat(find(request.group_id), request, caller)
         except RefusedError as refused:
             return refused_heartbeat(refused.code, refused.message)
+
+    # Members of streams groups
+
+    async def streams_heartbeat(
+        self, request: StreamsGroupHeartbeatRequest, *, version: int, client_id: str, client_host: str
+    ) -> StreamsGroupHeartbeatResponse:
+        """The last one of a member."""
+        assert request.member_epoch == -1, "no member of a streams group runs here"
+        try:
+            group = self._do.registry.others.streams(request.group_id)
+        except RefusedError as refused:
+            return other_groups.refused_last_heartbeat(refused.code, refused.message)
+        return other_groups.last_heartbeat(group, request)
 
     # Offsets
 

@@ -14,6 +14,7 @@ from tests.fake.codes import Code, RefusedError
 from tests.fake.groups.by_topic import by_topic
 from tests.fake.groups.classic_group import CONSUMER, ClassicGroup
 from tests.fake.groups.offsets import Offsets
+from tests.fake.groups.other_groups import StreamsGroup
 from tests.fake.groups.registry import Group, Registry, not_found
 from tests.fake.groups.settings import Settings
 from tests.fake.groups.topics import Topics
@@ -81,19 +82,22 @@ class Deletions:
             self._registry.drop(group_id)
         return codes
 
-    def _find(self, group_id: str) -> Group:
+    def _find(self, group_id: str) -> Group | StreamsGroup:
         """Live groups that are not of consumers cannot be asked what they read."""
         if not group_id:
             raise RefusedError(Code.INVALID_GROUP_ID)
         group = self._registry.find(group_id)
+        other = self._registry.others.by_id.get(group_id)
+        if isinstance(other, StreamsGroup):
+            return other
         if group is None:
             raise not_found(group_id, None)
         if isinstance(group, ClassicGroup) and group.members and group.protocol_type != CONSUMER:
             raise RefusedError(Code.NON_EMPTY_GROUP)
         return group
 
-    def _is_subscribed(self, group: Group, topic: str) -> bool:
-        if isinstance(group, ClassicGroup):
+    def _is_subscribed(self, group: Group | StreamsGroup, topic: str) -> bool:
+        if isinstance(group, ClassicGroup | StreamsGroup):
             return group.is_subscribed(topic)
         return group.is_subscribed(topic, self._topics)
 

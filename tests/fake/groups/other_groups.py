@@ -11,6 +11,10 @@ from kcli.core.protocol.messages import delete_share_group_offsets as deleting
 from kcli.core.protocol.messages import describe_share_group_offsets as offsets
 from kcli.core.protocol.messages import share_group_describe as share
 from kcli.core.protocol.messages import streams_group_describe as streams
+from kcli.core.protocol.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
 from kcli.core.types import TopicPartition
 from tests.fake.codes import Code, RefusedError
 from tests.fake.groups.by_topic import by_topic
@@ -59,7 +63,10 @@ class StreamsMember:
 
 @dataclass
 class StreamsGroup:
-    """``sources``: the topics that each subtopology reads. Its offsets are committed as those of other groups."""
+    """``sources``: the topics that each subtopology reads; ``repartition`` and ``changelogs``, those that it creates, are
+    read and kept by it. ``unknown``: the coordinator does not know its topics. Its offsets are committed as those of
+    other groups.
+    """
 
     id: str
     sources: dict[str, list[str]] = field(default_factory=dict)
@@ -67,10 +74,18 @@ class StreamsGroup:
     state: str = ""
     epoch: int = 1
     topology_epoch: int = 0
+    repartition: dict[str, list[str]] = field(default_factory=dict)
+    changelogs: dict[str, list[str]] = field(default_factory=dict)
+    unknown: bool = False
 
     @property
     def state_now(self) -> str:
         return self.state or ("Stable" if self.members else "Empty")
+
+    def is_subscribed(self, topic: str) -> bool:
+        return bool(self.members) and any(
+            topic in some for by_part in (self.sources, self.repartition) for some in by_part.values()
+        )
 
 
 OtherGroup = ShareGroup | StreamsGroup
@@ -259,16 +274,48 @@ def describe_streams(group: StreamsGroup, *, operations: int) -> streams.Describ
         assignment_epoch=group.epoch,
         topology=streams.Topology(
             epoch=group.topology_epoch,
-            subtopologies=[
+            subtopologies=None if group.unknown else [
                 streams.Subtopology(
-                    subtopology_id=part, source_topics=topics, repartition_sink_topics=[],
-                    state_changelog_topics=[], repartition_source_topics=[],
+                    subtopology_id=part, source_topics=topics,
+                    repartition_sink_topics=group.repartition.get(part, []),
+                    state_changelog_topics=_made(group.changelogs.get(part, [])),
+                    repartition_source_topics=_made(group.repartition.get(part, [])),
                 )
                 for part, topics in group.sources.items()
             ],
         ),
         members=[_streams_member(group, name, member) for name, member in group.members.items()],
         authorized_operations=operations,
+    )  # fmt: skip
+
+
+def _made(names: list[str]) -> list[streams.TopicInfo]:
+    return [
+        streams.TopicInfo(name=name, partitions=0, replication_factor=-1, topic_configs=[]) for name in names
+    ]
+
+
+def last_heartbeat(
+    group: StreamsGroup, request: StreamsGroupHeartbeatRequest
+) -> StreamsGroupHeartbeatResponse:
+    """A member leaves; nothing else is sent by what is tested."""
+    if request.member_id not in group.members:
+        return refused_last_heartbeat(Code.UNKNOWN_MEMBER_ID, f"Member {request.member_id} is not a member.")
+    del group.members[request.member_id]
+    group.epoch += 1
+    return _heartbeat_answer(Code.NONE, request.member_id, request.member_epoch)
+
+
+def refused_last_heartbeat(code: int, message: str | None = None) -> StreamsGroupHeartbeatResponse:
+    return _heartbeat_answer(code, message=message)
+
+
+def _heartbeat_answer(
+    code: int, member_id: str = "", epoch: int = 0, message: str | None = None
+) -> StreamsGroupHeartbeatResponse:
+    return StreamsGroupHeartbeatResponse(
+        throttle_time_ms=0, error_code=code, error_message=message, member_id=member_id, member_epoch=epoch,
+        heartbeat_interval_ms=0, task_offset_interval_ms=0, status=None, endpoint_information_epoch=0,
     )  # fmt: skip
 
 

@@ -47,6 +47,7 @@ from kcli.core.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeRequest,
     StreamsGroupDescribeResponse,
 )
+from kcli.core.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from kcli.core.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -57,6 +58,7 @@ from kcli.core.protocol.messages.txn_offset_commit import (
 from tests.fake.groups.listing import undescribed, undescribed_classic
 from tests.fake.groups.other_groups import (
     no_places,
+    refused_last_heartbeat,
     unaltered,
     undeleted,
     undescribed_share,
@@ -105,6 +107,8 @@ def refusal(request: Request, version: int, code: int) -> Response:
         case StreamsGroupDescribeRequest():
             streams = [undescribed_streams(group, code) for group in request.group_ids]
             return StreamsGroupDescribeResponse(throttle_time_ms=0, groups=streams)
+        case StreamsGroupHeartbeatRequest():
+            return refused_last_heartbeat(code)
         case DescribeShareGroupOffsetsRequest():
             places = [no_places(asked.group_id, code) for asked in request.groups]
             return DescribeShareGroupOffsetsResponse(throttle_time_ms=0, groups=places)

@@ -36,6 +36,11 @@ def test_one_node_is_broker_and_controller_on_loopback() -> None:
     assert found["log.dirs"] == "/d/node-1"
 
 
+def test_further_log_directories_are_beside_the_first() -> None:
+    state = replace(plan(2), log_dirs=3)
+    assert lines(state, 1)["log.dirs"] == "/d/node-2,/d/disk-2/node-2,/d/disk-3/node-2"
+
+
 @pytest.mark.case("S4-31")
 @pytest.mark.parametrize(("brokers", "replicas", "min_isr"), [(1, 1, 1), (2, 2, 1), (3, 3, 2), (5, 3, 2)])
 def test_replication_follows_the_number_of_brokers(brokers: int, replicas: int, min_isr: int) -> None:

@@ -48,6 +48,7 @@ def test_the_same_settings_match() -> None:
         (Settings(port=9999), "--port 9999 (it has 9092)"),
         (Settings(ephemeral=True), "--ephemeral True (it has False)"),
         (Settings(secure=True), "--secure True (it has False)"),
+        (Settings(log_dirs=2), "--log-dirs 2 (it has 1)"),
     ],
 )
 def test_a_difference_is_named(said: Settings, text: str) -> None:
@@ -61,6 +62,7 @@ def test_a_difference_is_named(said: Settings, text: str) -> None:
         (Settings(version="4.2.0"), "4.2.0 is older"),
         (Settings(version="2.8.2"), "ZooKeeper"),
         (Settings(brokers=3, secure=True), "written without --secure"),
+        (Settings(brokers=3, log_dirs=2), "written with --log-dirs 1, not 2"),
     ],
 )
 def test_data_of_other_settings_is_refused(said: Settings, text: str) -> None:

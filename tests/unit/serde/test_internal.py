@@ -1,5 +1,6 @@
 """What brokers keep in their own topics, as JSON: golden records, every table there and back, unknown kinds, garbage."""
 
+import re
 import struct
 from contextlib import suppress
 from typing import Any
@@ -18,7 +19,6 @@ from kcli.core.protocol import compiler
 from kcli.core.types import TopicPartition
 from kcli.serde.errors import DecodeError, EncodeError
 from kcli.serde.internal.group_records import (
-    NEVER,
     GroupMetadataValue,
     MemberMetadata,
     OffsetCommitKey,
@@ -35,7 +35,7 @@ KEY = SerdeContext("__consumer_offsets", "key")
 
 
 def data_of(cls: Any, version: int, **fields: Any) -> bytes:
-    body, _ = compiler.encode(cls(**fields), version, flexible=version >= getattr(cls, "flexible", NEVER))
+    body, _ = compiler.encode(cls(**fields), version, flexible=version >= getattr(cls, "flexible", 0x7FFF))
     return struct.pack(">h", version) + body
 
 
@@ -213,6 +213,47 @@ def test_garbage_is_a_value_or_a_decode_error(
         dump_json(key_of(topic, whole)).encode()
     with suppress(DecodeError):
         dump_json(value_of(topic, whole, struct.pack(">h", version) + data)).encode()
+
+
+METADATA = SerdeContext("__cluster_metadata", "value")
+
+
+def test_a_record_of_the_metadata_log() -> None:
+    """Frame 1, type 2, version 0, the name, the id, no tagged fields."""
+    one = serde("cluster_metadata", writing=False)
+    assert one.decode(b"\1\2\0\7orders" + bytes(15) + b"\1" + b"\0", METADATA) == {
+        "type": 2,
+        "version": 0,
+        "name": "Topic",
+        "data": {"name": "orders", "topic_id": "AAAAAAAAAAAAAAAAAAAAAQ"},
+    }
+    raw = {"data": "eHk=", "data_encoding": "base64"}
+    assert one.decode(b"\1\x7f\0xy", METADATA) == {"type": 127, "version": 0, **raw}
+    assert one.decode(b"\1\2\7xy", METADATA) == {"type": 2, "version": 7, "name": "Topic", **raw}
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "before its fields"),
+        (b"\1\2", "before its fields"),
+        (b"\2\2\0", "version 2"),
+        (b"\1\2\0\7ord", "while reading|only"),
+        (b"\1\x14\0\0x", "left"),
+    ],
+)
+def test_a_malformed_record_of_the_metadata_log(data: bytes, why: str) -> None:
+    with pytest.raises(DecodeError) as error:
+        serde("cluster_metadata", writing=False).decode(data, METADATA)
+    assert re.search(why, str(error.value))
+
+
+def test_the_metadata_log_has_no_keys_and_is_only_read() -> None:
+    one = serde("cluster_metadata", writing=False)
+    with pytest.raises(DecodeError, match="have none"):
+        one.decode(b"k", SerdeContext("__cluster_metadata", "key"))
+    with pytest.raises(EncodeError, match="cannot be written"):
+        one.encode({}, METADATA)
 
 
 def test_nothing_is_written() -> None:

@@ -9,14 +9,18 @@ from uuid import UUID
 import pytest
 
 from kcli.core.protocol.schema import INT64, STRING, Struct, field
-from kcli.serde.internal.group_records import NEVER, OffsetCommitValue
+from kcli.serde.internal import metadata_records
+from kcli.serde.internal.group_records import OffsetCommitValue
 from kcli.serde.internal.kinds import KINDS, TRANSACTION_STATES, RecordKind
 from kcli.serde.serde import SerdeContext
 from tests.protocol.compare import struct_differences
+from tests.protocol.java_messages import JavaMessages, missing
 from tests.protocol.kafka_bytes import encoded, made
 from tests.protocol.kafka_json import definitions
 from tests.unit.serde.schemas import serde
-from tools.protocol.definitions import python_name, versions_of
+from tools.protocol.definitions import CLIENTS, python_name, versions_of
+
+NEVER = 0x7FFF
 
 
 class LegacyOffsetCommitValue(Struct):
@@ -154,3 +158,67 @@ def test_a_table_that_differs_would_be_found() -> None:
         {**field, "type": "int32"} if field["name"] == "offset" else field for field in definition["fields"]
     ]
     assert struct_differences(OffsetCommitValue, broken, definition, 3)
+
+
+# --- the metadata log --------------------------------------------------------------------------------
+
+
+METADATA = [
+    (number, cls, version)
+    for number, cls in metadata_records.KINDS.items()
+    for version in range(cls.versions[0], cls.versions[1] + 1)  # type: ignore[attr-defined]
+]
+
+
+def test_every_record_of_the_metadata_log_has_a_table() -> None:
+    theirs = definitions(NEWEST, "kafka-metadata")
+    assert {cls.__name__: number for number, cls in metadata_records.KINDS.items()} == {
+        name: definition["apiKey"] for name, definition in theirs.items()
+    }
+
+
+@pytest.mark.parametrize(("number", "cls", "version"), METADATA, ids=case_id)
+def test_what_a_controller_writes_by_its_definition_is_read_as_it_was(
+    number: int, cls: type[Struct], version: int
+) -> None:
+    definition = definitions(NEWEST, "kafka-metadata")[cls.__name__]
+    assert struct_differences(cls, definition["fields"], definition, version) == []
+    one, rng = serde("cluster_metadata", writing=False), random.Random(f"{number} {version}")
+    for _ in range(20):
+        values = made(definition, version, rng)
+        data = bytes([1, number, version]) + encoded(definition, version, values)
+        found = one.decode(data, SerdeContext("__cluster_metadata", "value"))
+        name = cls.__name__.removesuffix("Record")
+        expected = {"type": number, "version": version, "name": name, "data": printed(values)}
+        assert repr(found) == repr(expected)  # a quota may be NaN, which equals nothing
+
+
+# --- Kafka's own classes -----------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing() or "there is a JDK")
+def test_kafkas_own_classes_write_the_same_records() -> None:
+    artifacts = {**JARS, "cluster_metadata": "kafka-metadata"}
+    packages = {
+        "consumer_offsets": "org.apache.kafka.coordinator.group.generated",
+        "transaction_state": "org.apache.kafka.coordinator.transaction.generated",
+        "share_group_state": "org.apache.kafka.coordinator.share.generated",
+        "cluster_metadata": "org.apache.kafka.common.metadata",
+    }
+    asked: list[tuple[str, int, bytes]] = []
+    for topic, artifact in artifacts.items():
+        for name, definition in definitions(NEWEST, artifact).items():
+            first, last = versions_of(definition["validVersions"])
+            rng = random.Random(name)
+            for version in [*range(first, last + 1)] * 20:
+                data = encoded(definition, version, made(definition, version, rng))
+                asked.append((f"{packages[topic]}.{name}", version, data))
+    definitions(NEWEST, CLIENTS)
+    with JavaMessages(NEWEST, [CLIENTS, *artifacts.values()]) as java:
+        answers = java.rewritten(asked)
+    wrong = [
+        (name, version, answer)
+        for (name, version, data), answer in zip(asked, answers, strict=True)
+        if answer != data
+    ]
+    assert wrong == []

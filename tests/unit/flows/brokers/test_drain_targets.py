@@ -70,10 +70,7 @@ def test_only_drained_replicas_move_to_other_live_brokers(
         assert not set(new) & set(drained)
         assert set(old) - set(drained) <= set(new)
         assert len({racks[b] for b in new}) >= len({racks[b] for b in old})
-        kept = [b for b in old if b not in drained]
-        if kept:
-            assert new[0] in kept
-        if old[0] in kept:
+        if old[0] not in drained:
             assert new[0] == old[0]
 
 
@@ -110,7 +107,7 @@ def test_what_brokers_have_already_counts() -> None:
 def test_leaders_are_spread() -> None:
     found, _ = drain(placements(*[(1, 2, 3)] * 8), without_racks(1, 2, 3, 4), 1)
     firsts = [new[0] for new in found.values()]
-    assert (firsts.count(2), firsts.count(3)) == (4, 4)
+    assert sorted(firsts.count(b) for b in (2, 3, 4)) == [2, 3, 3]
 
 
 def test_a_rack_that_would_be_lost_is_refused_unless_racks_do_not_count() -> None:
@@ -137,6 +134,7 @@ def test_too_few_brokers_are_refused() -> None:
         ((3, 1), (1, 2), (1, 3)),
         ((1, 3, 2), (1, 2, 4), (1, 2, 3)),
         ((3, 1, 2), (2, 1, 4), (2, 1, 3)),
+        ((3, 1), (2, 1), (1, 3)),
         ((3,), (1,), ()),
     ],
 )

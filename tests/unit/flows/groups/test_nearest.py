@@ -3,13 +3,10 @@
 from typing import cast
 
 from kcli.core.admin.admin import Admin
-from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.groups import GroupListing, ListedGroup
-from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
+from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.names import THERE_ARE
-from kcli.flows.groups.nearest import name_nearest, nearest_text, without_commits, without_streams
-
-KINDS = {"billing": "classic", "queue": "share", "app": "streams"}
+from kcli.flows.groups.nearest import name_nearest, nearest_text, without_commits
 
 
 class StandIn:
@@ -50,16 +47,6 @@ def test_a_list_that_cannot_be_read_is_no_second_error() -> None:
 
 def test_a_group_is_never_proposed_for_itself() -> None:
     assert nearest_text("billing", ["billing"]) == THERE_ARE
-
-
-def test_only_streams_groups_are_errors() -> None:
-    groups = {name: GroupDescription(name, kind, "Empty", kind, "", 1) for name, kind in KINDS.items()}
-    missing = NotFoundError("group gone does not exist")
-    found = without_streams({**groups, "gone": missing}, "group {} cannot be deleted")
-    assert (found["billing"], found["queue"], found["gone"]) == (groups["billing"], groups["queue"], missing)
-    assert isinstance(found["app"], UnsupportedError)
-    assert found["app"].what == "group app cannot be deleted"
-    assert "kafka-streams-groups.sh" in found["app"].do
 
 
 def test_why_a_group_has_committed_nothing() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from kcli.core.errors import ConfigError
 from kcli.flows.perf.marks import MARK_SIZE, mark
-from kcli.flows.perf.payload import Payload, Values, can_be_marked
+from kcli.flows.perf.payload import Keys, Payload, Values, can_be_marked
 
 
 def lines(payload: Payload, first: int, stop: int) -> list[bytes]:
@@ -128,3 +128,51 @@ def test_values_have_room_for_a_mark_or_not() -> None:
     assert can_be_marked(Values(MARK_SIZE, 100))
     assert not can_be_marked(Values(MARK_SIZE - 1, 100))
     assert not can_be_marked(Values(100, 100, file="f"))
+
+
+def keyed(payload: Payload, count: int) -> list[tuple[bytes, bytes]]:
+    """Keys and values of the first lines."""
+    found = [line.partition(b"\t") for line in lines(payload, 0, count)]
+    return [(key, value) for key, _, value in found]
+
+
+@pytest.mark.parametrize("count", [1, 7, 100_000])
+def test_keys_of_a_range_go_on_where_the_text_begins_again(count: int) -> None:
+    payload = Payload(Values(100, 100, keys=Keys(count, at_random=False)), 1)
+    rounds = 2 * (payload.text.count(b"\n") // count) + 1
+    taken = keyed(payload, min(rounds * count, 250_000))
+    assert [key for key, _ in taken] == [b"%d" % (number % count) for number in range(len(taken))]
+    assert {len(value) for _, value in taken} == {100}
+    assert payload.size_of(0) == 100
+    assert payload.size(0, 50) == 5_000
+
+
+def test_random_keys_are_reproducible_by_their_seed() -> None:
+    one, same, other = (
+        keyed(Payload(Values(20, 20, keys=Keys(5, at_random=True), seed=seed), 1), 1_000)
+        for seed in (3, 3, 4)
+    )
+    assert one == same != other
+    assert {key for key, _ in one} == {b"0", b"1", b"2", b"3", b"4"}
+
+
+def test_values_behind_keys_are_marked() -> None:
+    payload = Payload(Values(40, 40, keys=Keys(12, at_random=False)), 3, (0xABC, 5))
+    portion = payload.take(20)
+    payload.number(portion, 100)
+    text = bytes(payload.text[portion.start : portion.end])
+    assert [line.partition(b"\t")[2][:MARK_SIZE] for line in text.splitlines()] == [
+        mark(0xABC, 5, 100 + number) for number in range(20)
+    ]
+
+
+def test_lines_of_a_file_get_keys(tmp_path: Path) -> None:
+    file = tmp_path / "lines"
+    file.write_bytes(b"a;bb;ccc")
+    payload = Payload(Values(1, 1, file=str(file), delimiter=b";", keys=Keys(2, at_random=False)), 0)
+    assert keyed(payload, 4) == [(b"0", b"a"), (b"1", b"bb"), (b"0", b"ccc"), (b"1", b"a")]
+
+
+def test_more_bytes_than_fit_are_refused() -> None:
+    with pytest.raises(ConfigError, match="range:20000000 need"):
+        Payload(Values(1_000, 1_000, keys=Keys(20_000_000, at_random=False)), 0)

@@ -142,12 +142,6 @@ def test_groups_that_cannot_be_described_or_are_not_there_are_failures_beside_th
     assert whole.unplanned["nobody", None].do == "did you mean nobodies?"
 
 
-def test_a_streams_group_is_refused_with_the_tool_for_it() -> None:
-    (group,) = plan(StandIn(), Target("earliest"), "app", scope=Scope({"t": None})).groups
-    assert group.refusal is not None
-    assert (group.refusal.exit_code, "kafka-streams-groups.sh" in group.refusal.do) == (7, True)
-
-
 FORGOTTEN = "5 acknowledged after it, delivered again"
 
 
@@ -201,7 +195,7 @@ def test_start_offsets_are_deleted_with_all_of_their_topic_or_not_at_all() -> No
     for offsets in ({T0: None}, {T0: None, T1: OffsetAndMetadata(3)}):
         (group,) = plan(admin, Target("given", offsets=offsets, exact=True), "queue", undoes=True).groups
         (refusal,) = [item.refusal for item in group.items if item.refusal is not None]
-        assert (refusal.exit_code, "delete-offsets" in refusal.do) == (7, True)
+        assert (refusal.exit_code, "whole topic" in refusal.do) == (7, True)
 
 
 def test_an_undo_of_a_share_group_is_not_made_in_a_group_of_another_type() -> None:

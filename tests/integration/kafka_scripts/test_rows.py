@@ -1,0 +1,118 @@
+"""Each row of the page on a real broker: kcli says what the script says, or changes what the script changes."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from kcli.commands.registry import BY_FLAGS, CHANGES, ROWS
+from tests.kafka import QUICK_JVM, TEST_PROPERTIES, sandboxed
+from tests.integration.kafka_scripts.page import Row, rows
+from tests.integration.kafka_scripts.scripts import shared
+from tests.integration.kafka_scripts.test_options import command_of
+from tests.integration.kafka_scripts.world import GROUP, TOPICS, World
+
+pytestmark = [pytest.mark.integration, pytest.mark.long]
+AUTHORIZED = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+    "allow.everyone.if.no.acl.found": "true",
+}
+INPUT = b"a:1\nb:2\n"
+NAMES = {*TOPICS, GROUP}
+
+NO_CHANGE = {"--dry-run", "--to-current", "--if-not-exists", "--if-exists", "--preferred", "--election-type"}
+"""Options of lines that change nothing in this world."""
+
+ELSEWHERE = {
+    "kafka-delegation-tokens": "brokers give tokens to authenticated clients: tests/integration/test_token_commands.py",
+}
+"""Scripts whose rows another test runs, beside the script too."""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with sandboxed(extra={**TEST_PROPERTIES, **AUTHORIZED}, jvm_options=QUICK_JVM) as kafka:
+        yield World(kafka, shared(), tmp_path_factory.mktemp("files"))
+
+
+@pytest.mark.parametrize("row", [row for row in rows() if row.kcli and row.script not in ELSEWHERE], ids=str)
+def test_row(world: World, row: Row) -> None:
+    world.begin()
+    if row.kcli[0] == "consume":
+        same_records(world, row)
+    elif row.kcli[0] == "produce":
+        same_records_stored(world, row)
+    elif row.kcli[0] == "perf":
+        same_figures(world, row)
+    elif ROWS[command_of(list(row.kcli))][1] in (CHANGES, BY_FLAGS):
+        same_after(world, row)
+    else:
+        same_words(world, row)
+
+
+def same_records(world: World, row: Row) -> None:
+    theirs = world.script(row.script, row.words)
+    world.changed()
+    world.begin()
+    ours = world.kcli(row.kcli)
+    assert ours.code == 0, ours.err
+    assert sorted(ours.out.splitlines()) == sorted(theirs.out.splitlines())
+    world.changed()
+
+
+def same_after(world: World, row: Row) -> None:
+    """Whatever both have changed is the same, and something has changed unless the row says so."""
+    before = world.state()
+    theirs = world.script(row.script, row.words)
+    found = world.state()
+    world.changed()
+    world.begin()
+    ours = world.kcli(row.kcli)
+    world.changed()
+    assert ours.code == 0, ours.err
+    assert world.state() == found, theirs.out + theirs.err
+    assert (found == before) == bool(NO_CHANGE & {*row.words}), theirs.out + theirs.err
+
+
+def same_records_stored(world: World, row: Row) -> None:
+    """Both have stored the same records of the same input, whatever the partitions of those without keys."""
+    before = world.records("orders")
+    theirs = world.script(row.script, row.words, INPUT)
+    stored = world.records("orders")
+    world.changed()
+    world.begin()
+    ours = world.kcli(row.kcli, INPUT)
+    world.changed()
+    assert ours.code == 0, ours.err
+    assert world.records("orders") == stored, theirs.err
+    assert len(stored) == len(before) + INPUT.count(b"\n"), theirs.err
+
+
+def same_figures(world: World, row: Row) -> None:
+    theirs = world.script(row.script, row.words)
+    world.changed()
+    world.begin()
+    ours = world.kcli(row.kcli)
+    world.changed()
+    assert (theirs.status, ours.code) == (0, 0), theirs.err + ours.err
+    if "kafka" in row.kcli:
+        assert len(ours.out.splitlines()) >= 1
+        assert re.sub(r"[\d.:, -]+", "#", ours.out.splitlines()[-1]) == re.sub(
+            r"[\d.:, -]+", "#", theirs.out.splitlines()[-1]
+        )
+
+
+def same_words(world: World, row: Row) -> None:
+    """Each name and number of the script's table is in kcli's, too."""
+    theirs = world.script(row.script, row.words)
+    ours = world.kcli(row.kcli)
+    assert ours.code == 0, ours.err
+    missing = words(theirs.out) - words(ours.out)
+    assert not missing, f"{sorted(missing)}\n{theirs.out}\n{theirs.err}\n{ours.out}"
+
+
+def words(text: str) -> set[str]:
+    """Names and numbers, without labels and headings."""
+    found = re.findall(r"[^\s,=()\[\]{}\"|]+", text)
+    return {word for word in found if any(map(str.isdigit, word)) or word in NAMES}

@@ -123,8 +123,8 @@ def _read(
             record_sink(inv, asked, None, formatter, lambda: None, stop) as sink,
             inv.progress("read") as bar,
         ):
-            if inv.out.isatty:
-                bar.style = "none"  # records and a bar on one terminal would mix
+            if inv.out.isatty or command is not None:
+                bar.style = "none"  # records, or what the program prints, and a bar on one terminal would mix
             consume_shared(
                 consumer,
                 sink,

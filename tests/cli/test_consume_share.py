@@ -16,6 +16,7 @@ from kcli.core.types import Record
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
+from tests.printed_json import check_document
 from tests.run import Done, kcli, kcli_process, start
 
 GROUP = ("-g", "g", "--group-type", "share")
@@ -203,6 +204,7 @@ def test_a_signal_acknowledges_what_was_written_and_gives_back_the_rest(
         _, said = process.communicate(timeout=20)
     assert process.returncode == 128 + number
     report = json.loads(said.splitlines()[-1])
+    check_document(report)
     assert report["kind"] == "ConsumeReport"
     assert (report["records"], report["accepted"], report["unknown"]) == (5, 5, 0)
     assert states(cluster) == {"acknowledged": 5}

@@ -224,6 +224,12 @@ def test_too_few_brokers_refuse_all_of_it(brokers: Brokers) -> None:
     assert brokers.sent == []
 
 
+def test_the_only_broker_has_nowhere_to_move_to() -> None:
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        done = Brokers(cluster)("drain 1 --yes", 7)
+    assert "do: start another broker\n" in done.err
+
+
 def test_racks_are_kept_unless_they_do_not_count(brokers: Brokers) -> None:
     for number, rack in enumerate("aabb", 1):
         brokers.cluster._state.nodes[number].rack = rack

@@ -156,7 +156,9 @@ def _too_few_brokers(row: Placement, left: Collection[int]) -> TooFewBrokersErro
         why=f"a partition of {counted(count, 'replica')} needs as many brokers, and there "
         f"{'is' if len(left) == 1 else 'are'} {len(left)} without those that are drained",
         do="start another broker, or have fewer replicas first: "
-        f"`kcli reassign plan --topic {row.tp.topic} --replication-factor {max(1, len(left))} moves.json`",
+        f"`kcli reassign plan --topic {row.tp.topic} --replication-factor {len(left)} moves.json`"
+        if left
+        else "start another broker",
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -24,10 +25,35 @@ NAMES = {*TOPICS, GROUP}
 NO_CHANGE = {"--dry-run", "--to-current", "--if-not-exists", "--if-exists", "--preferred", "--election-type"}
 """Options of lines that change nothing in this world."""
 
+_CLUSTER = "a cluster of its own: tests/integration/test_cluster_scripts.py"
+_STREAMS = (
+    "an application of Kafka Streams: tests/integration/test_reset_app.py, test_share_and_streams_groups.py"
+)
 ELSEWHERE = {
     "kafka-delegation-tokens": "brokers give tokens to authenticated clients: tests/integration/test_token_commands.py",
+    "kafka-streams-groups": _STREAMS,
+    "kafka-streams-application-reset": _STREAMS,
+    "kafka-metadata-quorum": _CLUSTER,
+    "kafka-features": _CLUSTER,
+    "kafka-cluster": _CLUSTER,
+    "kafka-broker-api-versions": _CLUSTER,
 }
-"""Scripts whose rows another test runs, beside the script too."""
+"""Scripts whose rows need something else: the test that runs them beside the script."""
+COMMANDS_ELSEWHERE = {
+    "users set": "a connection with TLS: tests/integration/test_access_commands.py",
+    "txn abort": "a transaction that hangs: tests/integration/test_hanging_transactions.py",
+    "txn describe": "a transactional id: tests/integration/test_txn_command.py",
+    "brokers move-log-dir": "two log directories: tests/integration/test_drain_under_load.py",
+}
+"""Likewise, by the command of a row."""
+
+
+def is_run_here(row: Row) -> bool:
+    return (
+        bool(row.kcli)
+        and row.script not in ELSEWHERE
+        and command_of(list(row.kcli)) not in COMMANDS_ELSEWHERE
+    )
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +62,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield World(kafka, shared(), tmp_path_factory.mktemp("files"))
 
 
-@pytest.mark.parametrize("row", [row for row in rows() if row.kcli and row.script not in ELSEWHERE], ids=str)
+def test_the_tests_that_run_other_rows_are_there() -> None:
+    named = re.findall(r"test_\w+\.py", " ".join((*ELSEWHERE.values(), *COMMANDS_ELSEWHERE.values())))
+    assert [name for name in named if not (Path(__file__).parents[1] / name).exists()] == []
+
+
+@pytest.mark.parametrize("row", list(filter(is_run_here, rows())), ids=str)
 def test_row(world: World, row: Row) -> None:
     world.begin()
     if row.kcli[0] == "consume":

@@ -22,6 +22,8 @@ LOAD = 1_000
 FIRST_TIME = 1_732_179_900_000
 GROUP = "billing"
 POSITION = 5
+SHARE_GROUP = "work"
+START = 2
 FILES = {
     "client.properties": "client.id=rows\n",
     "topic.properties": "retention.ms=60000\nsegment.bytes=1048576\n",
@@ -37,6 +39,7 @@ FILES = {
 CONFIGURED = {
     (ConfigKind.BROKER, ""): ("message.max.bytes",),
     (ConfigKind.GROUP, GROUP): ("consumer.session.timeout.ms",),
+    (ConfigKind.GROUP, SHARE_GROUP): ("share.auto.offset.reset",),
     (ConfigKind.BROKER_LOGGER, "1"): ("kafka.server.KafkaApis",),
     (ConfigKind.CLIENT_METRICS, "apps"): ("metrics", "interval.ms", "match"),
 }
@@ -47,6 +50,7 @@ STATE = (
     ("kafka-get-offsets", "--exclude-internal-topics"),
     ("kafka-get-offsets", "--exclude-internal-topics", "--time", "earliest"),
     ("kafka-consumer-groups", "--describe", "--all-groups"),
+    ("kafka-share-groups", "--describe", "--all-groups"),
     ("kafka-acls", "--list"),
     ("kafka-reassign-partitions", "--list"),
     ("kafka-configs", "--describe", "--broker-defaults"),
@@ -145,6 +149,8 @@ def _fill(admin: Admin, bootstrap: str) -> None:
         producer.send(ProducerRecord("numbers", (7).to_bytes(8, "big"), key=b"seven"))
         for number in range(LOAD):
             producer.send(ProducerRecord("load", b"%04d" % number, partition=0))
+    starts = {TopicPartition("orders", number): START for number in range(3)}
+    assert set(admin.alter_share_offsets({SHARE_GROUP: starts})[SHARE_GROUP].values()) == {None}
     positions = {TopicPartition("orders", number): OffsetAndMetadata(POSITION) for number in range(3)}
     assert set(admin.commit_offsets({GROUP: positions})[GROUP].values()) == {None}
 

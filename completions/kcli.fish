@@ -291,12 +291,12 @@ complete -c kcli -n '__kcli_at kcli groups describe' -l state -d 'only a line fo
 complete -c kcli -n '__kcli_at kcli groups describe' -l tasks -d 'of streams groups: only their tasks, with lag and member'
 complete -c kcli -n '__kcli_at kcli groups describe' -l topology -d 'of streams groups: only their subtopologies and topics'
 complete -c kcli -n '__kcli_at kcli groups describe' -l config -d 'only the configuration, a line for each key of its type'
+complete -c kcli -n '__kcli_at kcli groups describe' -l peek -x -d 'show N records around each commit'
 complete -c kcli -n '__kcli_at kcli groups describe' -l match -x -d 'all groups whose names match this shell pattern'
 complete -c kcli -n '__kcli_at kcli groups describe' -l all -d 'all groups'
 complete -c kcli -n '__kcli_at kcli groups describe' -l type -x -a 'classic consumer share streams' -d 'with --all or --match: only groups of these types'
 complete -c kcli -n '__kcli_at kcli groups describe' -l empty-group -d 'the group whose name is empty'
 complete -c kcli -n '__kcli_at kcli groups describe' -l internal -d 'kcli\'s own groups too, which store the positions of its jobs'
-complete -c kcli -n '__kcli_at kcli groups describe' -l peek -x -d 'show N records around each commit'
 
 complete -c kcli -n '__kcli_at_argument 0 kcli groups why' -a '(__kcli_names groups)'
 complete -c kcli -n '__kcli_at kcli groups why' -l empty-group -d 'the group whose name is empty'

@@ -7,15 +7,17 @@ from tests.fake.journal import Seen
 
 CHANGES = {
     "AddOffsetsToTxn", "AddPartitionsToTxn", "AddRaftVoter", "AlterPartitionReassignments", "AlterReplicaLogDirs",
-    "AlterUserScramCredentials",
-    "ConsumerGroupHeartbeat", "CreateAcls", "CreateDelegationToken", "DeleteAcls", "DeleteGroups",
-    "DeleteRecords", "DeleteTopics", "ElectLeaders", "EndTxn", "ExpireDelegationToken", "Heartbeat",
-    "InitProducerId", "JoinGroup", "LeaveGroup",
-    "OffsetCommit", "OffsetDelete", "Produce", "RemoveRaftVoter", "RenewDelegationToken", "SyncGroup",
-    "TxnOffsetCommit", "UnregisterBroker", "WriteTxnMarkers",
+    "AlterShareGroupOffsets", "AlterUserScramCredentials", "ConsumerGroupHeartbeat", "CreateAcls",
+    "CreateDelegationToken", "DeleteAcls", "DeleteGroups", "DeleteRecords", "DeleteShareGroupOffsets", "DeleteTopics",
+    "ElectLeaders", "EndTxn", "ExpireDelegationToken", "Heartbeat", "InitProducerId", "JoinGroup", "LeaveGroup",
+    "OffsetCommit", "OffsetDelete", "Produce", "PushTelemetry", "RemoveRaftVoter", "RenewDelegationToken",
+    "ShareAcknowledge", "ShareFetch", "ShareGroupHeartbeat", "StreamsGroupHeartbeat",
+    "StreamsGroupTopologyDescriptionUpdate", "SyncGroup", "TxnOffsetCommit", "UnregisterBroker",
+    "UnregisterController", "WriteTxnMarkers",
 }  # fmt: skip
 CHANGES_UNLESS_CHECKED = {
     "AlterClientQuotas",
+    "AlterConfigs",
     "CreatePartitions",
     "CreateTopics",
     "IncrementalAlterConfigs",
@@ -27,11 +29,10 @@ CREATES_TOPICS = {"Metadata"}
 READS = {
     "ApiVersions", "ConsumerGroupDescribe", "DescribeAcls", "DescribeClientQuotas", "DescribeCluster",
     "DescribeConfigs", "DescribeDelegationToken", "DescribeGroups", "DescribeLogDirs", "DescribeProducers",
-    "DescribeQuorum",
-    "DescribeShareGroupOffsets", "DescribeTransactions", "DescribeUserScramCredentials", "Fetch", "FindCoordinator",
-    "ListConfigResources",
-    "ListGroups", "ListOffsets", "ListPartitionReassignments", "ListTransactions", "OffsetFetch", "OffsetForLeaderEpoch",
-    "SaslAuthenticate", "SaslHandshake", "ShareGroupDescribe", "StreamsGroupDescribe",
+    "DescribeQuorum", "DescribeShareGroupOffsets", "DescribeTopicPartitions", "DescribeTransactions",
+    "DescribeUserScramCredentials", "Fetch", "FindCoordinator", "GetTelemetrySubscriptions", "ListConfigResources",
+    "ListGroups", "ListOffsets", "ListPartitionReassignments", "ListTransactions", "OffsetFetch",
+    "OffsetForLeaderEpoch", "SaslAuthenticate", "SaslHandshake", "ShareGroupDescribe", "StreamsGroupDescribe",
 }  # fmt: skip
 """FindCoordinator is how groups are read at all; the first one of a cluster has brokers make their internal topic."""
 

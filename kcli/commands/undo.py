@@ -162,12 +162,13 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
 
     What deletes groups, committed offsets, topics, ACLs and users, or replaces quotas, levels of loggers and client
     metrics, keeps what was there in a journal on this machine, and what creates ACLs keeps which; ID is in its last line.
-    So does what drains brokers, moves replicas between log directories, adds voters to the quorum or removes them, and
-    what changes levels of features. Without ID the changes of the cluster are listed.
+    Without ID the changes of the cluster are listed.
 
-    Only what is gone is made again: an offset that was committed since, or a quota or key that was changed since, stays
-    as it is, exit code 7. A topic comes back with its partitions and configuration, but without its records. Of users
-    the list has the names only: brokers return no passwords. Rewinds are undone with `kcli groups rewind GROUP --undo`.
+    What drains brokers, moves replicas between log directories, adds voters to the quorum or removes them, or changes
+    levels of features keeps a journal, too. Only what is gone is made again: an offset that was committed since, or a
+    quota or key that was changed since, stays as it is, exit code 7. A topic comes back with its partitions and
+    configuration, but without its records. Of users the list has the names only: brokers return no passwords. Rewinds
+    are undone with `kcli groups rewind GROUP --undo`.
     """
     if journal_id is None:
         return _list(inv)

@@ -436,7 +436,7 @@ def test_every_child_gets_an_environment_without_options_of_clients() -> None:
         place: [ast.unparse(word.value) for call in calls for word in call.keywords if word.arg == "env"]
         for place, calls in places(r"subprocess|os\.(system|popen|spawn|exec|posix)|pty", starts).items()
     }
-    assert len(found) == 10
+    assert len(found) == 11
     assert found.pop("output/terminal.py:_piped") == ["environ"]  # tried above
     # Local workers inherit the variables that a job names as places of secrets: decision 0090.
     (jvm,) = found.pop("pipeline/spark/jvm.py:Jvm.__init__")

@@ -37,6 +37,7 @@ INPUTS = {
     "headers.txt": b"source=import\n",
     "users.csv": b'id,name\nu71,"Hopper, Grace"\n',
     "a.json": b'{"id":1}\n{"id":2}\n',
+    "work": b"#!/bin/sh\nexit 0\n",
     "order.avsc": b'{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}',
 }
 FOLLOWS = 3.0
@@ -54,11 +55,27 @@ def cluster() -> Iterator[FakeCluster]:
     ``orders`` has 900 records of the last two hours: JSON values, some errors, one key asked for.
     """
     now = int(time.time() * 1000)
-    topics = {"orders": 3, "orders-eu": 1, "copy": 3, "users": 1, "a": 1, "b": 1, "__consumer_offsets": 1}
+    topics = {
+        "orders": 3,
+        "orders-eu": 1,
+        "copy": 3,
+        "users": 1,
+        "a": 1,
+        "b": 1,
+        "jobs": 1,
+        "__consumer_offsets": 1,
+    }
     with FakeCluster(1, topics=topics) as found:
         row = Record("__consumer_offsets", 0, 0, now, 0, b"\0\1\0\1g\0\1t\0\0\0\3", None, ())
         found.append("__consumer_offsets", 0, bytes(batch_of([row]).raw))
-        for topic, partition in (("orders", 0), ("orders", 1), ("orders", 2), ("orders-eu", 0), ("a", 0)):
+        for topic, partition in (
+            ("orders", 0),
+            ("orders", 1),
+            ("orders", 2),
+            ("orders-eu", 0),
+            ("a", 0),
+            ("jobs", 0),
+        ):
             rows = [
                 Record(
                     topic,
@@ -85,6 +102,7 @@ def test_there_are_examples() -> None:
 def test_line(line: str, cluster: FakeCluster, tmp_path: Path) -> None:
     for name, content in INPUTS.items():
         (tmp_path / name).write_bytes(content)
+    (tmp_path / "work").chmod(0o755)
     if "-i failed" in line:
         (tmp_path / "bad.ndjson").write_text(json.dumps(FAILED_BEFORE) + "\n")
     define = f'kcli() {{ "{sys.executable}" -m kcli "$@"; }}; set -o pipefail; '

@@ -162,7 +162,7 @@ def test_a_kafka_streams_application_is_refused(cluster: FakeCluster, rewind: Kc
         cluster.replace(DescribeGroupsRequest, streams)
         refused = rewind("g", "--to", "5", "--live", "--yes", code=7).err
         assert "Kafka Streams" in refused
-        assert "kafka-streams-application-reset" in refused
+        assert "`kcli groups reset-app g` resets both" in refused
 
 
 @BOTH

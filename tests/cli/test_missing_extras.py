@@ -106,8 +106,8 @@ CHANGES += ("OffsetDelete", "Produce", "TxnOffsetCommit", "WriteTxn")
 """How the names of requests that change something begin."""
 
 
-FAKE = {"groups why": 6}
-"""What a line returns on the fake cluster: it has no topic of commits."""
+FAKE = {"groups why": 6, "cluster describe": 6}
+"""What a line returns on the fake cluster: it has no topic of commits, and a broker is fenced."""
 
 
 class World:

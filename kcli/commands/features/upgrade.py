@@ -36,12 +36,13 @@ def upgrade_features(
     """Upgrade features to higher levels, such as metadata.version after all brokers and controllers were upgraded.
 
     The plan says what it allows, and what it forbids afterwards: older brokers that can no longer join, and whether there
-    is a way back; where there is none, the name of the feature has to be typed. The controller checks it before it is
-    shown, also with --dry-run. All levels are changed or none, and read back. `kcli undo` downgrades again where that
+    is a way back; where there is none, the name of the feature has to be typed. `kcli undo` downgrades again where that
     is possible.
 
-    --release-version leaves kraft.version alone where it is 0: such a quorum is static, and has to be made dynamic by
-    name, since it is run in another way then and there is no way back. Kafka's script upgrades it with the others.
+    The controller checks the plan before it is shown, also with --dry-run. All levels are changed or none, and read
+    back. --release-version leaves kraft.version alone where it is 0: such a quorum is static, and has to be made
+    dynamic by name, since it is run in another way then and there is no way back. Kafka's script upgrades it with the
+    others.
     """
     from kcli.flows.features.change import FeatureUpgrade  # clients are loaded when the command runs
 

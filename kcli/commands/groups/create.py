@@ -52,9 +52,10 @@ def create_group(
     """Create a group that starts at a given offset or time, by committing offsets for all partitions of topics.
 
     The group must not have committed offsets yet (exit code 7: already exists). Shows a plan first; `kcli groups
-    rewind GROUP --undo` reverts it. A time means the first record that is not older. A group of consumers has the type
-    that its first member chooses. A share group exists from its first start offset on; configuration alone, as of
-    `kcli configs alter groups GROUP`, may precede it and makes none.
+    rewind GROUP --undo` reverts it. A time means the first record that is not older.
+
+    A group of consumers has the type that its first member chooses. A share group exists from its first start offset
+    on; configuration alone, as of `kcli configs alter groups GROUP`, may precede it and makes none.
     """
     if kind == "streams":
         raise usage(

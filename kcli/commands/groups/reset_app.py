@@ -83,8 +83,10 @@ def reset_app(
 
     APP is its application.id, of the classic protocol or the new one. Its inputs are those of its topology, as far as
     the coordinator knows it, else the topics that it has committed offsets for. Its internal topics are those of its
-    topology, else repartition topics and changelogs that are named APP-…. A topic that another group's name fits, too,
-    such as app-2-counts-changelog where there are groups app and app-2, is never deleted by its name alone.
+    topology, else repartition topics and changelogs that are named APP-….
+
+    A topic that another group's name fits, too, such as app-2-counts-changelog where there are groups app and app-2, is
+    never deleted by its name alone.
 
     An application that runs is refused: stop all instances first. Shows a plan, asks for the name, sets the offsets,
     deletes the topics, and reads all of it back. What was interrupted is finished by the same line. The offsets can be

@@ -302,7 +302,6 @@ _ACLS = {
         ("--perm", "--permission", "--allow"),
         "leave it out; `kcli acls create --principal User:NAME --operation read --topic TOPIC --deny` denies",
     ),
-    "--delegation-token": "kcli has no ACLs of delegation tokens; `kcli tokens list` lists the tokens",
     "--idempotent": "leave it out: since Kafka 2.8 an idempotent producer needs write on its topics only",
 }
 _IN_FULL = "leave it out: partitions, offsets and settings are shown; `kcli topics offsets TOPIC` has the offsets alone"
@@ -486,7 +485,7 @@ _OTHER_TOOLS = {
             "`kcli acls list`, `kcli acls create --principal User:NAME --operation read --topic TOPIC`",
         ),
         **dict.fromkeys(("scram", "credentials", "user-scram"), "`kcli users list`, `kcli users set NAME`"),
-        **dict.fromkeys(("broker", "brokers", "nodes"), "`kcli cluster describe` shows them"),
+        "nodes": "`kcli brokers list`, `kcli brokers describe ID`",
         "transact": "`kcli produce TOPIC --transactional-id ID`",
         **dict.fromkeys(
             ("producer-perf-test", "bench", "benchmark"), "`kcli perf produce -t TOPIC --num-records N`"
@@ -571,17 +570,17 @@ _OTHER_TOOLS = {
                 "metadata",
                 "list",
                 "show",
-                "brokers",
                 "ls",
                 "get",
                 "describe-cluster",
             ),
             "`{path} describe`",
         ),
+        "brokers": "`kcli brokers list`",
         **dict.fromkeys(("quorum", "describe-quorum"), "`kcli quorum describe`"),
         **dict.fromkeys(("cluster-id", "id"), "`{path} describe`"),
         **dict.fromkeys(("logdirs", "log-dirs", "disks", "storage"), "`{path} describe --log-dirs`"),
-        "features": "`{path} describe --features`",
+        "features": "`kcli features list`",
         **dict.fromkeys(("txn", "transactions"), "`kcli txn list`, `kcli txn describe ID`"),
         **dict.fromkeys(
             ("quotas", "quota"),

@@ -54,7 +54,7 @@ VERBS = {
 VERB_FIRST: dict[tuple[str, str], Mode] = {
     ("list", "topics"): Mode((), "topics list", _TOPIC_FLAGS),
     ("list", "groups"): Mode((), "groups list", {**_KAFKACTL, "-t=": "--topic {}", "--topic=": "--topic {}"}),
-    ("list", "brokers"): Mode((), "cluster describe", _KAFKACTL),
+    ("list", "brokers"): Mode((), "brokers list", _KAFKACTL),
     ("list", "acls"): Mode((), "acls list", _ACL_FLAGS),
     ("list", "users"): Mode((), "users list", _KAFKACTL),
     ("list", "quotas"): Mode((), "quotas list", _KAFKACTL),

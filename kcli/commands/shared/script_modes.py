@@ -33,7 +33,7 @@ _TOPICS = {
     "--replication-factor=": "--replication-factor {}",
     "--config=": "--config {}",
     "--if-not-exists": "--if-not-exists",
-    "--if-exists": "--if-exists",
+    "--if-exists": NOTHING,
     "--exclude-internal": "",
     "--under-replicated-partitions": "--under-replicated",
     "--unavailable-partitions": "--unavailable",
@@ -352,11 +352,11 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
         Mode(("--create",), "topics create TOPIC", {
             **_TOPICS, "--create": "", "--replica-assignment=": "--assignment {}",
         }),
-        Mode(("--describe",), "topics describe TOPIC", {**_TOPICS, "--describe": ""}),
+        Mode(("--describe",), "topics describe TOPIC", {**_TOPICS, "--describe": "", "--if-exists": "--if-exists"}),
         Mode(("--alter",), "topics alter TOPIC", {
-            **_TOPICS, "--alter": "", "--config=": "--set {}", "--delete-config=": "--unset {}", "--if-exists": NOTHING,
+            **_TOPICS, "--alter": "", "--config=": "--set {}", "--delete-config=": "--unset {}",
         }),
-        Mode(("--delete",), "topics delete TOPIC", {**_TOPICS, "--delete": ""}),
+        Mode(("--delete",), "topics delete TOPIC", {**_TOPICS, "--delete": "", "--if-exists": "--if-exists"}),
         Mode((), "topics list", {**_TOPICS, "--list": "", "--topic=": "--match {}"}),
     ),
     "kafka-consumer-groups": _GROUP_VERBS,

@@ -18,7 +18,7 @@ from kcli.commands.shared.params import OFFSET, TOPIC_PARTITIONS, TopicPartition
         ("kcli topics offsets orders --time latest-tiered", "the last record in remote storage"),
     ),
 )
-@click.argument("names", nargs=-1, type=TOPIC_PARTITIONS, metavar="[TOPIC[:LIST]…]")
+@click.argument("names", nargs=-1, type=TOPIC_PARTITIONS, metavar="[TOPIC…]")
 @click.option("--match", metavar="GLOB", help="all topics whose names match this shell pattern")
 @partitions_option("only these partitions, as in 0,2,5-7")
 @click.option("--internal", is_flag=True, help="the cluster's own topics too, such as __consumer_offsets")

@@ -257,8 +257,12 @@ def _change(
         if code in (GROUP_ID_NOT_FOUND, UNKNOWN_TOPIC_OR_PARTITION) and unsure is not None and key in unsure:
             return NONE  # deleted by the attempt whose response was lost
         if code == NON_EMPTY_GROUP:
-            message = "brokers do this only while the share group has no members"
-            return BrokerError(code, f"{what} {key}", message=message, do="stop its members and try again")
+            return BrokerError(
+                code,
+                f"{what} {key}",
+                message="brokers do this only while the share group has no members",
+                do="stop its members and try again",
+            )
         return verdict(code, f"{what} {key}", message, needs(key))
 
     return fan_out(

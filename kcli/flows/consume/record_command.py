@@ -37,7 +37,7 @@ class RecordCommand:
             raise ConfigError(
                 f"--ack-after-exec {text!r} is not a command", why=error.why, do=error.do
             ) from None
-        self._environ = child_environment(environ)
+        self._environ = environ
         self._folder = tempfile.TemporaryDirectory(prefix="kcli-record-")
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -50,19 +50,22 @@ class RecordCommand:
 
     def start(self, line: bytes, key: bytes | None, value: bytes | None, wake: Callable[[], object]) -> None:
         """Runs it; ``wake`` is called, by another thread, once it has ended. ConfigError if it cannot be started."""
-        environ = dict(self._environ)
+        files = {}
         for name, data in (("KEY", key), ("VALUE", value)):
-            environ.pop(f"KCLI_{name}_FILE", None)
             if data is not None:
                 path = Path(self._folder.name) / name.lower()
                 path.write_bytes(data)
-                environ[f"KCLI_{name}_FILE"] = str(path)
+                files[f"KCLI_{name}_FILE"] = str(path)
         with tempfile.TemporaryFile() as stdin:
             stdin.write(line)
             stdin.seek(0)
             try:
                 self._process = subprocess.Popen(  # noqa: S603 - no shell; the user names it
-                    self._words, stdin=stdin, stdout=2, env=environ, start_new_session=True
+                    self._words,
+                    stdin=stdin,
+                    stdout=2,
+                    env=child_environment(self._environ) | files,
+                    start_new_session=True,
                 )
             except (OSError, ValueError) as error:
                 why = getattr(error, "strerror", None) or str(error)

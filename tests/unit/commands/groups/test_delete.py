@@ -96,9 +96,14 @@ class StandIn:
         return {name: {tp: self.refused.get(tp) for tp in partitions} for name, partitions in wanted.items()}
 
     def remove_members(
-        self, wanted: Mapping[str, Collection[GroupMember]], *, reason: str
+        self,
+        wanted: Mapping[str, Collection[GroupMember]],
+        *,
+        reason: str,
+        streams: Collection[str] = (),
     ) -> dict[str, dict[GroupMember, KcliError | None]]:
         assert "kcli" in reason
+        assert not streams
         self.removed |= {name: list(members) for name, members in wanted.items()}
         for name, members in wanted.items():
             gone, before = {one.member_id for one in members}, self.groups[name]

@@ -121,7 +121,7 @@ _PRODUCE = {
     "--timeout=": "-X linger.ms={}",
     "--line-reader=": NOTHING,
     "--max-block-ms=": "-X max.block.ms={}",
-    "--message-send-max-retries=": "-X retries={}",
+    "--message-send-max-retries=": "",
     "--request-timeout-ms=": "-X request.timeout.ms={}",
     "--retry-backoff-ms=": "-X retry.backoff.ms={}",
     "--max-memory-bytes=": "-X buffer.memory={}",

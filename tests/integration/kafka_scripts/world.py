@@ -4,12 +4,15 @@ Not a test.
 """
 
 import re
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
 from kcli.core import Admin, ConfigChange, ConfigKind, ConfigResource, Producer
-from kcli.core.admin.acls import AclFilter
+from kcli.core.admin.acls import AclBinding, AclFilter, AclPattern, AclPermission, AclResource
 from kcli.core.admin.configs import ConfigOp
+from kcli.core.admin.topics import TopicInfo
+from kcli.core.permissions import AclOperation
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition, TopicSpec
 from tests.integration.kafka_scripts.scripts import Ran, Scripts
 from tests.kafka import Kafka
@@ -23,7 +26,12 @@ FIRST_TIME = 1_732_179_900_000
 GROUP = "billing"
 POSITION = 5
 SHARE_GROUP = "work"
-START = 2
+START = 1
+READS = AclBinding(
+    AclResource.TOPIC, "orders", AclPattern.LITERAL, "User:carol", AclPermission.ALLOW, AclOperation.READ, "*"
+)
+MADE = ("readers", "perf")
+"""Groups that rows make."""
 FILES = {
     "client.properties": "client.id=rows\n",
     "topic.properties": "retention.ms=60000\nsegment.bytes=1048576\n",
@@ -44,6 +52,8 @@ CONFIGURED = {
     (ConfigKind.CLIENT_METRICS, "apps"): ("metrics", "interval.ms", "match"),
 }
 """What rows set on something else than a topic."""
+_IDLE_LOGGER = re.compile("=INFO sensitive=false")
+"""Loggers come into being while a broker runs."""
 _VARIES = re.compile(r"TopicId: \S+")
 STATE = (
     ("kafka-topics", "--describe", "--exclude-internal"),
@@ -56,12 +66,9 @@ STATE = (
     ("kafka-configs", "--describe", "--broker-defaults"),
     ("kafka-configs", "--describe", "--broker", "1"),
     ("kafka-configs", "--describe", "--broker-logger", "1"),
-    ("kafka-configs", "--describe", "--entity-type", "groups"),
+    ("kafka-configs", "--describe", "--group", "billing"),
     ("kafka-configs", "--describe", "--entity-type", "client-metrics"),
-    *(
-        ("kafka-configs", "--describe", "--entity-type", kind)
-        for kind in ("topics", "users", "clients", "ips")
-    ),
+    *(("kafka-configs", "--describe", "--entity-type", kind) for kind in ("users", "clients", "ips")),
     *(("kafka-configs", "--describe", f"--{kind}-defaults") for kind in ("user", "client", "ip")),
 )
 """What the scripts say of all that a row could change."""
@@ -82,14 +89,25 @@ class World:
 
     def script(self, name: str, words: Sequence[str], stdin: bytes = b"") -> Ran:
         """The script with these words, its files in the folder."""
-        files = [str(self.folder / word) if word in FILES else word for word in words]
+        files = [str(self.folder / word) if word in FILES else self._real(word) for word in words]
         return self.scripts.run(name, *files, "--bootstrap-server", self.kafka.bootstrap, stdin=stdin)
 
     def kcli(self, words: Sequence[str], stdin: bytes = b"") -> Done:
         """kcli with these words; it asks nothing."""
-        files = [str(self.folder / word) if word in FILES else word for word in words]
+        files = [str(self.folder / word) if word in FILES else self._real(word) for word in words]
         files = [f"@{self.folder / word[1:]}" if word[1:] in FILES else word for word in files]
         return kcli_process(*files, "--yes", bootstrap=self.kafka.bootstrap, stdin=stdin)
+
+    def _real(self, word: str) -> str:
+        """What a placeholder stands for."""
+        if word == "$(uuidgen)":
+            return str(uuid.uuid4())
+        if word != "ID":
+            return word
+        with Admin(bootstrap_servers=self.kafka.bootstrap) as admin:
+            found = admin.describe_topics(["orders"])["orders"]
+        assert isinstance(found, TopicInfo)
+        return found.topic_id
 
     def state(self) -> list[str]:
         """What the scripts say of everything, line by line."""
@@ -97,7 +115,7 @@ class World:
             f"{' '.join(words)}: {line}"
             for name, *words in STATE
             for line in sorted(_VARIES.sub("", self.script(name, words).out).splitlines())
-            if line.strip()
+            if line.strip() and not _IDLE_LOGGER.search(line)
         ]
 
     def records(self, topic: str) -> list[str]:
@@ -122,10 +140,8 @@ class World:
 
 def _clear(admin: Admin) -> None:
     topics = [one.name for one in admin.list_topics() if not one.internal]
-    outcomes = [
-        admin.delete_topics(topics),
-        admin.delete_groups([one.group_id for one in admin.list_groups().groups]),
-    ]
+    made = [one.group_id for one in admin.list_groups().groups if one.group_id in MADE]
+    outcomes = [admin.delete_topics(topics), admin.delete_groups(made)]
     admin.delete_acls([AclFilter()])
     unset = {
         ConfigResource(kind, name): [ConfigChange(key, None, ConfigOp.DELETE) for key in keys]
@@ -149,6 +165,9 @@ def _fill(admin: Admin, bootstrap: str) -> None:
         producer.send(ProducerRecord("numbers", (7).to_bytes(8, "big"), key=b"seven"))
         for number in range(LOAD):
             producer.send(ProducerRecord("load", b"%04d" % number, partition=0))
+    apps = ConfigResource(ConfigKind.CLIENT_METRICS, "apps")
+    assert admin.alter_configs({apps: [ConfigChange("interval.ms", "30000")]})[apps] is None
+    assert admin.create_acls([READS]) == {READS: None}
     starts = {TopicPartition("orders", number): START for number in range(3)}
     assert set(admin.alter_share_offsets({SHARE_GROUP: starts})[SHARE_GROUP].values()) == {None}
     positions = {TopicPartition("orders", number): OffsetAndMetadata(POSITION) for number in range(3)}

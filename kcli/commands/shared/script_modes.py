@@ -449,7 +449,8 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
         Mode(("--topic-list",), "topics list --with-size", {
             **_CLUSTER, "--describe": "", "--broker-list=": "", "--topic-list=": "--match {}",
         }),
-        Mode((), "cluster describe --log-dirs", {**_CLUSTER, "--describe": "", "--broker-list=": ""}),
+        Mode(("--broker-list",), "brokers describe ID", {**_CLUSTER, "--describe": "", "--broker-list=": "{}"}),
+        Mode((), "cluster describe --log-dirs", {**_CLUSTER, "--describe": ""}),
     ),
     "kafka-metadata-quorum": (
         Mode(("add-controller",), "quorum add-controller ID", {**_CLUSTER, "add-controller": ""}),

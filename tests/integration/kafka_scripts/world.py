@@ -122,7 +122,8 @@ class World:
         """All records of a topic as Kafka's console consumer prints them."""
         shown = [word for one in EVERY_FIELD for word in ("--formatter-property", one)]
         words = ["--topic", topic, "--from-beginning", "--timeout-ms", "1500", *shown]
-        return sorted(self.script("kafka-console-consumer", words).out.splitlines())
+        printed = self.script("kafka-console-consumer", words).out.splitlines()
+        return sorted(line for line in printed if line.count("|") == 2)
 
     def changed(self) -> None:
         """It has to be made again before the next row."""
@@ -168,6 +169,9 @@ def _fill(admin: Admin, bootstrap: str) -> None:
     apps = ConfigResource(ConfigKind.CLIENT_METRICS, "apps")
     assert admin.alter_configs({apps: [ConfigChange("interval.ms", "30000")]})[apps] is None
     assert admin.create_acls([READS]) == {READS: None}
+    work = ConfigResource(ConfigKind.GROUP, SHARE_GROUP)
+    reset = ConfigChange("share.auto.offset.reset", "earliest")
+    assert admin.alter_configs({work: [reset]})[work] is None
     starts = {TopicPartition("orders", number): START for number in range(3)}
     assert set(admin.alter_share_offsets({SHARE_GROUP: starts})[SHARE_GROUP].values()) == {None}
     positions = {TopicPartition("orders", number): OffsetAndMetadata(POSITION) for number in range(3)}

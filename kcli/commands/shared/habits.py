@@ -485,7 +485,7 @@ _OTHER_TOOLS = {
             "`kcli acls list`, `kcli acls create --principal User:NAME --operation read --topic TOPIC`",
         ),
         **dict.fromkeys(("scram", "credentials", "user-scram"), "`kcli users list`, `kcli users set NAME`"),
-        "nodes": "`kcli brokers list`, `kcli brokers describe ID`",
+        "nodes": "`kcli brokers list`, `kcli brokers describe 1`",
         "transact": "`kcli produce TOPIC --transactional-id ID`",
         **dict.fromkeys(
             ("producer-perf-test", "bench", "benchmark"), "`kcli perf produce -t TOPIC --num-records N`"

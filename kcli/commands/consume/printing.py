@@ -1,12 +1,14 @@
 """What ``consume`` prints by: the fields that are named, what decodes records, and where they go."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from kcli.commands.consume.format import record_formatter
 from kcli.commands.consume.options import PEOPLE, ConsumeOptions
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.topic_choice import Topics
+from kcli.core.types import TopicPartition
 from kcli.flows.stop import Stop
 from kcli.output.gaps import GapMarks
 from kcli.output.records import Formatter, RecordSink
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
     from kcli.commands.consume.count import PrintedCounts
     from kcli.commands.consume.decoding import Decoding
     from kcli.commands.consume.fields import ChosenFields
+    from kcli.core.consumer.consumer import Consumer
+    from kcli.core.share.consumer import ShareConsumer
+
+    Reading = Consumer | ShareConsumer
 
 
 def chosen_fields(
@@ -28,6 +34,38 @@ def chosen_fields(
     from kcli.commands.consume.fields import ChosenFields  # only where fields are chosen
 
     return ChosenFields(asked, asked.format_kind(inv.values.output), decoding)
+
+
+def cluster_of(consumers: "Sequence[Reading]") -> Callable[[], str | None]:
+    """The id of the cluster, known once there is a consumer and it has connected."""
+    return lambda: consumers[0].cluster.view.cluster_id if consumers else None
+
+
+def chosen_formatter(
+    inv: Invocation,
+    asked: ConsumeOptions,
+    topics: Topics,
+    decoding: "Decoding | None",
+    fields: "ChosenFields | None",
+    consumers: "Sequence[Reading]",
+) -> Formatter:
+    """By fields, or as the options say. It asks the first of ``consumers``, which is there once something is printed."""
+    if fields is not None and fields.select is not None:
+        return fields.formatter(inv, cluster_of(consumers))
+
+    def broker(tp: TopicPartition) -> int:
+        node = consumers[0].cluster.view.leader(tp)
+        return -1 if node is None else int(node.id)
+
+    return record_formatter(
+        inv,
+        asked,
+        topics=2 if topics.several else 1,
+        cluster_id=cluster_of(consumers),
+        broker=broker,
+        decoders=decoding.decoders if decoding is not None else None,
+        member=fields.member if fields is not None else None,
+    )
 
 
 def record_sink(

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcli.account.survey import Missing
-from kcli.commands.consume.format import record_formatter
 from kcli.commands.consume.options import (
     ConsumeOptions,
     consumer_options,
@@ -14,7 +13,13 @@ from kcli.commands.consume.options import (
     reset_policy,
     terminal_format,
 )
-from kcli.commands.consume.printing import chosen_fields, record_sink, topic_decoding
+from kcli.commands.consume.printing import (
+    chosen_fields,
+    chosen_formatter,
+    cluster_of,
+    record_sink,
+    topic_decoding,
+)
 from kcli.commands.consume.report import offsets_text, report, report_absent
 from kcli.commands.consume.scope import (
     chosen_partitions,
@@ -45,7 +50,7 @@ from kcli.flows.consume.time_order import Merger, tail
 from kcli.flows.filters.selection import Selection, TimeFilter
 from kcli.flows.stop import Stop
 from kcli.output.progress import counted
-from kcli.output.records import Formatter, RecordSink, Written
+from kcli.output.records import RecordSink, Written
 
 if TYPE_CHECKING:
     from kcli.commands.consume.decoding import Decoding
@@ -70,27 +75,8 @@ def run(inv: Invocation, **given: Any) -> int:
     decoding = topic_decoding(inv, asked, topics)
     fields = chosen_fields(inv, asked, decoding)
     consumers: list[Consumer] = []
-
-    def broker(tp: TopicPartition) -> int:
-        node = consumers[0].cluster.view.leader(tp)
-        return -1 if node is None else int(node.id)
-
-    def cluster_id() -> str | None:
-        return consumers[0].cluster.view.cluster_id if consumers else None
-
-    formatter: Formatter
-    if fields is not None and fields.select is not None:
-        formatter = fields.formatter(inv, cluster_id)
-    else:
-        formatter = record_formatter(
-            inv,
-            asked,
-            topics=2 if topics.several else 1,
-            cluster_id=cluster_id,
-            broker=broker,
-            decoders=decoding.decoders if decoding is not None else None,
-            member=fields.member if fields is not None else None,
-        )
+    cluster_id = cluster_of(consumers)
+    formatter = chosen_formatter(inv, asked, topics, decoding, fields, consumers)
     chosen, where, absent = selection(asked, spec, decoding, fields, warn=inv.talk.warn)
     for note in where.notes if where is not None else ():
         inv.talk.note(note)

@@ -5,9 +5,13 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 
 from kcli.account.survey import Missing
-from kcli.commands.consume.format import record_formatter
 from kcli.commands.consume.options import ConsumeOptions, group_of, terminal_format
-from kcli.commands.consume.printing import chosen_fields, record_sink, topic_decoding
+from kcli.commands.consume.printing import (
+    chosen_fields,
+    chosen_formatter,
+    record_sink,
+    topic_decoding,
+)
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import abandon
 from kcli.commands.shared.topic_choice import Topics
@@ -18,7 +22,6 @@ from kcli.core.protocol.messages.share_fetch import ShareFetchRequest
 from kcli.core.records.run import RUN_BYTES
 from kcli.core.share.acquired import Acknowledge
 from kcli.core.share.consumer import NOT_FOR_SHARE_GROUPS, ShareConsumer
-from kcli.core.types import TopicPartition
 from kcli.flows.consume.record_command import RecordCommand
 from kcli.flows.consume.share import ShareResult, consume_shared, share_errors
 from kcli.flows.stop import Stop
@@ -35,27 +38,7 @@ def run_shared(inv: Invocation, asked: ConsumeOptions) -> int:
     decoding = topic_decoding(inv, asked, topics)
     fields = chosen_fields(inv, asked, decoding)
     consumers: list[ShareConsumer] = []
-
-    def broker(tp: TopicPartition) -> int:
-        node = consumers[0].cluster.view.leader(tp)
-        return -1 if node is None else int(node.id)
-
-    def cluster_id() -> str | None:
-        return consumers[0].cluster.view.cluster_id if consumers else None
-
-    formatter: Formatter
-    if fields is not None and fields.select is not None:
-        formatter = fields.formatter(inv, cluster_id)
-    else:
-        formatter = record_formatter(
-            inv,
-            asked,
-            topics=2 if topics.several else 1,
-            cluster_id=cluster_id,
-            broker=broker,
-            decoders=decoding.decoders if decoding is not None else None,
-            member=fields.member if fields is not None else None,
-        )
+    formatter = chosen_formatter(inv, asked, topics, decoding, fields, consumers)
     options = share_options(inv, asked)
     if decoding is None:
         inv.configuration.check_no_registry()

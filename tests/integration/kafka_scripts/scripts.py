@@ -13,12 +13,12 @@ from typing import NamedTuple, Self
 
 import pytest
 
-from benchmarks._kafka_tools import VERSION, tool
+from benchmarks._kafka_tools import STREAMS, tool
 
 RUNNER = Path(__file__).parent / "ToolRunner.java"
 JARS = (
     "net/sourceforge/argparse4j/argparse4j/0.7.0/argparse4j-0.7.0.jar",
-    f"org/apache/kafka/kafka-streams/{VERSION}/kafka-streams-{VERSION}.jar",
+    STREAMS,
 )
 _TOOLS = "org.apache.kafka.tools."
 SCRIPTS = {

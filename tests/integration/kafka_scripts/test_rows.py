@@ -26,7 +26,7 @@ OFFSETS = "org.apache.kafka.tools.consumer.OffsetsMessageFormatter"
 WITH_HEADERS = b"h:1;a\nh:2;b\n"
 NAMES = {*TOPICS, GROUP}
 
-NO_CHANGE = {"--dry-run", "--to-current", "--if-not-exists", "--if-exists", "--preferred", "--election-type"}
+NO_CHANGE = {"--dry-run", "--to-current", "--if-not-exists", "--if-exists", "--election-type"}
 """Options of lines that change nothing in this world."""
 
 _CLUSTER = "a cluster of its own: tests/integration/test_cluster_scripts.py"

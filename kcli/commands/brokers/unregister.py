@@ -26,8 +26,8 @@ def unregister_brokers(inv: Invocation, numbers: tuple[int, ...]) -> int:
     """Unregister brokers that are gone for good: the controllers forget them, and upgrades wait for them no more.
 
     Refused for a broker that is online, which would register again, and for one that has replicas: `kcli brokers drain`
-    moves them first. Read back; a broker that is started again registers by itself. Brokers before Kafka 4.0 do not list those
-    that are fenced, so there the answer of the controller is all that confirms it. KRaft only.
+    moves them first. Read back; a broker that is started again registers by itself. Brokers before Kafka 4.0 do not
+    list those that are fenced, so there the answer of the controller is all that confirms it. KRaft only.
     """
     from kcli.flows.brokers.unregister import BrokerUnregistration  # clients are loaded when the command runs
 

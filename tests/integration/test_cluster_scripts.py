@@ -119,3 +119,35 @@ def test_the_brokers_are_those_of_kafka_s_script(kafka: Kafka) -> None:
     assert {one.partition("://")[0] for one in row["listeners"]} == {"PLAINTEXT", "CONTROLLER"}
     assert row["roles"] == ["broker", "controller"]
     assert row["log_dirs"][0]["state"] == "online"
+
+
+def controller_of(kafka: Kafka) -> str:
+    """Where the active controller listens."""
+    found = document(kafka, "quorum", "describe")
+    (endpoints,) = (row["endpoints"] for row in found["items"] if row["node"] == found["leader"])
+    return str(endpoints[0]).rpartition("/")[2]
+
+
+def test_a_controller_is_as_good_as_a_broker_for_what_it_serves(kafka: Kafka) -> None:
+    """Instead of --bootstrap-controller of the scripts: -b may name controllers."""
+    controller = controller_of(kafka)
+    by_broker = document(kafka, "quorum", "describe")
+    done = kcli("quorum", "describe", "-o", "json", bootstrap=controller)
+    assert done.code == 0, done.err
+    by_controller = json.loads(done.out)
+    assert (by_controller["cluster"], by_controller["leader"]) == (by_broker["cluster"], by_broker["leader"])
+    assert [row["node"] for row in by_controller["items"]] == [row["node"] for row in by_broker["items"]]
+    for line in (
+        ("features", "list"),
+        ("acls", "list"),
+        ("configs", "describe", "brokers", "1"),
+        ("cluster", "describe"),
+        ("brokers", "api-versions"),
+        ("reassign", "status"),
+        ("brokers", "unregister", "99", "--dry-run"),
+        ("topics", "list"),
+        ("groups", "list"),
+        ("topics", "describe", "x"),
+    ):
+        print(line, (d := kcli(*line, bootstrap=controller)).code, d.out[:300], d.err)
+    raise AssertionError

@@ -41,6 +41,12 @@ def metadata_quorum(kafka: Kafka, *arguments: str) -> subprocess.CompletedProces
     return _run(kafka, "org.apache.kafka.tools.MetadataQuorumCommand", *arguments)
 
 
+def metadata_quorum_of(controller: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The same, which asks a controller."""
+    main = "org.apache.kafka.tools.MetadataQuorumCommand"
+    return _run_at(controller, main, *arguments, option="--bootstrap-controller")
+
+
 def features(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-features.sh``."""
     return _run(kafka, "org.apache.kafka.tools.FeatureCommand", *arguments)
@@ -115,13 +121,15 @@ def _run(kafka: Kafka, main: str, *arguments: str) -> subprocess.CompletedProces
     return _run_at(kafka.bootstrap, main, *arguments)
 
 
-def _run_at(bootstrap: str, main: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _run_at(
+    bootstrap: str, main: str, *arguments: str, option: str = "--bootstrap-server"
+) -> subprocess.CompletedProcess[str]:
     """Runs it to its end. Skips where there is no Java, or its jars cannot be had."""
     command = tools.tool(main)
     if command is None:
         pytest.skip("there is no Java to run Kafka's script")
     return subprocess.run(
-        [*command, "--bootstrap-server", bootstrap, *arguments],
+        [*command, option, bootstrap, *arguments],
         capture_output=True,
         text=True,
         timeout=120,

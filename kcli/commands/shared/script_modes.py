@@ -6,7 +6,7 @@ from kcli.core.positions import SPECIAL_NAMES
 _CLUSTER = {
     "--bootstrap-server=": "-b {}",
     "--bootstrap-servers=": "-b {}",
-    "--bootstrap-controller=": "",
+    "--bootstrap-controller=": "-b {}",
     "--broker-list=": "-b {}",
     "--command-config=": "-F {}",
     "--consumer.config=": "-F {}",

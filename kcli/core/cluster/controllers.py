@@ -6,7 +6,6 @@ was met.
 
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError
-from kcli.core.permissions import on_cluster
 from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from kcli.core.protocol.messages.metadata import MetadataResponse, MetadataResponseBroker
 
@@ -29,7 +28,6 @@ def as_metadata(response: DescribeClusterResponse) -> MetadataResponse:
             response.error_code,
             "asking a controller for the others",
             message=response.error_message or "",
-            needs=[on_cluster("DESCRIBE")],
         )
     nodes = [
         MetadataResponseBroker(node_id=one.broker_id, host=one.host, port=one.port, rack=one.rack)

@@ -182,7 +182,7 @@ def same_words(world: World, row: Row) -> None:
     """Each name and number of the script's table is in kcli's, too."""
     theirs = world.script(row.script, row.words)
     ours = world.kcli(row.kcli)
-    assert ours.code == 0, ours.err
+    assert (theirs.status, ours.code) == (0, 0), theirs.err + ours.err
     missing = words(theirs.out) - words(ours.out)
     assert not missing, f"{sorted(missing)}\n{theirs.out}\n{theirs.err}\n{ours.out}"
 

@@ -90,7 +90,9 @@ class World:
     def script(self, name: str, words: Sequence[str], stdin: bytes = b"") -> Ran:
         """The script with these words, its files in the folder."""
         files = [str(self.folder / word) if word in FILES else self._real(word) for word in words]
-        return self.scripts.run(name, *files, "--bootstrap-server", self.kafka.bootstrap, stdin=stdin)
+        if "--bootstrap-controller" not in words:
+            files += ["--bootstrap-server", self.kafka.bootstrap]
+        return self.scripts.run(name, *files, stdin=stdin)
 
     def kcli(self, words: Sequence[str], stdin: bytes = b"") -> Done:
         """kcli with these words; it asks nothing."""
@@ -102,9 +104,12 @@ class World:
         """What a placeholder stands for."""
         if word == "$(uuidgen)":
             return str(uuid.uuid4())
-        if word != "ID":
+        if word not in ("ID", "CONTROLLER"):
             return word
         with Admin(bootstrap_servers=self.kafka.bootstrap) as admin:
+            if word == "CONTROLLER":
+                quorum = admin.describe_quorum()
+                return quorum.endpoints[quorum.leader]
             found = admin.describe_topics(["orders"])["orders"]
         assert isinstance(found, TopicInfo)
         return found.topic_id

@@ -384,26 +384,28 @@ class Cluster:
     def _refreshed(self, response: Future[Any], names: list[str], done: Future[ClusterView]) -> None:
         now = self.loop.now()
         self.brokers.close_idle(now)
-        failure, answer = response.error, None if response.error is not None else response.value
+        failure = response.error
+        answer: Any = None if failure is not None else response.value
         lacks_it = isinstance(failure, UnsupportedError) and not (names or self.all_known)
         if lacks_it and not self.of_controllers and self._met_controller():
             self.of_controllers = True
             self._ask(names, done)
             return
         self._refreshing = None
-        if answer is not None and not isinstance(answer, MetadataResponse):
+        if isinstance(answer, MetadataResponse):
+            if answer.error_code:
+                # e.g. REBOOTSTRAP_REQUIRED (KIP-1102): the known metadata is of no use any more
+                failure = BrokerError(answer.error_code, "requesting metadata")
+                # KIP-1102: counts as if every known broker had failed, so that the bootstrap addresses are next
+                # (`_any_node`).
+                self._refresh.failures += len(self.view.nodes)
+        elif answer is not None:
             from kcli.core.cluster.controllers import as_metadata
 
             try:
                 answer = as_metadata(answer)
             except BrokerError as error:
                 failure = error
-        elif failure is None and answer.error_code:
-            # e.g. REBOOTSTRAP_REQUIRED (KIP-1102): the known metadata is of no use any more
-            failure = BrokerError(answer.error_code, "requesting metadata")
-            # KIP-1102: counts as if every known broker had failed, so that the bootstrap addresses are next
-            # (`_any_node`).
-            self._refresh.failures += len(self.view.nodes)
         if failure is None:
             failure = _wrong_cluster(self.options.cluster_id, answer)
         if isinstance(failure, KcliError):

@@ -5,8 +5,8 @@ where the resources are:
 
 - Topic: ``partitions`` (int), ``replication_factor`` (int), ``config`` (key to text); ``assignment`` (partition to list
   of broker ids, the preferred leader first), only where a file has it or ``export --all`` asks for it.
-- AclBinding: ``principal``, ``host``, ``permission``, ``operation``, ``resource_type``, ``resource_name``, ``pattern``, in
-  the words of ``acls list``. A document with a list of ``operations`` describes one resource for each.
+- AclBinding: ``principal``, ``host``, ``permission``, ``operation``, ``resource_type``, ``resource_name``, ``pattern``,
+  in the words of ``acls list``. A document with a list of ``operations`` describes one resource for each.
 - User: ``mechanisms`` (such as ``SCRAM-SHA-512`` to ``{iterations: int}``), and in files where the password is.
 - Quota: ``entity`` (``user``, ``client-id``, ``ip`` to a name, or to null for the default), ``limits`` (key to number).
 - BrokerConfig: ``config``; the name is a broker id, or ``default`` for all brokers. GroupConfig: ``config``.

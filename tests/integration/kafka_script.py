@@ -51,6 +51,11 @@ def broker_api_versions(kafka: Kafka) -> subprocess.CompletedProcess[str]:
     return _run(kafka, "org.apache.kafka.tools.BrokerApiVersionsCommand")
 
 
+def transactions(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-transactions.sh``."""
+    return _run(kafka, "org.apache.kafka.tools.TransactionsCommand", *arguments)
+
+
 def cluster_command(kafka: Kafka, verb: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-cluster.sh``, whose verb comes first."""
     command = tools.tool("org.apache.kafka.tools.ClusterTool")

@@ -21,7 +21,7 @@ from tests.fake.script import FOREVER
 from tests.fault.fetching import T0, T1, filled, put
 from tests.fault.watching import Heard
 
-PATIENCE = 10.0
+PATIENCE = 120.0
 GROUP = "g"
 
 

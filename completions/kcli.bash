@@ -450,8 +450,8 @@ _kcli_command() {
             children="produce consume e2e compare"
             aliases="" ;;
         "kcli perf produce")
-            names="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --keys --seed --throughput --warmup-records --processes --verify --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --keys --seed --throughput --warmup-records --processes --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --keys --seed --throughput --warmup-records --processes --transactional-id --transaction-duration --verify --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --keys --seed --throughput --warmup-records --processes --transactional-id --transaction-duration --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli perf consume")

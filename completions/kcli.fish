@@ -750,7 +750,7 @@ complete -c kcli -n '__kcli_at kcli perf produce' -l throughput -x -d 'at most N
 complete -c kcli -n '__kcli_at kcli perf produce' -l warmup-records -x -d 'the first N records are sent but not measured (default: 0)'
 complete -c kcli -n '__kcli_at kcli perf produce' -l processes -x -d 'how many processes send, each with a producer of its own (default: 1)'
 complete -c kcli -n '__kcli_at kcli perf produce' -l transactional-id -x -d 'send in transactions with this transactional id; of several processes with ID-0, ID-1 and so on'
-complete -c kcli -n '__kcli_at kcli perf produce' -l transaction-duration -x -d 'how long a transaction is open before it is committed (default: 3s)'
+complete -c kcli -n '__kcli_at kcli perf produce' -l transaction-duration -x -d 'how long a transaction is open before it is committed (default: 3s); without --transactional-id with a random one'
 complete -c kcli -n '__kcli_at kcli perf produce' -l verify -d 'read back what was confirmed: exit with 5 if records are lost, there twice, or in another order'
 complete -c kcli -n '__kcli_at kcli perf produce' -l reporting-interval -x -d 'how often a line of figures is written while the test runs (default: 5s)'
 complete -c kcli -n '__kcli_at kcli perf produce' -l fail-if -x -a 'p50\\> p95\\> p99\\> p999\\> max\\> mean\\> raw_p50\\> raw_p95\\> raw_p99\\> raw_p999\\> raw_max\\> raw_mean\\> rate\\> mb\\> errors\\> lost\\> duplicated\\> reordered\\> unconfirmed\\>' -d 'exit with 8 if this is true at the end, as \'p99>50ms\', \'rate<100k\' or \'errors>0\'; repeatable'

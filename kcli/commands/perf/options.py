@@ -146,7 +146,8 @@ _TRANSACTION_OPTIONS = (
         "--transaction-duration",
         type=DurationType(positive=True),
         metavar="DUR",
-        help="how long a transaction is open before it is committed (default: 3s)",
+        help="how long a transaction is open before it is committed (default: 3s); without --transactional-id with a "
+        "random one",
     ),
 )
 _RECORD_SIZE = click.option(

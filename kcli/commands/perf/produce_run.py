@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import replace
 from functools import partial
 
@@ -123,16 +124,12 @@ def _measure(
 
 def _options(inv: Invocation, asked: ProduceOptions) -> ProducerOptions:
     """Those of the producers; with several processes the transactional id is not theirs yet."""
-    if asked.transactional_id is None:
-        if asked.transaction_duration is not None:
-            raise usage(
-                "kcli perf produce: --transaction-duration without --transactional-id",
-                why="nothing is sent in transactions",
-                do="add one, for example --transactional-id perf",
-            )
+    seconds = _transaction_seconds(asked)
+    if seconds is None:
         return inv.client_options(ProducerOptions, unused=UNUSED_BY_LOADS)
-    options = inv.client_options(ProducerOptions, transactional_id=asked.transactional_id)
-    seconds, limit = _transaction_seconds(asked) or 0.0, options.transaction_timeout_ms / 1000
+    name = asked.transactional_id or f"kcli-perf-{secrets.token_hex(6)}"
+    options = inv.client_options(ProducerOptions, transactional_id=name)
+    limit = options.transaction_timeout_ms / 1000
     if seconds >= limit:
         raise usage(
             f"kcli perf produce: --transaction-duration of {duration_text(seconds)}",
@@ -143,9 +140,9 @@ def _options(inv: Invocation, asked: ProduceOptions) -> ProducerOptions:
 
 
 def _transaction_seconds(asked: ProduceOptions) -> float | None:
-    if asked.transactional_id is None:
-        return None
-    return _TRANSACTION if asked.transaction_duration is None else asked.transaction_duration
+    """How long a transaction is open; None: nothing is sent in transactions."""
+    given = asked.transaction_duration
+    return _TRANSACTION if given is None and asked.transactional_id is not None else given
 
 
 def _of_process(options: ProducerOptions, plan: LoadPlan) -> ProducerOptions:

@@ -400,6 +400,7 @@ class Cluster:
                 # (`_any_node`).
                 self._refresh.failures += len(self.view.nodes)
         elif answer is not None:
+            # Only where a controller was met.
             from kcli.core.cluster.controllers import as_metadata
 
             try:

@@ -18,6 +18,8 @@ AUTHORIZED = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
     "allow.everyone.if.no.acl.found": "true",
+    # A consumer that is still being closed would create a topic again that was deleted for the next row.
+    "auto.create.topics.enable": "false",
 }
 INPUT = b"a:1\nb:2\n"
 WITH_TABS = b"a\t1\nb\t2\n"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kcli.sandbox.config import uses_zookeeper
 from tests.integration.kafka_script import (
     broker_api_versions,
     cluster_command,
@@ -16,7 +17,7 @@ from tests.integration.kafka_script import (
 from tests.kafka import Kafka
 from tests.run import kcli
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("kraft")]
 
 
 def before_4(kafka: Kafka) -> bool:
@@ -33,6 +34,12 @@ def document(kafka: Kafka, *words: str) -> dict[str, Any]:
     assert done.code == 0, done.err
     found: dict[str, Any] = json.loads(done.out)
     return found
+
+
+@pytest.fixture(scope="module")
+def kraft(kafka: Kafka) -> None:
+    if kafka.version != "unknown" and uses_zookeeper(kafka.version):
+        pytest.skip(f"Kafka {kafka.version} has no quorum, and Kafka's scripts cannot ask it for features")
 
 
 def features_of(kafka: Kafka) -> list[dict[str, Any]]:

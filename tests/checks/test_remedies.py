@@ -89,7 +89,7 @@ def is_part(part: str, text: str) -> bool:
     def past_holes(places: set[int]) -> set[int]:
         return places | {place + 1 for place in places if text[place : place + 1] == HOLE}
 
-    if not re.search(r"`kcli [^`]+`", part):
+    if not re.search(r"`kcli [^`]+`", part) or not _may_begin(part, text):
         return False
     reached = set(range(len(text)))
     for sign in part:
@@ -102,6 +102,13 @@ def is_part(part: str, text: str) -> bool:
             if place < len(text) and (text[place] == sign or (text[place] == HOLE and sign != "`"))
         }
     return bool(reached)
+
+
+def _may_begin(part: str, text: str) -> bool:
+    """Whether one of the commands of ``text`` begins as that of ``part``, up to its first hole: most do not."""
+    command = part[part.index("`kcli ") + 1 :]
+    heads = (behind.partition(HOLE)[0] for behind in text.split("`")[1:])
+    return any(command.startswith(head) or head.startswith(command) for head in heads)
 
 
 def typed() -> Iterable[str]:

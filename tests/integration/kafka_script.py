@@ -47,6 +47,11 @@ def broker_api_versions(kafka: Kafka) -> subprocess.CompletedProcess[str]:
     return _run(kafka, "kafka-broker-api-versions")
 
 
+def transactions(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``kafka-transactions.sh``."""
+    return _run(kafka, "org.apache.kafka.tools.TransactionsCommand", *arguments)
+
+
 def cluster_command(kafka: Kafka, verb: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-cluster.sh``, whose verb comes first."""
     return _ran("kafka-cluster", verb, "--bootstrap-server", kafka.bootstrap, *arguments)

@@ -21,6 +21,7 @@ INSERTED = "X"
 """What an f-string inserts; a placeholder for ``problem``."""
 HOLE = "\0"
 """The same, and what ``str.format`` inserts, where texts are compared."""
+COMMAND = re.compile(r"`(kcli|\{path\}) ")
 DESCRIBES = {"help", "examples", "why"}
 """Keywords whose texts describe, and tell nobody what to do."""
 
@@ -77,9 +78,14 @@ def remedies() -> Iterator[str]:
     the modules of help.
     """
     for path in (ROOT / "kcli").rglob("*.py"):
-        if "docgen" not in path.parts and not path.stem.endswith("_help"):
-            for text in texts(path.read_text(encoding="utf-8"), HOLE):
-                if re.search(r"`(kcli|\{path\}) ", text):
+        source = path.read_text(encoding="utf-8")
+        if (
+            "docgen" not in path.parts
+            and not path.stem.endswith("_help")
+            and ("`kcli" in source or "`{path}" in source)
+        ):
+            for text in texts(source, HOLE):
+                if COMMAND.search(text):
                     yield re.sub(r"\{path\}", HOLE, text)
 
 
@@ -89,7 +95,7 @@ def is_part(part: str, text: str) -> bool:
     def past_holes(places: set[int]) -> set[int]:
         return places | {place + 1 for place in places if text[place : place + 1] == HOLE}
 
-    if not re.search(r"`kcli [^`]+`", part) or not _may_begin(part, text):
+    if not re.search(r"`kcli [^`]+`", part):
         return False
     reached = set(range(len(text)))
     for sign in part:
@@ -102,13 +108,6 @@ def is_part(part: str, text: str) -> bool:
             if place < len(text) and (text[place] == sign or (text[place] == HOLE and sign != "`"))
         }
     return bool(reached)
-
-
-def _may_begin(part: str, text: str) -> bool:
-    """Whether one of the commands of ``text`` begins as that of ``part``, up to its first hole: most do not."""
-    command = part[part.index("`kcli ") + 1 :]
-    heads = (behind.partition(HOLE)[0] for behind in text.split("`")[1:])
-    return any(command.startswith(head) or head.startswith(command) for head in heads)
 
 
 def typed() -> Iterable[str]:
@@ -153,10 +152,12 @@ def test_each_command_of_a_message_is_typed_where_it_is_printed() -> None:
 
 def test_a_command_in_a_remedy_stands_in_backticks() -> None:
     plain = re.compile(rf"\bkcli (?:{'|'.join(cli.list_commands(click.Context(cli)))})\b")
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "kcli").rglob("*.py"))
     found = {
         text
-        for path in (ROOT / "kcli").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for source in sources
+        if "do=" in source and plain.search(source)
+        for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.keyword) and node.arg == "do"
         for text in texts(f"print({ast.unparse(node.value)})")
         if plain.search(re.sub("`[^`]*`", "", text))

@@ -20,8 +20,9 @@ from kcli.core.errors import (
     ConnectError,
     KcliError,
     NoLeaderError,
+    NotConnectedError,
     NotFoundError,
-    RequestTimeoutError,
+    OutcomeUnknownError,
     UnsupportedError,
 )
 from kcli.core.exit_codes import ExitCode
@@ -34,6 +35,7 @@ from kcli.flows.cluster_state import (
     is_offline,
     requires_capped,
 )
+from kcli.flows.doctor.examine import PATIENCE
 from kcli.flows.doctor.topic_checks import KEYS, UNCLEAN, min_isr_of
 from kcli.flows.health.outlook import Situation, TopicRules
 from kcli.flows.quorum.majority import Majority, majority_of
@@ -146,7 +148,7 @@ class _Observation:
     def nodes(self) -> Observed:
         description = self._described()
         quorum, no_quorum = self._quorum()
-        _features, unreachable = self._features()
+        _features, unreachable = self._features(description)
         return Observed(
             description,
             quorum,
@@ -160,7 +162,7 @@ class _Observation:
         admin = self._admin
         description = self._described()
         quorum, no_quorum = self._quorum()
-        features, unreachable = self._features()
+        features, unreachable = self._features(description)
         topics = {
             name: topic
             for name, topic in admin.describe_partitions().items()
@@ -218,16 +220,18 @@ class _Observation:
         except KcliError as error:
             return None, error
 
-    def _features(self) -> tuple[dict[int, BrokerFeatures], dict[int, KcliError]]:
+    def _features(
+        self, description: ClusterDescription
+    ) -> tuple[dict[int, BrokerFeatures], dict[int, KcliError]]:
         """Each broker is connected to; those that cannot be are unreachable, those that do not answer silent."""
-        found = self._admin.describe_features()
-        unreachable = {number: one for number, one in found.items() if _is_unreachable(one)}
-        self._down |= unreachable.keys()
-        self._silent = {
-            number
-            for number, one in found.items()
-            if isinstance(one, KcliError) and number not in self._down
+        online = [broker.node.id for broker in description.brokers if not broker.is_fenced]
+        with self._admin.within(2 * PATIENCE):  # of which a call takes half
+            found = self._admin.describe_features(broker_ids=online)
+        unreachable = {
+            number: one for number, one in found.items() if isinstance(one, KcliError) and _is_unreachable(one)
         }
+        self._down |= unreachable.keys()
+        self._silent = {number for number, one in found.items() if isinstance(one, KcliError)} - self._down
         return self._of_brokers(BROKERS, found), unreachable
 
     def _rules(self, topics: Collection[str], *, capped: bool) -> dict[str, TopicRules]:
@@ -300,6 +304,8 @@ class _Observation:
         return survey(self._admin, partitions, self._read_log)
 
 
-def _is_unreachable(found: object) -> bool:
-    """Whether there is no connection, in contrast to one without an answer."""
-    return isinstance(found, ConnectError) and not isinstance(found, RequestTimeoutError)
+def _is_unreachable(error: KcliError) -> bool:
+    """Whether there is no connection, in contrast to one without an answer; or the broker has gone since it was listed."""
+    if isinstance(error, OutcomeUnknownError):
+        return False
+    return isinstance(error, ConnectError | NotConnectedError | NotFoundError)

@@ -30,6 +30,7 @@ from kcli.flows.health.rolling import (
     Rolling,
     Seen,
     Step,
+    about,
     presence,
 )
 from kcli.output.listing import list_rows
@@ -98,9 +99,9 @@ def _awaited(inv: Invocation, looks: _Looks, demand: Demand, wait: float) -> lis
         else:
             if not left or monotonic() >= until:
                 return verdicts
-        if reason != said:
+        if about(reason) != about(said):
             inv.talk.note(f"waiting: {reason}")
-            said = reason
+        said = reason
         sleep(max(0.0, min(PAUSE, until - monotonic())))
 
 

@@ -17,7 +17,7 @@ from kcli.flows.doctor import transaction_checks
 from kcli.flows.doctor.findings import FAILED, OK, SKIPPED, WARNING
 from kcli.flows.health import observed as parts
 from kcli.flows.health.observed import Coordinated, Observed
-from kcli.flows.health.outlook import Outlook, TopicRules, coordinated_by, outlook
+from kcli.flows.health.outlook import Outlook, TopicRules, coordinated_by, outlook, remaining
 from kcli.flows.partition_failures import partition_names
 from kcli.flows.quorum.rows import words as majority_words
 from kcli.output.progress import counted
@@ -183,11 +183,11 @@ def _partitions(found: Observed, topics: Sequence[str]) -> Iterator[tuple[TopicP
 
 def _offline(found: Observed, demand: Demand, _now: int) -> Verdict:
     every = list(_partitions(found, demand.topics))
-    offline = [tp for tp, part in every if is_offline(part)]
+    offline = [tp for tp, part in every if is_offline(part) or part.leader in found.unreachable]
     if not offline and (unread := found.unread.get(parts.TOPICS)):
         return _unread("offline-partitions", unread)
     ok = f"none of {counted(len(every), 'partition')}"
-    return _of_partitions("offline-partitions", FAILED, offline, "{} without a leader", ok)
+    return _of_partitions("offline-partitions", FAILED, offline, "{} without a leader that can be reached", ok)
 
 
 def _under_replicated(found: Observed, demand: Demand, _now: int) -> Verdict:
@@ -221,7 +221,13 @@ def _by_rules(
 
 
 def _under_min_isr(found: Observed, demand: Demand, _now: int) -> Verdict:
-    below, unread = _by_rules(found, demand, TopicRules.refuses)
+    live, elects = found.live, found.elects
+
+    def refuses(rules: TopicRules, part: PartitionView) -> bool:
+        """Without a controller what is gone stays in the ISR, and is waited for."""
+        return rules.refuses(part) or (not elects and remaining(part, live, rules, elects=False).stuck)
+
+    below, unread = _by_rules(found, demand, refuses)
     if not below and unread:
         return _unread("under-min-isr", unread)
     return _of_partitions("under-min-isr", FAILED, below, "{} that refuse records with acks=all", "none")

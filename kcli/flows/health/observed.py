@@ -101,14 +101,17 @@ class Observed:
 
     @property
     def majority(self) -> Majority | None:
-        """That of the controllers."""
-        return None if self.quorum is None else majority_of(self.quorum)
+        """That of the controllers; one whose broker is down is down, too, before the others have missed it."""
+        if self.quorum is None:
+            return None
+        return majority_of(self.quorum).if_stopped({one.number for one in self.brokers} - self.live)
 
     @property
     def elects(self) -> bool:
         """Whether there is an active controller that can change metadata; assumed where it may not be seen."""
         if self.quorum is not None:
-            return self.quorum.leader >= 0 and majority_of(self.quorum).spare >= 0
+            majority = self.majority
+            return self.quorum.leader >= 0 and majority is not None and majority.spare >= 0
         if self.no_quorum is not None:
             return self.no_quorum.exit_code != ExitCode.UNREACHABLE
         return self.description.controller >= 0

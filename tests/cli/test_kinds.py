@@ -119,6 +119,7 @@ LINES = [
         "FeatureUpgradeReport",
         "FeatureUpgradeReportItem",
     ),
+    ("cluster check --if-stopped 2", "ClusterCheckList", "ClusterCheck"),
     ("quorum describe", "Quorum", "QuorumReplica"),
     ("quorum add-controller 8 --endpoint h:9093 --dry-run", "ControllerAddPlan", "ControllerAddPlanItem"),
     ("quorum add-controller 8 --endpoint h:9093 --yes", "ControllerAddReport", "ControllerAddReportItem"),

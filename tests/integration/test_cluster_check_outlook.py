@@ -182,16 +182,17 @@ class Drill:
             self.nodes[number].stop(grace=PATIENCE)
         self.down.add(number)
 
-    def settled(self) -> None:
-        """The controller, if there is one, has noticed all that was done."""
+    def settled(self, *, elects: bool = False) -> None:
+        """The controller, if there is one, has noticed all that was done; ``elects``: there has to be one."""
 
         def calm() -> bool:
             with self.admin(5.0) as admin:
                 try:
                     quorum = admin.describe_quorum()
                 except KcliError:
-                    return True  # nobody will change anything
-                brokers = {one.node.id for one in admin.describe_cluster(include_fenced=True).brokers if one.is_fenced}
+                    return not elects  # nobody will change anything
+                registered = admin.describe_cluster(include_fenced=True).brokers
+                brokers = {one.node.id for one in registered if one.is_fenced}
                 topics = self.described(admin, None)
             ghosts = any(
                 self.down.intersection(part.isr) and (part.leader >= 0)
@@ -350,7 +351,7 @@ class Drill:
         for number in sorted(self.down):
             self.nodes[number].start(timeout=None)
         self.down.clear()
-        self.settled()
+        self.settled(elects=True)
         with self.admin() as admin:
             moving = admin.list_reassignments()
             admin.alter_reassignments(dict.fromkeys(moving))

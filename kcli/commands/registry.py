@@ -49,7 +49,7 @@ ROWS: dict[str, Row] = {
         "cluster.describe:describe_cluster", READS,
         "show brokers, controller, versions, and partitions that are offline or under-replicated",
     ),
-    "cluster check": ("cluster.check:check_cluster", READS, "check that all is well, and whether a broker may be stopped"),
+    "cluster check": ("cluster.check:check_cluster", READS, "check that all is well, and that a broker may be stopped"),
     "brokers": ("brokers:brokers", NOUN, "list and describe brokers, and take them out of the cluster"),
     "brokers list": ("brokers.list:list_brokers", READS, "list brokers: state, roles, address, rack, version, replicas"),
     "brokers drain": (

@@ -165,15 +165,13 @@ def in_sync_required(part: PartitionView, min_isr: int, *, capped: bool) -> int:
 
 
 def requires_capped(features: Iterable[BrokerFeatures]) -> bool:
-    """Whether all of these brokers require no more replicas in sync than there are: seen with Kafka 3.9 and later, and not
-    with 3.3 and before.
+    """Whether all of these brokers require no more replicas in sync than there are: seen with Kafka 3.9 and later, and
+    not with 3.3 and before.
     """
     levels = [found.supported.get(METADATA_VERSION, (0, 0))[1] for found in features]
     return bool(levels) and min(levels) >= metadata_level("3.9")
 
 
 def coordinator_partition(name: str, partitions: int) -> int:
-    """The partition of ``__consumer_offsets`` or ``__transaction_state`` whose leader coordinates a group or transactional
-    id.
-    """
+    """The partition of ``__consumer_offsets`` or ``__transaction_state`` whose leader coordinates this group or id."""
     return java_hash(name.encode()) % partitions

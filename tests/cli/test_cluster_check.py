@@ -1,4 +1,4 @@
-"""``kcli cluster check`` as a user runs it, on the fake cluster: each check, what would be without a broker, and its codes."""
+"""``kcli cluster check`` on the fake cluster: each check, what would be without a broker, waiting, and exit codes."""
 
 import json
 import re
@@ -52,7 +52,9 @@ def cluster() -> Iterator[FakeCluster]:
         yield found
 
 
-def check(cluster: FakeCluster, *flags: str, code: int = 0) -> dict[tuple[str, tuple[int, ...]], dict[str, Any]]:
+def check(
+    cluster: FakeCluster, *flags: str, code: int = 0
+) -> dict[tuple[str, tuple[int, ...]], dict[str, Any]]:
     """The items by check and ``if_stopped``."""
     done = kcli("cluster", "check", *flags, "-o", "json", bootstrap=cluster.bootstrap)
     assert done.code == code, done.out + done.err
@@ -135,7 +137,7 @@ def test_each_fault_fails_its_check(cluster: FakeCluster, fault: str, name: str,
     elif fault == "groups":
         cluster.lose_coordinator("group", 1)
     else:
-        
+
         def fail(_request: Any, answer: Any) -> None:
             answer.results[0].error_code = int(Code.KAFKA_STORAGE_ERROR)
 
@@ -162,7 +164,9 @@ def test_the_stop_of_a_broker_is_foreseen(cluster: FakeCluster) -> None:
     found = check(cluster, "--if-stopped", "2")
     assert [name for name, stopped in found if stopped == (2,)] == FORESEEN
     cluster.create_topic("single", 2, replicas={0: [2], 1: [1]})
-    cluster.create_topic("unclean", 1, replicas={0: [2, 1]}, configs={"unclean.leader.election.enable": "true"})
+    cluster.create_topic(
+        "unclean", 1, replicas={0: [2, 1]}, configs={"unclean.leader.election.enable": "true"}
+    )
     cluster.set_isr("unclean", 0, [2])
     cluster.set_isr("orders", 1, [2, 3])
     found = check(cluster, "--if-stopped", "2", code=8)
@@ -222,7 +226,9 @@ def test_wait_ends_when_all_is_well(cluster: FakeCluster) -> None:
     process = start("cluster", "check", "--wait", "60s", bootstrap=cluster.bootstrap)
     assert process.stderr is not None
     said = process.stderr.readline().decode()
-    assert said.startswith("waiting: under-replicated: 1 partition with replicas that are not in sync: orders-0")
+    assert said.startswith(
+        "waiting: under-replicated: 1 partition with replicas that are not in sync: orders-0"
+    )
     cluster.set_isr("orders", 0, [1, 2, 3])
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
@@ -284,7 +290,9 @@ def test_the_steps_are_lines_for_programs_and_a_signal_ends_them_in_order(cluste
 
 def test_a_rolling_restart_waits_no_longer_than_it_may(cluster: FakeCluster) -> None:
     cluster.create_topic("single", 1, replicas={0: [2]})
-    done = kcli("cluster", "check", "--watch", "--if-stopped", "2", "--wait", "1ms", bootstrap=cluster.bootstrap)
+    done = kcli(
+        "cluster", "check", "--watch", "--if-stopped", "2", "--wait", "1ms", bootstrap=cluster.bootstrap
+    )
     assert (done.code, done.out) == (8, "")
     assert "waited for node 2 for 0s, the time of --wait" in done.err
     assert "offline-partitions without 2: 1 partition would have no leader: single-0" in done.err

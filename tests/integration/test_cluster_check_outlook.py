@@ -1,9 +1,9 @@
 """What ``kcli cluster check --if-stopped`` foresees, beside what becomes of the cluster when the broker really stops.
 
-Situations are made by chance, from a seed: topics of one to three replicas, min.insync.replicas up to more than there are,
-unclean elections, followers that lag, moves that do not end, coordinators with a single replica, brokers that are down.
-Foreseen and seen have to be equal: which partitions can be read, which take records with acks=all, which groups answer and
-take commits, which transactional ids have a coordinator, and whether the controllers elect.
+Situations are made by chance, from a seed: topics of one to three replicas, min.insync.replicas up to more than there
+are, unclean elections, followers that lag, moves that do not end, coordinators with a single replica, brokers that are
+down. Foreseen and seen have to be equal: which partitions can be read, which take records with acks=all, which groups
+answer and take commits, which transactional ids have a coordinator, and whether the controllers elect.
 """
 
 import json
@@ -119,7 +119,9 @@ class Drill:
         with self.admin() as admin:
             for _ in range(chance.randint(1, 3)):
                 lists = self.replica_lists(chance.randint(1, 3))
-                configs = {"min.insync.replicas": str(chance.randint(1, len(lists[0]) + (chance.random() < 0.2)))}
+                configs = {
+                    "min.insync.replicas": str(chance.randint(1, len(lists[0]) + (chance.random() < 0.2)))
+                }
                 if chance.random() < 0.2:
                     configs["unclean.leader.election.enable"] = "true"
                 hint = "t"
@@ -211,14 +213,20 @@ class Drill:
     def parts(self, admin: Admin) -> dict[TopicPartition, PartitionView]:
         """All partitions, for the message of a failure."""
         topics = self.described(admin, [*self.topics, *COORDINATORS])
-        return {TopicPartition(name, part.partition): part for name, topic in topics.items() for part in topic.partitions}
+        return {
+            TopicPartition(name, part.partition): part
+            for name, topic in topics.items()
+            for part in topic.partitions
+        }
 
     def fill(self, name: str) -> None:
         """More than a throttled follower gets in the time of a situation, without waiting for it."""
         settings = {"bootstrap.servers": self.up, "acks": 1, "message.timeout.ms": 10_000}
         producer = confluent_kafka.Producer(settings)
         with self.admin() as admin:
-            parts = [part.partition for part in self.described(admin, [name])[name].partitions if part.leader >= 0]
+            parts = [
+                part.partition for part in self.described(admin, [name])[name].partitions if part.leader >= 0
+            ]
         for part in parts:
             for _ in range(LAG_BYTES // 100_000):
                 producer.produce(name, self.random.randbytes(100_000), partition=part)
@@ -247,7 +255,9 @@ class Drill:
         from kcli.flows.cluster_state import coordinator_partition as home
 
         def at(topic: str, names: Sequence[str], some: frozenset[TopicPartition]) -> frozenset[str]:
-            return frozenset(name for name in names if TopicPartition(topic, home(name, count[topic])) in some)
+            return frozenset(
+                name for name in names if TopicPartition(topic, home(name, count[topic])) in some
+            )
 
         offsets, state = COORDINATORS
         orphans = at(offsets, GROUPS, offline)
@@ -272,7 +282,11 @@ class Drill:
         began = time.monotonic()
         with self.admin(6.0) as admin:
             topics = self.described(admin, [*self.topics, *COORDINATORS])
-            every = [TopicPartition(name, part.partition) for name, topic in topics.items() for part in topic.partitions]
+            every = [
+                TopicPartition(name, part.partition)
+                for name, topic in topics.items()
+                for part in topic.partitions
+            ]
             ends = admin.list_offsets(dict.fromkeys(every, -1), leader_patience=2.0)
             groups = admin.describe_groups(GROUPS)
             orphans = {name for name, one in groups.items() if is_away(one)}
@@ -326,7 +340,9 @@ class Drill:
                 before = self.parts(admin)
             self.story.append(f"{number} stops")
             began = time.monotonic()
-            self.nodes[number].stop(grace=PATIENCE if self.led else 10.0)  # without a controller it never ends
+            self.nodes[number].stop(
+                grace=PATIENCE if self.led else 10.0
+            )  # without a controller it never ends
             self.story.append(f"in {time.monotonic() - began:.0f} s")
             self.down.add(number)
             if foreseen.elects:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from time import monotonic, sleep
 
 from kcli.account.survey import Missing
@@ -191,14 +192,18 @@ def _seen(looks: _Looks, demand: Demand, rolling: Rolling, brokers: Collection[i
         if rolling.is_offered:
             found = looks.nodes()
             numbers = {broker.number for broker in found.brokers}
-            return Seen(presence(found, node, is_broker=node in brokers), (), sorted(numbers - found.live - {node}))
-        asked = demand._replace(stopped=(node,) if rolling.demands_stop else ())
+            return Seen(
+                presence(found, node, is_broker=node in brokers), (), sorted(numbers - found.live - {node})
+            )
+        asked = replace(demand, stopped=(node,) if rolling.demands_stop else ())
         found, verdicts = looks.judge(asked)
     except KcliError as error:
         if error.exit_code != ExitCode.UNREACHABLE:
             raise
         return Seen(Presence.UNKNOWN, (str(error),))
-    return Seen(presence(found, node, is_broker=node in brokers), [_line(one) for one in problems(verdicts)[:2]])
+    return Seen(
+        presence(found, node, is_broker=node in brokers), [_line(one) for one in problems(verdicts)[:2]]
+    )
 
 
 def _show(inv: Invocation, step: Step, printed: Rows | None) -> None:

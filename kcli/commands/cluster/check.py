@@ -25,7 +25,10 @@ from kcli.commands.shared.options import DURATION, REPORT_KINDS, TOPIC, CountTyp
             "kcli cluster check --if-stopped 2 --wait 10m && systemctl restart kafka",
             "restart it when it is safe, or not at all",
         ),
-        ("kcli cluster check --watch", "a rolling restart: says which broker may be stopped, one after another"),
+        (
+            "kcli cluster check --watch",
+            "a rolling restart: says which broker may be stopped, one after another",
+        ),
     ),
 )
 @options(
@@ -58,7 +61,9 @@ from kcli.commands.shared.options import DURATION, REPORT_KINDS, TOPIC, CountTyp
         metavar="ID",
         help="foresee the stop of this broker or controller (repeatable: of all of them together)",
     ),
-    click.option("--wait", type=DURATION, metavar="DUR", help="check again until all is well, for at most DUR"),
+    click.option(
+        "--wait", type=DURATION, metavar="DUR", help="check again until all is well, for at most DUR"
+    ),
     click.option(
         "--watch",
         is_flag=True,
@@ -85,8 +90,8 @@ def check_cluster(
     in sync, a transaction is open for long, a leader is not the preferred one, replicas are being moved. It is unknown
     where a broker that is there did not answer. A broker that is down is a failure.
 
-    With --if-stopped further lines foresee what would be without the broker, if it is stopped in order: partitions without
-    a leader, or that refuse acks=all; groups and transactional ids without a coordinator; the majority of the
+    With --if-stopped further lines foresee what would be without the broker, if it is stopped in order: partitions
+    without a leader, or that refuse acks=all; groups and transactional ids without a coordinator; the majority of the
     controllers. They fail for what would become worse. The rules of the controller are applied to what it reports: the
     ISR, eligible leader replicas, min.insync.replicas, unclean elections.
 
@@ -97,5 +102,7 @@ def check_cluster(
     from kcli.commands.cluster._checking import check, watching  # clients are loaded when the command runs
     from kcli.flows.health.checks import Demand
 
-    demand = Demand(brokers, max_under_replicated, tuple(dict.fromkeys(topics)), tuple(dict.fromkeys(stopped)), strict)
+    demand = Demand(
+        brokers, max_under_replicated, tuple(dict.fromkeys(topics)), tuple(dict.fromkeys(stopped)), strict
+    )
     return watching(inv, demand, wait) if watch else check(inv, demand, wait)

@@ -6,7 +6,7 @@ A broker that is down fails the check of the brokers; what only it could have re
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.errors import KcliError, NotFoundError
@@ -27,9 +27,10 @@ STATUSES = (OK, WARNING, FAILED, UNKNOWN)
 _MOST_NAMED = 5
 
 
-class Demand(NamedTuple):
-    """``brokers``: how many there have to be, None for those that are known. ``topics``: whose partitions are checked, empty
-    for all. ``stopped``: nodes that are to be stopped together. ``strict``: warnings are failures.
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """``brokers``: how many there have to be, None for those that are known. ``topics``: whose partitions are checked;
+    empty for all. ``stopped``: nodes that are to be stopped together. ``strict``: warnings are failures.
     """
 
     brokers: int | None = None
@@ -39,7 +40,8 @@ class Demand(NamedTuple):
     strict: bool = False
 
 
-class Verdict(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Verdict:
     """The result of a check, and what it is about. ``if_stopped``: it foresees what would be without these nodes.
 
     ``count`` is how many are concerned, None where nothing is counted; ``errors``: why it is unknown.
@@ -76,7 +78,7 @@ def judge(found: Observed, demand: Demand, now: int) -> list[Verdict]:
     verdicts += foreseen(found, demand)
     if not demand.strict:
         return verdicts
-    return [one._replace(status=FAILED) if one.status == WARNING else one for one in verdicts]
+    return [replace(one, status=FAILED) if one.status == WARNING else one for one in verdicts]
 
 
 def problems(verdicts: Iterable[Verdict]) -> list[Verdict]:
@@ -151,7 +153,7 @@ def _brokers(found: Observed, demand: Demand, _now: int) -> Verdict:
     if wanted is not None and live + len(found.silent) < wanted:
         return Verdict(check, FAILED, f"{live} online, {wanted} expected", count=wanted - live)
     if unread := found.unread.get(parts.BROKERS):
-        return _unread(check, unread)._replace(brokers=tuple(sorted(found.silent)))
+        return replace(_unread(check, unread), brokers=tuple(sorted(found.silent)))
     return Verdict(check, OK, f"{live} online", count=0)
 
 
@@ -187,7 +189,9 @@ def _offline(found: Observed, demand: Demand, _now: int) -> Verdict:
     if not offline and (unread := found.unread.get(parts.TOPICS)):
         return _unread("offline-partitions", unread)
     ok = f"none of {counted(len(every), 'partition')}"
-    return _of_partitions("offline-partitions", FAILED, offline, "{} without a leader that can be reached", ok)
+    return _of_partitions(
+        "offline-partitions", FAILED, offline, "{} without a leader that can be reached", ok
+    )
 
 
 def _under_replicated(found: Observed, demand: Demand, _now: int) -> Verdict:
@@ -273,13 +277,13 @@ def _of_partitions(
 
 def _group_coordinators(found: Observed, _demand: Demand, _now: int) -> Verdict:
     verdict = _coordinators("group-coordinators", "group", found.groups, found.unread.get(parts.GROUPS, ()))
-    return verdict._replace(groups=tuple(found.groups.failed))
+    return replace(verdict, groups=tuple(found.groups.failed))
 
 
 def _transaction_coordinators(found: Observed, _demand: Demand, _now: int) -> Verdict:
     ids, unread = found.transactional_ids, found.unread.get(parts.IDS, ())
     verdict = _coordinators("transaction-coordinators", "transactional id", ids, unread)
-    return verdict._replace(transactional_ids=tuple(ids.failed))
+    return replace(verdict, transactional_ids=tuple(ids.failed))
 
 
 def _coordinators(check: str, noun: str, of: Coordinated, unread: Sequence[KcliError]) -> Verdict:
@@ -358,9 +362,9 @@ def foreseen(found: Observed, demand: Demand) -> list[Verdict]:
     ]
     unread = found.unread.get(parts.CONFIGS, ())
     return [
-        _unread(one.check, unread)._replace(if_stopped=demand.stopped)
+        replace(_unread(one.check, unread), if_stopped=demand.stopped)
         if unread and one.status == OK and one.check in ("under-min-isr", "unclean-leaders")
-        else one._replace(if_stopped=demand.stopped)
+        else replace(one, if_stopped=demand.stopped)
         for one in verdicts
     ]
 
@@ -394,8 +398,8 @@ def _clients_ahead(check: str, noun: str, of: Coordinated, ahead: Outlook) -> Ve
     if deaf:
         texts.append(f"{counted(len(deaf), noun)} could not commit: {_named(deaf)}")
     names = (*orphans, *deaf)
-    verdict = Verdict(check, FAILED if names else OK, "; ".join(texts) or "none without one", count=len(names))
-    return verdict._replace(**{"groups" if noun == "group" else "transactional_ids": names})
+    found = Verdict(check, FAILED if names else OK, "; ".join(texts) or "none without one", count=len(names))
+    return replace(found, groups=names) if noun == "group" else replace(found, transactional_ids=names)
 
 
 # --- words

@@ -44,9 +44,12 @@ from kcli.flows.transactions.held import Survey, survey
 
 if TYPE_CHECKING:
     from kcli.core.admin.brokers import ClusterDescription, LogDir
+    from kcli.core.admin.configs import ConfigEntry
     from kcli.core.admin.features import BrokerFeatures
+    from kcli.core.admin.group_description import GroupDescription
     from kcli.core.admin.quorum import QuorumDescription
     from kcli.core.admin.reassignments import Reassignment
+    from kcli.core.admin.transactions import TransactionDescription
 
 T = TypeVar("T")
 
@@ -167,9 +170,7 @@ class _Observation:
         quorum, no_quorum = self._quorum()
         features, unreachable = self._features(description)
         topics = {
-            name: topic
-            for name, topic in admin.describe_partitions().items()
-            if isinstance(topic, TopicInfo)
+            name: topic for name, topic in admin.describe_partitions().items() if isinstance(topic, TopicInfo)
         }
         for topic in topics.values():
             if topic.error is not None:
@@ -231,7 +232,9 @@ class _Observation:
         with self._admin.within(2 * PATIENCE):  # of which a call takes half
             found = self._admin.describe_features(broker_ids=online)
         unreachable = {
-            number: one for number, one in found.items() if isinstance(one, KcliError) and _is_unreachable(one)
+            number: one
+            for number, one in found.items()
+            if isinstance(one, KcliError) and _is_unreachable(one)
         }
         self._down |= unreachable.keys()
         self._silent = {number for number, one in found.items() if isinstance(one, KcliError)} - self._down
@@ -239,9 +242,12 @@ class _Observation:
 
     def _rules(self, topics: Collection[str], *, capped: bool) -> dict[str, TopicRules]:
         resources = [ConfigResource(ConfigKind.TOPIC, name) for name in topics]
-        ask = partial(self._admin.describe_configs, resources, keys=list(KEYS))
+        found = dict[ConfigResource, list[ConfigEntry] | KcliError]()
+        if resources:
+            ask = partial(self._admin.describe_configs, resources, keys=list(KEYS))
+            found = self._read(CONFIGS, ask, found)
         rules = {}
-        for resource, entries in (self._read(CONFIGS, ask, {}) if resources else {}).items():
+        for resource, entries in found.items():
             if isinstance(entries, NotFoundError):
                 continue  # deleted since
             if isinstance(entries, KcliError):
@@ -259,8 +265,9 @@ class _Observation:
             return Coordinated(topic)
         self._of_brokers(GROUPS, listing.errors)
         names = [row.group_id for row in listing.groups]
-        ask = partial(self._admin.describe_groups, names, all_types=True)
-        answers = self._read(GROUPS, ask, {}) if names else {}
+        answers = dict[str, GroupDescription | KcliError]()
+        if names:
+            answers = self._read(GROUPS, partial(self._admin.describe_groups, names, all_types=True), answers)
         return self._coordinated(GROUPS, topic, names, answers)
 
     def _transactional_ids(self, topic: TopicInfo | None) -> Coordinated:
@@ -274,12 +281,16 @@ class _Observation:
             self._lacks(IDS, error)
             return Coordinated(topic)
         errors = {
-            number: error for number, error in listing.errors.items() if not isinstance(error, UnsupportedError)
+            number: error
+            for number, error in listing.errors.items()
+            if not isinstance(error, UnsupportedError)
         }
         self._of_brokers(IDS, errors)
         names = [row.transactional_id for row in listing.transactions]
-        ask = partial(self._admin.describe_transactions, names)
-        return self._coordinated(IDS, topic, names, self._read(IDS, ask, {}) if names else {})
+        answers = dict[str, TransactionDescription | KcliError]()
+        if names:
+            answers = self._read(IDS, partial(self._admin.describe_transactions, names), answers)
+        return self._coordinated(IDS, topic, names, answers)
 
     def _coordinated(
         self, what: str, topic: TopicInfo, names: list[str], answers: Mapping[str, object]
@@ -308,7 +319,7 @@ class _Observation:
 
 
 def _is_unreachable(error: KcliError) -> bool:
-    """Whether there is no connection, in contrast to one without an answer; or the broker has gone since it was listed."""
+    """Whether there is no connection, in contrast to one without an answer; or the broker has gone since."""
     if isinstance(error, OutcomeUnknownError):
         return False
     return isinstance(error, ConnectError | NotConnectedError | NotFoundError)

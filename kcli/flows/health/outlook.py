@@ -3,9 +3,9 @@
 The nodes stop in order, as by SIGTERM: the controller takes them out of the ISR and elects other leaders while they are
 there. A node that is broker and controller stops the broker first.
 
-What a leader needs to be elected, in this order: to be alive and in the ISR; alive and among the eligible leader replicas,
-where nothing is left of the ISR (KIP-966); alive, with unclean.leader.election.enable. A replica that is stopped leaves
-the ISR. Compared with what happens on brokers in ``tests/integration/test_cluster_check_outlook.py``.
+What a leader needs to be elected, in this order: to be alive and in the ISR; alive and among the eligible leader
+replicas, where nothing is left of the ISR (KIP-966); alive, with unclean.leader.election.enable. A replica that is
+stopped leaves the ISR. Compared with what happens on brokers in ``tests/integration/test_cluster_check_outlook.py``.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def outlook(situation: Situation, stopped: Collection[int]) -> Outlook:
 
 
 def coordinated_by(names: Iterable[str], partitions: Collection[TopicPartition], count: int) -> list[str]:
-    """Those of the groups or transactional ids whose coordinator is the leader of one of these ``partitions`` of its topic,
-    which has ``count``.
+    """Those of the groups or transactional ids whose coordinator is the leader of one of these ``partitions`` of its
+    topic, which has ``count``.
     """
     numbers = {tp.partition for tp in partitions}
     return [name for name in names if coordinator_partition(name, count) in numbers] if numbers else []

@@ -27,7 +27,10 @@ COLUMNS = (
 DETAILS = (
     IF_STOPPED,
     Column(
-        "count", "number", values="count?", meaning="How many things are concerned; null where nothing is counted."
+        "count",
+        "number",
+        values="count?",
+        meaning="How many things are concerned; null where nothing is counted.",
     ),
     Column("brokers", values="integers", meaning="Numbers of the brokers or voters that are concerned."),
     Column(
@@ -37,9 +40,7 @@ DETAILS = (
         meaning="The partitions that are concerned.",
     ),
     Column("groups", values="strings", meaning="Names of the groups that are concerned."),
-    Column(
-        "transactional_ids", values="strings", meaning="The transactional ids that are concerned."
-    ),
+    Column("transactional_ids", values="strings", meaning="The transactional ids that are concerned."),
 )
 HEAD = (
     Column("ok", values="boolean", meaning="Whether all checks have passed, if need be with warnings."),
@@ -53,8 +54,8 @@ STEPS = (
     Column(
         "state",
         values=STATES,
-        meaning="waiting: it may not be stopped, or is not yet back in sync; safe: it may be stopped now; unsafe: it may not "
-        "any more; stopped: it is down; back: it is there again and in sync.",
+        meaning="waiting: it may not be stopped, or is not yet back in sync; safe: it may be stopped now; unsafe: it may "
+        "not any more; stopped: it is down; back: it is there again and in sync.",
     ),
     Column("reason", "prose", values="string?", meaning="What is waited for; null where nothing is."),
 )

@@ -106,8 +106,12 @@ def test_how_many_replicas_have_to_be_in_sync(
     assert (rules.refuses(found), rules.is_tight(found)) == (refuses, tight)
 
 
-def made(parts: dict[str, list[PartitionView]], rules: dict[str, TopicRules], *, elects: bool = True) -> Situation:
-    topics = {name: TopicInfo(name, "", internal=False, partitions=tuple(some)) for name, some in parts.items()}
+def made(
+    parts: dict[str, list[PartitionView]], rules: dict[str, TopicRules], *, elects: bool = True
+) -> Situation:
+    topics = {
+        name: TopicInfo(name, "", internal=False, partitions=tuple(some)) for name, some in parts.items()
+    }
     three = frozenset(ALL)
     return Situation(topics, rules, three, Majority(three, three), elects)
 

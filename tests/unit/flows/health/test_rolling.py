@@ -26,7 +26,16 @@ STORIES = [
     (
         [2, 3],
         [UP, UP, DOWN, DOWN, LAGS, UP, UP, DOWN, UP],
-        [(2, "safe"), (2, "stopped"), (2, "waiting"), (2, "waiting"), (2, "back"), (3, "safe"), (3, "stopped"), (3, "back")],
+        [
+            (2, "safe"),
+            (2, "stopped"),
+            (2, "waiting"),
+            (2, "waiting"),
+            (2, "back"),
+            (3, "safe"),
+            (3, "stopped"),
+            (3, "back"),
+        ],
     ),
     # it is waited for what is not well; once for each reason
     ([2], [LAGS, LAGS_LESS, TIGHT, UP], [(2, "waiting"), (2, "waiting"), (2, "safe")]),
@@ -70,7 +79,9 @@ def test_it_demands_the_outlook_only_before_a_node_is_stopped() -> None:
     assert rolling.look(LAGS) == [Step(2, "waiting", "under-replicated: 3 partitions")]
 
 
-def seen_of(*fenced: int, quorum: QuorumDescription | None = None, silent: frozenset[int] = frozenset()) -> Observed:
+def seen_of(
+    *fenced: int, quorum: QuorumDescription | None = None, silent: frozenset[int] = frozenset()
+) -> Observed:
     brokers = tuple(BrokerDescription(Node(number, "h", 9092), number in fenced) for number in (1, 2))
     unreachable = {1: ConnectError("refused")} if 1 not in fenced and fenced else {}
     return Observed(ClusterDescription("c", 1, brokers), quorum, None, unreachable, silent=silent)
@@ -85,7 +96,8 @@ def test_a_broker_is_there_while_it_is_registered_connected_and_answers() -> Non
 
 
 @pytest.mark.parametrize(
-    ("fetched_ms", "expected"), [(100_000, Presence.UP), (98_500, Presence.UP), (97_000, Presence.DOWN), (-1, Presence.UP)]
+    ("fetched_ms", "expected"),
+    [(100_000, Presence.UP), (98_500, Presence.UP), (97_000, Presence.DOWN), (-1, Presence.UP)],
 )
 def test_a_controller_is_there_while_it_fetches(fetched_ms: int, expected: Presence) -> None:
     leader = QuorumReplica(8, is_voter=True, log_end=10, caught_up_ms=100_000, fetched_ms=100_000)

@@ -12,9 +12,9 @@ from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kcli.core.protocol.messages.describe_quorum import DescribeQuorumRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.cli.errors.typing_remedies import type_remedy
 from tests.committing import commit
 from tests.fake.cluster import FakeCluster
-from tests.fake.codes import Code
 from tests.fake.script import FOREVER
 from tests.run import kcli, start
 
@@ -139,7 +139,7 @@ def test_each_fault_fails_its_check(cluster: FakeCluster, fault: str, name: str,
     else:
 
         def fail(_request: Any, answer: Any) -> None:
-            answer.results[0].error_code = int(Code.KAFKA_STORAGE_ERROR)
+            answer.results[0].error_code = 56  # KAFKA_STORAGE_ERROR
 
         cluster.replace(DescribeLogDirsRequest, fail, node=1)
     found = check(cluster, "--timeout", "2s", code=8)
@@ -191,8 +191,16 @@ def test_groups_without_a_coordinator_are_foreseen(cluster: FakeCluster) -> None
 @pytest.mark.parametrize(
     ("flags", "what", "do"),
     [
-        ("--if-stopped 9", "the cluster has no node 9", "`kcli brokers list` lists the brokers"),
-        ("--watch --if-stopped 9", "the cluster has no node 9", "`kcli brokers list` lists the brokers"),
+        (
+            "--if-stopped 9",
+            "the cluster has no node 9",
+            "`kcli brokers list` lists the brokers, `kcli quorum describe` the controllers",
+        ),
+        (
+            "--watch --if-stopped 9",
+            "the cluster has no node 9",
+            "`kcli brokers list` lists the brokers, `kcli quorum describe` the controllers",
+        ),
         ("--topic nope", "topic nope does not exist", "`kcli topics list` lists the topics"),
     ],
 )
@@ -200,7 +208,7 @@ def test_what_does_not_exist_is_refused(cluster: FakeCluster, flags: str, what: 
     done = kcli("cluster", "check", *flags.split(), bootstrap=cluster.bootstrap)
     assert (done.code, done.out) == (1, "")
     assert what in done.err
-    assert do in done.err
+    type_remedy(do, done.err, cluster.bootstrap)
 
 
 def test_the_table_has_a_line_for_each_check(cluster: FakeCluster) -> None:
@@ -290,9 +298,14 @@ def test_the_steps_are_lines_for_programs_and_a_signal_ends_them_in_order(cluste
 
 def test_a_rolling_restart_waits_no_longer_than_it_may(cluster: FakeCluster) -> None:
     cluster.create_topic("single", 1, replicas={0: [2]})
-    done = kcli(
-        "cluster", "check", "--watch", "--if-stopped", "2", "--wait", "1ms", bootstrap=cluster.bootstrap
-    )
+    line = "cluster check --watch --if-stopped 2 --wait 1ms"
+    done = kcli(*line.split(), bootstrap=cluster.bootstrap)
     assert (done.code, done.out) == (8, "")
     assert "waited for node 2 for 0s, the time of --wait" in done.err
     assert "offline-partitions without 2: 1 partition would have no leader: single-0" in done.err
+    type_remedy("`kcli cluster check` shows what is not well", done.err, cluster.bootstrap)
+    done = kcli(*line.split(), "-o", "json", bootstrap=cluster.bootstrap)
+    document = json.loads(done.out)
+    assert (done.code, document["kind"]) == (8, "RestartStepList")
+    (step,) = document["items"]
+    assert (step["node"], step["state"]) == (2, "waiting")

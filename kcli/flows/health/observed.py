@@ -242,7 +242,7 @@ class _Observation:
 
     def _rules(self, topics: Collection[str], *, capped: bool) -> dict[str, TopicRules]:
         resources = [ConfigResource(ConfigKind.TOPIC, name) for name in topics]
-        found = dict[ConfigResource, list[ConfigEntry] | KcliError]()
+        found: dict[ConfigResource, list[ConfigEntry] | KcliError] = {}
         if resources:
             ask = partial(self._admin.describe_configs, resources, keys=list(KEYS))
             found = self._read(CONFIGS, ask, found)
@@ -265,7 +265,7 @@ class _Observation:
             return Coordinated(topic)
         self._of_brokers(GROUPS, listing.errors)
         names = [row.group_id for row in listing.groups]
-        answers = dict[str, GroupDescription | KcliError]()
+        answers: dict[str, GroupDescription | KcliError] = {}
         if names:
             answers = self._read(GROUPS, partial(self._admin.describe_groups, names, all_types=True), answers)
         return self._coordinated(GROUPS, topic, names, answers)
@@ -287,7 +287,7 @@ class _Observation:
         }
         self._of_brokers(IDS, errors)
         names = [row.transactional_id for row in listing.transactions]
-        answers = dict[str, TransactionDescription | KcliError]()
+        answers: dict[str, TransactionDescription | KcliError] = {}
         if names:
             answers = self._read(IDS, partial(self._admin.describe_transactions, names), answers)
         return self._coordinated(IDS, topic, names, answers)

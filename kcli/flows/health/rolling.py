@@ -1,4 +1,4 @@
-"""A rolling restart, broker by broker: when one may be stopped, was stopped, and is back. Pure: it is given what was seen.
+"""A rolling restart, broker by broker: when one may be stopped, was stopped, and is back. Pure: it is given what is seen.
 
 It stops and starts nothing itself.
 """

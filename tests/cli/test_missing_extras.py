@@ -106,7 +106,7 @@ CHANGES += ("OffsetDelete", "Produce", "TxnOffsetCommit", "WriteTxn")
 """How the names of requests that change something begin."""
 
 
-FAKE = {"groups why": 6, "cluster describe": 6}
+FAKE = {"groups why": 6, "cluster check": 8, "cluster describe": 6}
 """What a line returns on the fake cluster: it has no topic of commits, and a broker is fenced."""
 
 

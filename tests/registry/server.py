@@ -46,6 +46,7 @@ class FakeRegistry:
     """The registry's content, and what it was asked."""
 
     credentials: tuple[str, str] | None = None
+    tokens: set[str] | None = None
     schemas: list[Stored] = field(default_factory=list)
     subjects: dict[str, list[Stored]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
@@ -206,10 +207,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, registry: FakeRegistry, method: str, data: bytes) -> Any:
         if registry.failures:
             raise RefusedError(*registry.failures.pop(0))
+        wanted = None if registry.tokens is None else {f"Bearer {token}" for token in registry.tokens}
         if registry.credentials is not None:
-            wanted = base64.b64encode(":".join(registry.credentials).encode()).decode()
-            if self.headers.get("Authorization") != f"Basic {wanted}":
-                raise RefusedError(401, 401, "Unauthorized")
+            wanted = {f"Basic {base64.b64encode(':'.join(registry.credentials).encode()).decode()}"}
+        if wanted is not None and self.headers.get("Authorization") not in wanted:
+            raise RefusedError(401, 401, "Unauthorized")
         parts = urlsplit(self.path)
         with self.server.lock:
             return registry.answer(

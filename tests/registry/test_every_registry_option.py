@@ -18,8 +18,9 @@ from kcli.serde.registry.client import Registry
 from kcli.serde.registry.options import RegistryOptions, parse_registry_pairs
 from tests.certificates import Authority, ClientFiles
 from tests.identity_provider import IdentityProvider
+from tests.registry.fake import FakeRegistry
 from tests.registry.proxy import Proxy
-from tests.registry.server import FakeRegistry, RunningRegistry
+from tests.registry.server import RunningRegistry
 from tests.unit.serde.test_transport import OK, Wire, error
 
 

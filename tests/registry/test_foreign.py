@@ -279,6 +279,31 @@ def test_errors_of_aws_end_the_run(glue: dict[str, Any], monkeypatch: pytest.Mon
 
 # --- both -------------------------------------------------------------------------------------------------------------
 
+ITEM_OF_JAVA = avro(VALUE)
+GLUE_BY_JAVA = {
+    "03000000000000004000800000000000000a0e06": ITEM_OF_JAVA,
+    "03000000000000004000800000000000000a000805": b"\0" + LINE,
+    "03000000000000004000800000000000000a010805": b"\1" + LINE,
+    "03000000000000004000800000000000000a020805": b"\2" + LINE,
+    "03050000000000004000800000000000000a789ce363030000240015": ITEM_OF_JAVA,
+    "03050000000000004000800000000000000a789c63e2600500001e0010": b"\2" + LINE,
+}
+"""By schema-registry-serde 1.1.27: an order in Avro, and shop.Order, shop.Order.Line and shop.Zebra of FLAT."""
+APICURIO_BY_JAVA = {
+    "0000000000000000020e06": long_id("order") + ITEM_OF_JAVA,
+    "000000000000000004070a055a656272610805": long_id("proto") + ref("Zebra") + LINE,
+    "000000000000000004070a054f726465720805": long_id("proto") + ref("Order") + LINE,
+}
+"""By the serializers of Apicurio 2.6.13."""
+
+
+def test_the_frames_of_these_tests_are_those_that_javas_serializers_write() -> None:
+    for text, payload in GLUE_BY_JAVA.items():
+        found = split_glue(bytes.fromhex(text), PLACE)
+        assert (str(found.schema_id), found.payload) == ("00000000-0000-4000-8000-00000000000a", payload)
+    for text, data in APICURIO_BY_JAVA.items():
+        assert data == bytes.fromhex(text)
+
 
 @pytest.mark.parametrize("text", ["glue", "apicurio"])
 def test_they_only_read(text: str) -> None:

@@ -93,16 +93,6 @@ def get_offsets(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[st
     return _run(kafka, "kafka-get-offsets", *arguments)
 
 
-def leader_election(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """``kafka-leader-election.sh``."""
-    return _run(kafka, "kafka-leader-election", *arguments)
-
-
-def topics(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """``kafka-topics.sh``."""
-    return _run(kafka, "kafka-topics", *arguments)
-
-
 def reassign_partitions(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``kafka-reassign-partitions.sh``."""
     return _run(kafka, "kafka-reassign-partitions", *arguments)

@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from kcli.account.change import Change
+from kcli.account.change import ChangeOf
 
 CHANGES = {
     "AclCreate": "kcli.flows.acls.create:AclCreation",
@@ -46,8 +46,8 @@ CHANGES = {
 """The class of each kind, which is imported when it is needed."""
 
 
-def change_class(kind: str) -> type[Change[Any, Any]]:
+def change_class(kind: str) -> type[ChangeOf[Any, Any, Any]]:
     """The class of a kind."""
     module, _, name = CHANGES[kind].partition(":")
-    found: type[Change[Any, Any]] = getattr(importlib.import_module(module), name)
+    found: type[ChangeOf[Any, Any, Any]] = getattr(importlib.import_module(module), name)
     return found

@@ -81,37 +81,37 @@ class Registry:
 
     def by_version(self, subject: str, version: int, *, serialized: bool = False) -> Schema:
         """One version of a subject; SchemaNotFoundError."""
-        return self._schema(f"/subjects/{_quoted(subject)}/versions/{version}", serialized)
+        return self._schema(f"/subjects/{quoted(subject)}/versions/{version}", serialized)
 
     def latest(self, subject: str, *, serialized: bool = False) -> Schema:
         """The newest version of a subject, requested each time; SchemaNotFoundError."""
-        path = _with_format(f"/subjects/{_quoted(subject)}/versions/latest", serialized)
-        return _schema_of(self._transport.ask("GET", path), path)
+        path = _with_format(f"/subjects/{quoted(subject)}/versions/latest", serialized)
+        return schema_of(self._transport.ask("GET", path), path)
 
     def subjects(self) -> list[str]:
         """The names of all subjects, in their order, requested each time."""
         found = self._transport.ask("GET", "/subjects")
         if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-            raise _odd("/subjects", "it is no list of names")
+            raise unusable("/subjects", "it is no list of names")
         return sorted(found)
 
     def versions(self, subject: str) -> list[int]:
         """The numbers of all versions of a subject, in their order, requested each time; SchemaNotFoundError."""
-        path = f"/subjects/{_quoted(subject)}/versions"
+        path = f"/subjects/{quoted(subject)}/versions"
         found = self._transport.ask("GET", path)
         if not isinstance(found, list) or not all(type(number) is int for number in found):
-            raise _odd(path, "it is no list of numbers")
+            raise unusable(path, "it is no list of numbers")
         return sorted(found)
 
     def look_up(self, subject: str, schema: Schema) -> int:
         """The id of a schema that is registered under ``subject``; SchemaNotFoundError."""
-        path = f"/subjects/{_quoted(subject)}"
-        return _id_of(self._transport.ask("POST", path, _body_of(schema)), path)
+        path = f"/subjects/{quoted(subject)}"
+        return _id_of(self._transport.ask("POST", path, body_of(schema)), path)
 
     def register(self, subject: str, schema: Schema) -> int:
         """Registers a schema, if it is not registered already, and returns its id."""
-        path = f"/subjects/{_quoted(subject)}/versions"
-        return _id_of(self._transport.ask("POST", path, _body_of(schema)), path)
+        path = f"/subjects/{quoted(subject)}/versions"
+        return _id_of(self._transport.ask("POST", path, body_of(schema)), path)
 
     def references(self, schema: Schema, *, serialized: bool = False) -> list[tuple[str, Schema]]:
         """All direct and indirect references of a schema, each once, as (name, schema); dependencies come first."""
@@ -161,7 +161,7 @@ class Registry:
         if schema is None:
             self._refuse_missing(path)
             try:
-                schema = _schema_of(self._transport.ask("GET", path), path)
+                schema = schema_of(self._transport.ask("GET", path), path)
             except SchemaNotFoundError as error:
                 self._missing.put(path, (self._now() + MISSING_FOR, error))
                 raise
@@ -178,7 +178,8 @@ class Registry:
         self._missing.drop(path)
 
 
-def _quoted(subject: str) -> str:
+def quoted(subject: str) -> str:
+    """A subject as a part of a path."""
     return quote(subject, safe="")
 
 
@@ -186,7 +187,8 @@ def _with_format(path: str, serialized: bool) -> str:
     return f"{path}?format=serialized" if serialized else path
 
 
-def _body_of(schema: Schema) -> dict[str, Any]:
+def body_of(schema: Schema) -> dict[str, Any]:
+    """What is posted of a schema."""
     body: dict[str, Any] = {"schema": schema.text}
     if schema.kind != "AVRO":
         body["schemaType"] = schema.kind
@@ -197,15 +199,15 @@ def _body_of(schema: Schema) -> dict[str, Any]:
     return body
 
 
-def _schema_of(answer: Any, path: str) -> Schema:
+def schema_of(answer: Any, path: str) -> Schema:
     """The schema in a response, which may be anything."""
     if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
-        raise _odd(path, "there is no schema in it")
+        raise unusable(path, "there is no schema in it")
     rows = answer.get("references") or []
     try:
         references = tuple(Reference(str(r["name"]), str(r["subject"]), int(r["version"])) for r in rows)
     except (TypeError, KeyError, ValueError, AttributeError):
-        raise _odd(path, "its references cannot be read") from None
+        raise unusable(path, "its references cannot be read") from None
     number, version = answer.get("id"), answer.get("version")
     return Schema(
         id=number if isinstance(number, int) else _number_in(path),
@@ -226,11 +228,12 @@ def _number_in(path: str) -> int:
 def _id_of(answer: Any, path: str) -> int:
     number = answer.get("id") if isinstance(answer, dict) else None
     if not isinstance(number, int) or not 0 <= number <= 0xFFFF_FFFF:
-        raise _odd(path, "there is no id in it")
+        raise unusable(path, "there is no id in it")
     return number
 
 
-def _odd(path: str, why: str) -> RegistryError:
+def unusable(path: str, why: str) -> RegistryError:
+    """The error for a response that is not what the API says."""
     return RegistryError(
         f"the schema registry's answer about {path} cannot be used", why=why, do="check schema.registry.url"
     )

@@ -14,7 +14,6 @@ from kcli.core.exit_codes import ExitCode
 from kcli.output.progress import counted
 
 if TYPE_CHECKING:
-    from kcli.core.admin.admin import Admin
     from kcli.output.tables import Column
 
 A = TypeVar("A")

@@ -40,7 +40,9 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A schema of the registry. ``kind`` is AVRO, PROTOBUF or JSON; ``id`` is −1 for a schema from a file."""
+    """A schema of the registry. ``kind`` is AVRO, PROTOBUF or JSON; ``id`` is −1 for a schema from a file; ``guid`` is
+    empty where the registry has none.
+    """
 
     id: int
     kind: str
@@ -48,6 +50,7 @@ class Schema:
     references: tuple[Reference, ...] = ()
     subject: str = ""
     version: int = 0
+    guid: str = ""
 
 
 class Registry:
@@ -216,6 +219,7 @@ def schema_of(answer: Any, path: str) -> Schema:
         references=references,
         subject=str(answer.get("subject") or ""),
         version=version if isinstance(version, int) else 0,
+        guid=str(answer.get("guid") or ""),
     )
 
 

@@ -10,7 +10,7 @@ from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.move_watch import wait_for_directories, wait_for_moves
-from kcli.commands.shared.registry_client import run_registry_change
+from kcli.commands.shared.registry_client import registry_address, run_registry_change
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.types import TopicPartition
@@ -184,7 +184,7 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
 
     What deletes groups, committed offsets, topics, ACLs and users, or replaces quotas, levels of loggers and client
     metrics, keeps what was there in a journal on this machine, and what creates ACLs keeps which; ID is in its last line.
-    Without ID the changes of the cluster are listed.
+    Without ID the changes of the cluster are listed, and those of a schema registry that is named.
 
     What drains brokers, moves replicas between log directories, adds voters to the quorum or removes them, or changes
     levels of features keeps a journal, too. Only what is gone is made again: an offset that was committed since, or a
@@ -209,9 +209,14 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
 
 def _list(inv: Invocation) -> int:
     inv.page()
-    with open_admin(inv) as admin:
+    with open_admin(inv, with_registry=True) as admin:
         cluster = connect(inv, admin)
     found, broken = listed(cluster)
+    registry = registry_address(inv)
+    if registry is not None:
+        of_registry, broken_too = listed(registry)
+        found = sorted([*found, *of_registry], key=lambda one: (one.at, one.id))
+        broken += broken_too
     for path in broken:
         inv.talk.warn(f"{path} is not a journal of this cluster")
     rows = [

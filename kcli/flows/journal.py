@@ -425,7 +425,7 @@ class CreatedSchemaEntry(SchemaEntry, frozen=True, tag_field="what", tag="create
 
 
 class RegistrySettingEntry(msgspec.Struct, frozen=True, tag_field="what", tag="registry_setting"):
-    """The compatibility or the mode of a subject, or of all (empty), before a change and after it; None: none of its own."""
+    """The compatibility or the mode of a subject, or of all (empty), before a change and after it; None: no own one."""
 
     subject: str
     key: str

@@ -16,6 +16,6 @@ from kcli.commands.shared.command import Group
 def registry() -> None:
     """List, register, check and delete schemas of a schema registry.
 
-    Any registry with Confluent's API will do: Confluent's own, Karapace, Redpanda, and Apicurio at /apis/ccompat/v7. It is
-    named by schema.registry.url, as for -s: with -X, in a file or in a profile.
+    Any registry with Confluent's API will do: Confluent's own, Karapace, Redpanda, and Apicurio at /apis/ccompat/v7.
+    It is named by schema.registry.url, as for -s: with -X, in a file or in a profile.
     """

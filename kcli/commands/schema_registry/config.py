@@ -31,7 +31,9 @@ def registry_config(
     """Show or change the compatibility of a subject, or, without SUBJECT, that of all which have none of their own.
 
     LEVEL is BACKWARD, FORWARD or FULL, each also with _TRANSITIVE for all earlier versions instead of the last one, or
-    NONE. A change is made after a plan and a question, is read back, and `kcli undo ID` undoes it.
+    NONE.
+
+    A change is made after a plan and a question, and is read back; `kcli undo ID` undoes it.
     """
     from kcli.flows.registry.settings import CONFIG, LEVELS, CompatibilityChange
 

@@ -33,9 +33,10 @@ def registry_mode(
 ) -> int:
     """Show or change the mode of a subject, or, without SUBJECT, that of all which have none of their own.
 
-    MODE is READWRITE, READONLY, READONLY_OVERRIDE, or IMPORT, in which schemas are registered with given ids only: that
-    needs --force where there are schemas. Not all registries have modes to set: Karapace has none, exit code 7. A change is
-    made after a plan and a question, is read back, and `kcli undo ID` undoes it.
+    MODE is READWRITE, READONLY, READONLY_OVERRIDE, or IMPORT, in which schemas are registered with given ids only:
+    that needs --force where there are schemas. Not all registries have modes to set: Karapace has none, exit code 7.
+
+    A change is made after a plan and a question, and is read back; `kcli undo ID` undoes it.
     """
     from kcli.flows.registry.settings import MODE, MODES, ModeChange
 

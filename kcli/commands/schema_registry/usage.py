@@ -42,9 +42,10 @@ def subject_usage(
 ) -> int:
     """Find the topics whose last records carry an id of a subject, in keys or values, or in headers.
 
-    Who deletes a subject wants to know it first. It is what is seen in the last records: those before are not read, and an
-    id may be of several subjects, which have the same schema; they are named. Deleted versions count. Internal topics are
-    not read. The time for it is --timeout, at least 10 s; what was not read in it is missing: exit code 6.
+    Look before a subject is deleted. Only the last records of each partition are read, and no internal topics. Several
+    subjects with the same schema have the same id: these are named. Deleted versions count.
+
+    What cannot be read within --timeout is missing: exit code 6.
     """
     from kcli.commands.shared.record_consumer import record_consumer
     from kcli.commands.shared.topic_choice import Topics

@@ -1,4 +1,5 @@
-"""The one workflow of everything that changes a cluster or a schema registry: plan, question, another look, act, read-back, report, exit code.
+"""The one workflow of everything that changes a cluster, or a schema registry: plan, question, another look, act,
+read-back, report, exit code.
 
 ``--dry-run`` ends after the plan, with the exit code that the act would have. Verbs supply a ``Change``; what becomes of
 each item of its scope is in an ``Account``.

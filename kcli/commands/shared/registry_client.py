@@ -64,6 +64,14 @@ def registry_of(inv: Invocation) -> RegistryAdmin:
     return RegistryAdmin(found, options, waiting=lambda: inv.first_contact(f"schema registry {found[0]}"))
 
 
+def registry_address(inv: Invocation) -> str | None:
+    """The name of the registry in journals; None if no option names one."""
+    if not inv.resolved.registry.get("schema_registry_url"):
+        return None
+    with registry_of(inv) as registry:
+        return registry.address
+
+
 def run_registry_change(inv: Invocation, change: ChangeOf[RegistryAdmin, Any, Any]) -> int:
     """Runs the change on the registry of the run. Returns the exit status."""
     with open_registry(inv) as registry:

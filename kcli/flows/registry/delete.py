@@ -54,6 +54,16 @@ class SchemaDeletion(VersionChange):
         refused = mode_refusal(admin.mode(subject), subject, deleting=True)
         return [self._decided(admin, one, refused) for one in self._chosen()]
 
+    def together(self, plan: Sequence[VersionItem]) -> list[VersionItem]:
+        """A subject is deleted as a whole, or not at all."""
+        error = next((item.error for item in plan if item.error is not None), None)
+        if error is None or not self._whole:
+            return list(plan)
+        return [
+            item._replace(outcome=Outcome.REFUSED, error=error) if item.outcome is Outcome.PLANNED else item
+            for item in plan
+        ]
+
     def _chosen(self) -> list[Registered]:
         live = [one for one in self._every if not one.deleted]
         wanted = self.named.version
@@ -81,6 +91,10 @@ class SchemaDeletion(VersionChange):
     def text(self, plan: Sequence[VersionItem]) -> str:
         """The versions, and what that means."""
         todo = planned(plan)
+        if not todo:
+            return "\n".join(
+                [f"Nothing of subject {self.named.subject} is to be deleted:", *self.table(plan)]
+            )
         count = counted(len(todo), "version")
         how = " for good" if self.permanent else ""
         after = (
@@ -166,6 +180,10 @@ class SchemaRetraction(SchemaDeletion):
         super().__init__(Named(entries[0].subject, None))
         self.made, self._entries = journal, entries
 
+    def together(self, plan: Sequence[VersionItem]) -> list[VersionItem]:
+        """Each version by itself."""
+        return list(plan)
+
     def decide(self, admin: RegistryAdmin) -> list[VersionItem]:
         """The newest first: others may refer to those before. ConfigError on another registry."""
         self.made.check_cluster(admin.address)
@@ -250,7 +268,8 @@ def _referred_to(key: VersionKey, ids: Sequence[int]) -> RegistryStateError | No
     return RegistryStateError(
         f"{key} cannot be deleted: other schemas refer to it",
         why=f"they have the ids {shown}",
-        do=f"delete these first; `kcli registry describe {key.subject}:{key.version} --references` shows them",
+        do=f"delete these first, some registries want that with --permanent; "
+        f"`kcli registry describe {key.subject}:{key.version} --references` shows them",
     )
 
 

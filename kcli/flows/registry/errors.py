@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from difflib import get_close_matches
 from typing import TypeVar
 
 from kcli.core.clock import monotonic
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.exit_codes import ExitCode
+from kcli.core.near_names import near_names
 from kcli.flows.registry.names import Named
 from kcli.serde.registry.admin import IMPORT, RegistryAdmin, Setting
 
@@ -22,7 +22,7 @@ READ_WRITE = "READWRITE"
 
 
 class IncompatibleError(KcliError):
-    """A schema is not compatible with those of its subject. ``exit_code``: 7 where it was to be registered, 8 of a check."""
+    """A schema that was to be registered is not compatible with those of its subject."""
 
     exit_code = ExitCode.REFUSED
 
@@ -55,7 +55,7 @@ class NotAppliedError(KcliError):
 
 def no_subject(registry: RegistryAdmin, subject: str) -> NotFoundError:
     """The error for a subject that does not exist, with the most similar names."""
-    near = get_close_matches(subject, registry.subjects(deleted=True), 3, 0.7)
+    near = near_names(subject, registry.subjects(deleted=True), 3)
     similar = f"; similar ones: {', '.join(near)}" if near else ""
     return NotFoundError(
         f"there is no subject {subject}",

@@ -64,12 +64,13 @@ class VersionChange(ChangeOf[RegistryAdmin, VersionKey, VersionFacts]):
 
     def row(self, item: VersionItem) -> dict[str, Any]:
         """The values of the columns."""
-        return {
+        row = {
             **version_row(item.facts.schema),
             "state": item.facts.state,
             "new_version": item.facts.new_version,
             "new_id": item.facts.new_id,
         }
+        return {column.key: row[column.key] for column in self.columns}
 
 
 def read_until(

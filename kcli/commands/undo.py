@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from kcli.commands.shared.changing import run_change
+from kcli.commands.shared.changing import change_with, run_change
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.move_watch import wait_for_directories, wait_for_moves
-from kcli.commands.shared.registry_client import registry_address, run_registry_change
+from kcli.commands.shared.registry_client import open_registry, registry_address
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.admin.admin import Admin
 from kcli.core.types import TopicPartition
@@ -197,7 +197,8 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
     journal = find(journal_id)
     first = journal.entries[0]
     if isinstance(first, REGISTRY_ENTRIES):
-        return run_registry_change(inv, registry_restore_of(journal))
+        with open_registry(inv) as registry:
+            return change_with(inv, registry, registry.address, registry_restore_of(journal, registry))
 
     def wait(admin: Admin, moving: Collection[TopicPartition]) -> int:
         if isinstance(first, LogDirEntry):

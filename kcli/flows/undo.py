@@ -79,12 +79,17 @@ def restore_of(journal: Journal, moving: Moving) -> Change[Any, Any]:
     return RESTORES[kind](journal)
 
 
-def registry_restore_of(journal: Journal) -> ChangeOf[RegistryAdmin, Any, Any]:
-    """Likewise of a journal of a schema registry, whose first entry is one of ``REGISTRY_ENTRIES``."""
+def registry_restore_of(journal: Journal, registry: RegistryAdmin) -> ChangeOf[RegistryAdmin, Any, Any]:
+    """Likewise of a journal of a schema registry, whose first entry is one of ``REGISTRY_ENTRIES``.
+
+    What was deleted for good is imported with its ids; where a registry cannot, it may still know them.
+    """
     first = journal.entries[0]
     if isinstance(first, RegistrySettingEntry):
         return settings.undoing(journal)
     if isinstance(first, CreatedSchemaEntry):
         return delete.SchemaRetraction(journal)
     assert isinstance(first, SchemaEntry)
-    return importing.SchemaReturn(journal) if first.permanent else undelete.SchemaRestore(journal)
+    if first.permanent and registry.can_import():
+        return importing.SchemaReturn(journal)
+    return undelete.SchemaRestore(journal)

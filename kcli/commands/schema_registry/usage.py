@@ -9,6 +9,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import CountType
 from kcli.commands.shared.registry_client import registry_of
 from kcli.commands.shared.row_output import print_rows
+from kcli.output.progress import counted
 
 
 @command(
@@ -76,6 +77,6 @@ def subject_usage(
     head = dict(zip((column.key for column in HEAD), values, strict=True))
     print_rows(inv, "SubjectUsageList", COLUMNS, rows, cluster, item="SubjectUsage", head=head)
     if not rows:
-        where = f"{len(usage.partitions):,} partitions of {values[1]:,} topics"
-        inv.talk.note(f"no id of {named} is in the last {last:,} offsets of {where}")
+        where = f"{counted(len(usage.partitions), 'partition')} of {counted(values[1], 'topic')}"
+        inv.talk.note(f"no id of {named} is in the last {counted(last, 'offset')} of {where}")
     return inv.finish(done=bool(usage.partitions) or not inv.missing)

@@ -31,8 +31,6 @@ from kcli.output.progress import counted
 from kcli.serde.registry.admin import IMPORT, Registered, RegistryAdmin
 from kcli.serde.registry.client import Schema
 
-_SETTINGS = ("compatibility", "mode")
-
 
 class SchemaDeletion(VersionChange):
     """``named``: a version, or all versions of the subject that are not deleted; ``permanent``: those that are, too."""
@@ -124,9 +122,11 @@ class SchemaDeletion(VersionChange):
         gone = {item.key.version for item in todo}
         if all(one.deleted or one.schema.version in gone for one in self._every):
             subject = self.named.subject
-            for key, now in zip(_SETTINGS, (admin.compatibility(subject), admin.mode(subject)), strict=True):
-                if now.own:
-                    entries.append(RegistrySettingEntry(subject, key, now.value, None))
+            level, mode = admin.compatibility(subject), admin.mode(subject)
+            if level.own:
+                entries.append(RegistrySettingEntry(subject, "compatibility", level.value, None))
+            if mode.own and mode.value != admin.mode("").value:  # Karapace has that of all for each subject
+                entries.append(RegistrySettingEntry(subject, "mode", mode.value, None))
         return Draft(self.command, entries)
 
     def apply(

@@ -188,17 +188,15 @@ def _object(place: str, item: Any) -> dict[str, Any]:
 
 def _schema(place: str, item: Mapping[str, Any], context: str | None) -> Schema:
     def value(key: str, kind: type, of: Mapping[str, Any] = item) -> Any:
-        found: Any = of.get(key)
-        if type(found) is not kind or found == "" or (kind is int and found < 0):
-            raise _broken(place, f"{key} is missing, or no {'number' if kind is int else 'text'}")
+        found = of.get(key)
+        if type(found) is not kind or not found:
+            raise _broken(place, f"{key} is missing, or no {'number from 1 on' if kind is int else 'text'}")
         return found
 
     references = item.get("references") or []
     if not isinstance(references, list) or not all(isinstance(one, dict) for one in references):
         raise _broken(place, "references is no list of objects")
     word = value("type", str)
-    if value("version", int) == 0:
-        raise _broken(place, "version is 0: versions begin at 1")
     return Schema(
         value("id", int),
         TYPES.get(word, word.upper()),

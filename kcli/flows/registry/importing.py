@@ -132,6 +132,8 @@ class SchemaImport(VersionChange):
     def text(self, plan: Sequence[VersionItem]) -> str:
         """The versions, and what happens meanwhile."""
         todo = planned(plan)
+        if not todo:
+            return "\n".join([f"Nothing of {self.name} is to be registered:", *self.table(plan)])
         schemas = counted(sum(1 for item in todo if item.key.version), "schema")
         head = f"Register {schemas} of {self.name}, {'with their ids' if self.keep else 'with new ids'}:"
         meanwhile = (

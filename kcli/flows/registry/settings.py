@@ -27,7 +27,11 @@ MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", IMPORT)
 SUBJECT = Column(
     "subject", values="string?", meaning="Name of the subject; null for the setting of all subjects."
 )
-OWN = Column("own", values="boolean", meaning="Whether it is set on the subject itself.")
+OWN = Column(
+    "own",
+    values="boolean",
+    meaning="Whether the registry has it for the subject itself; Karapace has a mode for each subject.",
+)
 _NO_MODES = (404, 405, 501)
 CONFIG = (SUBJECT, Column("compatibility", values="string", meaning="The level that applies."), OWN)
 MODE = (SUBJECT, Column("mode", values="string", meaning="The mode that applies."), OWN)

@@ -180,7 +180,22 @@ class SchemaRestore(SchemaUndeletion):
             )
             chosen = [Registered(entry.schema_of(), state.get(entry.version, True)) for entry in mine]
             items += self.decided(admin, chosen, every)
-        return items
+        return [self._forgotten(admin, item) for item in items]
+
+    def _forgotten(self, admin: RegistryAdmin, item: VersionItem) -> VersionItem:
+        """Refused where the registry has forgotten the id, and would give another one."""
+        schema = item.facts.schema
+        if not self.entries[0].permanent or item.outcome is not Outcome.PLANNED:
+            return item
+        known = admin.by_id(schema.id, schema.subject)
+        if known is not None and same_schema(known, schema):
+            return item
+        error = RegistryStateError(
+            f"{item.key} cannot be brought back with its id {schema.id}",
+            why="the registry does not know the id any more, and has no mode IMPORT to give it",
+            do="`kcli undo -o json` has the schema: register it, and it gets another id",
+        )
+        return item._replace(outcome=Outcome.REFUSED, error=error)
 
     def text(self, plan: Sequence[VersionItem]) -> str:
         """The versions."""

@@ -385,7 +385,8 @@ class SchemaEntry(msgspec.Struct, frozen=True, tag_field="what", tag="schema"):
     def words(entries: "Sequence[Entry]") -> str:
         """``3 versions of orders-value, for good``."""
         schemas = [entry for entry in entries if isinstance(entry, SchemaEntry)]
-        subjects = ", ".join(dict.fromkeys(entry.subject for entry in schemas))
+        names = [*dict.fromkeys(entry.subject for entry in schemas)]
+        subjects = ", ".join(names) if len(names) < 5 else counted(len(names), "subject")
         how = ", for good" if schemas[0].permanent else ""
         return f"{counted(len(schemas), 'version')} of {subjects}{how}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kcli.account.change import Item, Question, planned
 from kcli.account.outcomes import Outcome
@@ -187,23 +187,26 @@ class SchemaRetraction(SchemaDeletion):
     def decide(self, admin: RegistryAdmin) -> list[VersionItem]:
         """The newest first: others may refer to those before. ConfigError on another registry."""
         self.made.check_cluster(admin.address)
-        items: list[VersionItem] = []
-        for entry in reversed(self._entries):
-            schema = entry.schema_of()
-            now = admin.look_up(entry.subject, schema)
-            key = VersionKey(entry.subject, entry.version if now is None else now.version)
-            if now is None:
-                facts = VersionFacts(schema, DELETED)
-                items.append(Item(key, facts, Outcome.UNCHANGED, note="the subject does not have it"))
-                continue
-            facts = VersionFacts(_named(schema, now), LIVE)
-            own = {known.id for known in self._entries}
-            others = [number for number in admin.referenced_by(*key) if number not in own]
-            refused = mode_refusal(admin.mode(entry.subject), entry.subject, deleting=True)
-            refused = refused or _referred_to(key, others)
-            item: VersionItem = Item(key, facts)
-            items.append(item if refused is None else item._replace(outcome=Outcome.REFUSED, error=refused))
-        return items
+        there = [
+            (entry, admin.look_up(entry.subject, entry.schema_of())) for entry in reversed(self._entries)
+        ]
+        own = {now.id for _entry, now in there if now is not None}
+        return [self._retracted(admin, entry, now, own) for entry, now in there]
+
+    def _retracted(
+        self, admin: RegistryAdmin, entry: CreatedSchemaEntry, now: Schema | None, own: Collection[int]
+    ) -> VersionItem:
+        """``own``: the ids of all that is to be deleted, which may refer to each other."""
+        schema = entry.schema_of()
+        if now is None:
+            key, facts = VersionKey(entry.subject, entry.version), VersionFacts(schema, DELETED)
+            return Item(key, facts, Outcome.UNCHANGED, note="the subject does not have it")
+        key = VersionKey(entry.subject, now.version)
+        item: VersionItem = Item(key, VersionFacts(_named(schema, now), LIVE))
+        others = [number for number in admin.referenced_by(*key) if number not in own]
+        error = mode_refusal(admin.mode(entry.subject), entry.subject, deleting=True)
+        error = error or _referred_to(key, others)
+        return item if error is None else item._replace(outcome=Outcome.REFUSED, error=error)
 
     def text(self, plan: Sequence[VersionItem]) -> str:
         """The versions."""

@@ -66,8 +66,9 @@ def no_subject(registry: RegistryAdmin, subject: str) -> NotFoundError:
 
 def no_version(named: Named, numbers: Collection[int]) -> NotFoundError:
     """The error for a version that does not exist."""
+    which = f"version {named.version}" if (named.version or 0) > 0 else "latest version"
     return NotFoundError(
-        f"there is no version {named.version} of subject {named.subject}",
+        f"there is no {which} of subject {named.subject}",
         why=f"it has {', '.join(map(str, numbers)) or 'none that is not deleted'}",
         do=f"`kcli registry describe {named.subject}` shows its versions",
     )

@@ -47,6 +47,7 @@ class SchemaImport(VersionChange):
     kind = "SchemaImport"
     printed_by = "registry import, undo"
     columns = (*VersionChange.columns, NEW_VERSION, NEW_ID)
+    command = "registry import"
     nothing = "nothing is to be registered: the registry has it all"
     parts = True
 
@@ -166,7 +167,7 @@ class SchemaImport(VersionChange):
                 for subject in dict.fromkeys(one.subject for one in schemas)
                 if (mode := admin.mode(subject)).value != IMPORT
             ]
-        return Draft("registry import", entries)
+        return Draft(self.command, entries)
 
     def apply(
         self, admin: RegistryAdmin, todo: Sequence[VersionItem]
@@ -277,6 +278,8 @@ class SchemaImport(VersionChange):
 
 class SchemaReturn(SchemaImport):
     """``kcli undo`` of ``registry delete --permanent``: the versions with their ids."""
+
+    command = "undo"
 
     def __init__(self, journal: Journal) -> None:
         entries = [entry for entry in journal.entries if isinstance(entry, SchemaEntry)]

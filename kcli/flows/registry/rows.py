@@ -105,7 +105,7 @@ def described(registry: RegistryAdmin, named: Named, *, deleted: bool) -> list[R
         return every if deleted or not live else live
     if named.version < 0:
         if not live:
-            raise no_version(Named(named.subject, None)._replace(version=-1), [])
+            raise no_version(named, [])
         return live[-1:]
     found = [one for one in every if one.schema.version == named.version]
     if not found:

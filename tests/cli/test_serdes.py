@@ -13,7 +13,8 @@ import pytest
 from kcli.core.types import Record
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
-from tests.registry.server import FakeRegistry, RunningRegistry
+from tests.registry.fake import FakeRegistry
+from tests.registry.server import RunningRegistry
 from tests.run import environment, kcli, ok, shell
 
 Done = subprocess.CompletedProcess[bytes]

@@ -1,0 +1,80 @@
+"""What a document of a file describes, and what is read of a cluster, in one form. Pure.
+
+``Resource.spec`` is what stands below ``spec:`` in a document, in canonical form, so that two specs are equal exactly
+where the resources are:
+
+- Topic: ``partitions`` (int), ``replication_factor`` (int), ``config`` (key to text); ``assignment`` (partition to list
+  of broker ids, the preferred leader first), only where a file has it or ``export --all`` asks for it.
+- AclBinding: ``principal``, ``host``, ``permission``, ``operation``, ``resource_type``, ``resource_name``, ``pattern``,
+  in the words of ``acls list``. A document with a list of ``operations`` describes one resource for each.
+- User: ``mechanisms`` (such as ``SCRAM-SHA-512`` to ``{iterations: int}``), and in files where the password is.
+- Quota: ``entity`` (``user``, ``client-id``, ``ip`` to a name, or to null for the default), ``limits`` (key to number).
+- BrokerConfig: ``config``; the name is a broker id, or ``default`` for all brokers. GroupConfig: ``config``.
+- GroupOffsets: ``offsets`` (topic to partition to offset).
+
+What a spec does not have is not asked for, so it is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+API_VERSION = "kcli/v1"
+
+
+class Kind(StrEnum):
+    """The kinds of documents, in the order in which they are written and applied."""
+
+    TOPIC = "Topic"
+    ACL_BINDING = "AclBinding"
+    USER = "User"
+    QUOTA = "Quota"
+    BROKER_CONFIG = "BrokerConfig"
+    GROUP_CONFIG = "GroupConfig"
+    GROUP_OFFSETS = "GroupOffsets"
+
+
+class Ref(NamedTuple):
+    """What identifies a resource in a cluster. The name of an ACL is made of its whole binding, that of a quota of its
+    entity, so documents of them need no ``metadata.name``.
+    """
+
+    kind: Kind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+class Place(NamedTuple):
+    """Where in a file something stands, counted from one; no file where it was read of a cluster."""
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.file else "the cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A resource as a file or a cluster has it. ``places`` has those of parts of the spec by their path, such as
+    ``("config", "retention.ms")``; that of the document is the one of the empty path. ``profile``: the profile of the
+    cluster that a document names, else None. ``ignored``: what of a foreign document has no meaning here, by path, with
+    the reason.
+    """
+
+    ref: Ref
+    spec: Mapping[str, Any]
+    places: Mapping[tuple[str, ...], Place] = field(default_factory=dict, compare=False)
+    profile: str | None = field(default=None, compare=False)
+    ignored: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def place(self) -> Place:
+        """Of the document."""
+        return self.places.get((), Place())

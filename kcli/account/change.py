@@ -14,6 +14,7 @@ from kcli.core.exit_codes import ExitCode
 from kcli.output.progress import counted
 
 if TYPE_CHECKING:
+    from kcli.core.admin.admin import Admin  # noqa: F401 - named by a text below
     from kcli.output.tables import Column
 
 A = TypeVar("A")

@@ -1,4 +1,4 @@
-"""``kcli registry``: each command against a registry like Confluent's and one like Karapace. Walks over all that change."""
+"""``kcli registry``: each command, against a registry like Confluent's and one like Karapace."""
 
 import json
 import re
@@ -256,7 +256,7 @@ REFUSED = [
     ("registry mode lonely --set READONLY --force", 2, "only that needs it"),
     ("registry describe :.a:x --context b", 2, "is not of context b"),
     ("registry import {dir}/broken.avsc", 2, "line 1"),
-    ("registry usage lonely", 2, "no brokers"),
+    ("registry usage lonely", 2, "no broker is named"),
 ]  # fmt: skip
 
 
@@ -432,7 +432,7 @@ def test_a_copy_of_a_registry_is_equal_to_it(tmp_path: Path) -> None:
         with source, target:
             text = ""
             for running in (source, target):
-                at = {"KCLI_X_SCHEMA_REGISTRY_URL": running.url, "XDG_STATE_HOME": str(tmp_path)}
+                at: Any = {"KCLI_X_SCHEMA_REGISTRY_URL": running.url, "XDG_STATE_HOME": str(tmp_path)}
                 if running is target:
                     done = kcli("registry", "import", "-", "--yes", stdin=text.encode(), **at)
                     assert done.code == 0, done
@@ -515,7 +515,7 @@ def test_undo_lists_what_was_changed_in_the_registry_that_is_named(
     confluent: World, cluster: FakeCluster
 ) -> None:
     confluent("registry delete lonely --yes")
-    at = {"XDG_STATE_HOME": str(confluent.folder / "state")}
+    at: Any = {"XDG_STATE_HOME": str(confluent.folder / "state")}
     listed = kcli(
         "undo",
         "-o",

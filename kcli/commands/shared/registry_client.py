@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -48,17 +47,13 @@ def registry_of(inv: Invocation) -> RegistryAdmin:
     from kcli.serde.registry.addresses import addresses  # http and ssl: for a registry only
     from kcli.serde.registry.admin import RegistryAdmin
 
-    options = inv.configuration.registry_options()
+    options = inv.configuration.registry_options(inv.given_timeout)
     if not options.schema_registry_url.strip(" ,"):
         raise ConfigError(
             "no schema registry is named",
             why="neither -X, nor -F, nor KCLI_X_SCHEMA_REGISTRY_URL, nor the profile has schema.registry.url",
             do="give -X schema.registry.url=http://HOST:8081, or --profile with a profile that has it",
         )
-    if inv.given_timeout is not None:
-        ms = max(1, round(inv.given_timeout * 1000))
-        ms = min(ms, options.schema_registry_request_timeout_ms)
-        options = dataclasses.replace(options, schema_registry_request_timeout_ms=ms)
     plaintext = bool(inv.resolved.values.get(_PLAINTEXT, False))
     found = addresses(options, allow_plaintext_secrets=plaintext)
     return RegistryAdmin(found, options, waiting=lambda: inv.first_contact(f"schema registry {found[0]}"))

@@ -28,7 +28,7 @@ from kcli.flows.registry.version_change import (
     read_until,
 )
 from kcli.output.progress import counted
-from kcli.serde.registry.admin import IMPORT, Registered, RegistryAdmin
+from kcli.serde.registry.admin import IMPORT, Registered, RegistryAdmin, alike
 from kcli.serde.registry.client import Schema
 
 
@@ -187,9 +187,7 @@ class SchemaRetraction(SchemaDeletion):
     def decide(self, admin: RegistryAdmin) -> list[VersionItem]:
         """The newest first: others may refer to those before. ConfigError on another registry."""
         self.made.check_cluster(admin.address)
-        there = [
-            (entry, admin.look_up(entry.subject, entry.schema_of())) for entry in reversed(self._entries)
-        ]
+        there = [(entry, _registered(admin, entry)) for entry in reversed(self._entries)]
         own = {now.id for _entry, now in there if now is not None}
         return [self._retracted(admin, entry, now, own) for entry, now in there]
 
@@ -258,6 +256,15 @@ class SchemaRetraction(SchemaDeletion):
         """How many."""
         if items:
             yield f"deleted {counted(len(items), 'version')}, read back"
+
+
+def _registered(admin: RegistryAdmin, entry: CreatedSchemaEntry) -> Schema | None:
+    """The version that was registered. An import with new ids has changed the versions of its references."""
+    schema = entry.schema_of()
+    if entry.id >= 0 or not schema.references:
+        return admin.look_up(entry.subject, schema)
+    found = (one.schema for one in reversed(admin.versions(entry.subject)))
+    return next((one for one in found if alike(one, schema)), None)
 
 
 def _named(schema: Schema, now: Schema) -> Schema:

@@ -73,7 +73,8 @@ class SchemaImport(VersionChange):
         items = [decide(admin, schema, there[schema.subject]) for schema in self.exported.schemas]
         no_mode = _no_import(admin) if without_mode else None
         items = [_refused(item, no_mode or refused[item.key.subject]) for item in items]
-        return [*items, *(self._level(admin, *pair) for pair in self.exported.levels.items())]
+        levels = [self._level(admin, *pair) for pair in self.exported.levels.items()]
+        return [*items, *(_refused(item, no_mode) for item in levels)]
 
     def _kept(self, admin: RegistryAdmin, schema: Schema, there: Mapping[int, Registered]) -> VersionItem:
         now = there.get(schema.version)

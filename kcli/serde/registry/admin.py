@@ -281,6 +281,12 @@ def same_schema(one: Schema, other: Schema) -> bool:
     )
 
 
+def alike(one: Schema, other: Schema) -> bool:
+    """The same, whatever the versions to which they refer."""
+    names = ({ref.name for ref in schema.references} for schema in (one, other))
+    return (one.kind, next(names), _content(one)) == (other.kind, next(names), _content(other))
+
+
 def _content(schema: Schema) -> Any:
     if schema.kind != "PROTOBUF":
         with suppress(ValueError):

@@ -29,10 +29,11 @@ from kcli.commands.shared.registry_client import run_registry_change
 def import_schemas(inv: Invocation, path: str, new_ids: bool, context: str | None) -> int:
     """Register the schemas that `kcli registry export` has written, with their ids and versions; - is stdin.
 
-    Records that have the ids can then be decoded with this registry. For that each subject is in mode IMPORT meanwhile,
-    and in its own mode again afterwards. What is there already stays; a version or an id that is another schema in the
-    registry is refused. Levels of compatibility that subjects have of their own are set, too. Rerun an import that was
-    interrupted: it goes on where it ended.
+    Records that have the ids can then be decoded with this registry. What is there already stays; a version or an id
+    that is another schema in the registry is refused.
+
+    Each subject is in mode IMPORT meanwhile, and in its own mode again afterwards. Levels of compatibility that subjects
+    have of their own are set, too. Rerun an import that was interrupted: it goes on where it ended.
 
     With --new-ids the registry chooses ids and versions, and references are changed to the new versions. `kcli undo ID`
     deletes what was registered, softly.

@@ -98,7 +98,7 @@ class SchemaDeletion(VersionChange):
         after = (
             "Their ids cannot be read any more: consumers cannot decode records that have them."
             if self.permanent
-            else "Records that have their ids can still be decoded; `kcli registry undelete` brings them back."
+            else "Records that have their ids can still be decoded, and the versions can be undeleted."
         )
         return "\n".join([f"Delete {count} of subject {self.named.subject}{how}:", *self.table(plan), after])
 
@@ -287,5 +287,5 @@ def _still_there(key: VersionKey) -> NotAppliedError:
     return NotAppliedError(
         f"{key} was deleted, and is there",
         why="another client registered it since, or this node of the registry has not read it yet",
-        do=f"`kcli registry describe {key.subject}` shows its versions; repeat it",
+        do=f"`kcli registry describe {key.subject}` shows its versions",
     )

@@ -152,7 +152,7 @@ def parse_export(text: str, name: str, context: str | None) -> Exported:
         raise ConfigError(
             f"there is no schema in {name}",
             why="nothing in it is of the kind RegistrySchema",
-            do="give it what `kcli registry export` has written",
+            do="give it what `kcli registry export` has written, whole",
         )
     return Exported(in_order(schemas.values()), levels)
 
@@ -218,7 +218,7 @@ def _broken(place: str, why: str) -> ConfigError:
     return ConfigError(
         f"{place} cannot be used",
         why=why,
-        do="give it what `kcli registry export` has written, whole; nothing was done",
+        do="give it what `kcli registry export` has written, whole",
     )
 
 

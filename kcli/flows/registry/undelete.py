@@ -193,7 +193,7 @@ class SchemaRestore(SchemaUndeletion):
         error = RegistryStateError(
             f"{item.key} cannot be brought back with its id {schema.id}",
             why="the registry does not know the id any more, and has no mode IMPORT to give it",
-            do="`kcli undo -o json` has the schema: register it, and it gets another id",
+            do="the journal has the schema: register it, and it gets another id",
         )
         return item._replace(outcome=Outcome.REFUSED, error=error)
 

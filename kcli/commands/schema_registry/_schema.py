@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.commands.shared.usage import usage
+from kcli.flows.registry.names import parse_named, parse_reference, type_of_file
+from kcli.flows.registry.schema_file import read_schema
 
 if TYPE_CHECKING:
     from kcli.flows.registry.names import Named
@@ -15,9 +17,6 @@ if TYPE_CHECKING:
 
 def schema_of_line(inv: Invocation, path: str, kind: str | None) -> Schema:
     """The schema of FILE; ``-`` is stdin."""
-    from kcli.flows.registry.names import type_of_file
-    from kcli.flows.registry.schema_file import read_schema
-
     word = type_of_file(path, kind)
     if path == "-" and stdin_is_terminal():
         inv.talk.note("reading the schema from the terminal; end with Ctrl-D …")
@@ -26,8 +25,6 @@ def schema_of_line(inv: Invocation, path: str, kind: str | None) -> Schema:
 
 def references_of_line(command: str, given: Sequence[str]) -> list[tuple[str, Named]]:
     """The values of ``--reference``."""
-    from kcli.flows.registry.names import parse_reference
-
     found = []
     for text in given:
         try:
@@ -43,8 +40,6 @@ def references_of_line(command: str, given: Sequence[str]) -> list[tuple[str, Na
 
 def subject_only(command: str, text: str, context: str | None) -> str:
     """A SUBJECT that takes no version."""
-    from kcli.flows.registry.names import parse_named
-
     named = parse_named(text, context)
     if named.version is not None:
         raise usage(

@@ -7,6 +7,7 @@ from typing import Any
 
 from kcli.commands.schema_registry._schema import subject_only
 from kcli.commands.shared.usage import usage
+from kcli.flows.registry.names import prefix_of
 
 
 def sets(flags: Mapping[str, Any]) -> bool:
@@ -16,8 +17,6 @@ def sets(flags: Mapping[str, Any]) -> bool:
 
 def setting_subject(command: str, subject: str | None, context: str | None) -> str:
     """The subject; empty for all; that of a context, ``:.CONTEXT:``, where only the context is named."""
-    from kcli.flows.registry.names import prefix_of
-
     if subject is not None:
         return subject_only(command, subject, context)
     return "" if context is None else prefix_of(context)

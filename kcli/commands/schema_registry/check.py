@@ -10,6 +10,9 @@ from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.registry_client import open_registry
 from kcli.commands.shared.row_output import print_rows
+from kcli.flows.registry.check import COLUMNS, check_row
+from kcli.flows.registry.errors import NotCompatibleError
+from kcli.flows.registry.schema_file import resolved
 
 
 @command(
@@ -39,10 +42,6 @@ def check_schema(
 
     The registry decides, and gives its reasons. To a subject that does not exist any valid schema is compatible.
     """
-    from kcli.flows.registry.check import COLUMNS, check_row
-    from kcli.flows.registry.errors import NotCompatibleError
-    from kcli.flows.registry.schema_file import resolved
-
     name = subject_only("registry check", subject, context)
     wanted = references_of_line("registry check", references)
     schema = schema_of_line(inv, path, kind)

@@ -8,6 +8,7 @@ from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.registry_client import open_registry, run_registry_change
 from kcli.commands.shared.row_output import print_rows
+from kcli.flows.registry.settings import CONFIG, LEVELS, CompatibilityChange
 
 
 @command(
@@ -35,8 +36,6 @@ def registry_config(
 
     A change is made after a plan and a question, and is read back; `kcli undo ID` undoes it.
     """
-    from kcli.flows.registry.settings import CONFIG, LEVELS, CompatibilityChange
-
     name = setting_subject("registry config", subject, context)
     check_unset("registry config", name, value, unset=unset)
     if value is not None or unset:

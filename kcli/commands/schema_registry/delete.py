@@ -6,6 +6,8 @@ from kcli.commands.schema_registry._options import context_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.registry_client import run_registry_change
+from kcli.flows.registry.delete import SchemaDeletion
+from kcli.flows.registry.names import parse_named
 
 
 @command(
@@ -32,7 +34,4 @@ def delete_subject(inv: Invocation, name: str, permanent: bool, context: str | N
     A journal on this machine keeps the schemas. `kcli undo ID` registers them again: with their ids, those deleted for
     good only if the registry has the mode IMPORT.
     """
-    from kcli.flows.registry.delete import SchemaDeletion
-    from kcli.flows.registry.names import parse_named
-
     return run_registry_change(inv, SchemaDeletion(parse_named(name, context), permanent=permanent))

@@ -7,6 +7,8 @@ from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.registry_client import open_registry
 from kcli.commands.shared.row_output import print_rows
+from kcli.flows.registry.names import parse_named
+from kcli.flows.registry.rows import DESCRIBED, described, described_rows
 
 
 @command(
@@ -32,9 +34,6 @@ def describe_subject(inv: Invocation, name: str, deleted: bool, references: bool
 
     VERSION is a number or latest; one that is deleted softly is shown where it is named, and with --deleted.
     """
-    from kcli.flows.registry.names import parse_named
-    from kcli.flows.registry.rows import DESCRIBED, described, described_rows
-
     named = parse_named(name, context)
     inv.page()
     with open_registry(inv) as registry:

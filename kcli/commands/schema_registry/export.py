@@ -9,6 +9,8 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.registry_client import open_registry
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
+from kcli.flows.registry.exported import COLUMNS, KIND, LIST, read_export, rows
+from kcli.flows.registry.rows import chosen_subjects
 from kcli.output.progress import counted
 
 OUTPUTS = ("ndjson", "json")
@@ -37,9 +39,6 @@ def export_schemas(inv: Invocation, names: tuple[str, ...], match: str | None, c
     has all it needs; deleted versions are left out. -o json is one document, the default ndjson has a line for each
     version. Exit code 6 where something could not be read: do not import that.
     """
-    from kcli.flows.registry.exported import COLUMNS, KIND, LIST, read_export, rows
-    from kcli.flows.registry.rows import chosen_subjects
-
     if names and match is not None:
         raise usage(
             "registry export: SUBJECT and --match together",

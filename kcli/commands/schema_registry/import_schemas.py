@@ -6,6 +6,9 @@ from kcli.commands.schema_registry._options import context_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation, stdin_is_terminal
 from kcli.commands.shared.registry_client import run_registry_change
+from kcli.flows.registry.exported import parse_export
+from kcli.flows.registry.importing import SchemaImport
+from kcli.flows.registry.schema_file import STDIN, read_text
 
 
 @command(
@@ -38,10 +41,6 @@ def import_schemas(inv: Invocation, path: str, new_ids: bool, context: str | Non
     With --new-ids the registry chooses ids and versions, and references are changed to the new versions. `kcli undo ID`
     deletes what was registered, softly.
     """
-    from kcli.flows.registry.exported import parse_export
-    from kcli.flows.registry.importing import SchemaImport
-    from kcli.flows.registry.schema_file import STDIN, read_text
-
     if path == STDIN and stdin_is_terminal():
         inv.talk.note("reading the export from the terminal; end with Ctrl-D …")
     name = "stdin" if path == STDIN else path

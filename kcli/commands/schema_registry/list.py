@@ -7,6 +7,8 @@ from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.registry_client import open_registry
 from kcli.commands.shared.row_output import print_rows
+from kcli.flows.registry.names import TYPES
+from kcli.flows.registry.rows import SUBJECTS, chosen_subjects, read_subjects
 
 
 @command(
@@ -29,9 +31,6 @@ def list_subjects(
 
     Without --context these are the subjects of all contexts.
     """
-    from kcli.flows.registry.names import TYPES
-    from kcli.flows.registry.rows import SUBJECTS, chosen_subjects, read_subjects
-
     inv.page()
     with open_registry(inv) as registry:
         names = chosen_subjects(registry, match, context, deleted=deleted)

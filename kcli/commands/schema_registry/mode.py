@@ -9,6 +9,7 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.registry_client import open_registry, run_registry_change
 from kcli.commands.shared.row_output import print_rows
 from kcli.commands.shared.usage import usage
+from kcli.flows.registry.settings import MODE, MODES, ModeChange
 
 
 @command(
@@ -38,8 +39,6 @@ def registry_mode(
 
     A change is made after a plan and a question, and is read back; `kcli undo ID` undoes it.
     """
-    from kcli.flows.registry.settings import MODE, MODES, ModeChange
-
     name = setting_subject("registry mode", subject, context)
     check_unset("registry mode", name, value, unset=unset)
     word = None if value is None else checked_value("registry mode", value, "mode", MODES)

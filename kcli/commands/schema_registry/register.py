@@ -7,6 +7,7 @@ from kcli.commands.schema_registry._schema import references_of_line, schema_of_
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.registry_client import run_registry_change
+from kcli.flows.registry.register import SchemaRegistration
 
 
 @command(
@@ -45,8 +46,6 @@ def register_schema(
     The registry is asked before whether the schema is valid and compatible, and says why it is not. A schema that the
     subject has already stays as it is, exit code 0. `kcli undo ID` deletes the version again, softly.
     """
-    from kcli.flows.registry.register import SchemaRegistration
-
     name = subject_only("registry register", subject, context)
     wanted = references_of_line("registry register", references)
     return run_registry_change(inv, SchemaRegistration(name, schema_of_line(inv, path, kind), wanted))

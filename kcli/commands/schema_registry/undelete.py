@@ -6,6 +6,8 @@ from kcli.commands.schema_registry._options import context_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.registry_client import run_registry_change
+from kcli.flows.registry.names import parse_named
+from kcli.flows.registry.undelete import SchemaUndeletion
 
 
 @command(
@@ -30,7 +32,4 @@ def undelete_subject(inv: Invocation, name: str, context: str | None) -> int:
     Registries have no request for that: the schemas are registered again. They keep their ids, and their versions get
     new numbers; of several versions with the same schema the newest comes back.
     """
-    from kcli.flows.registry.names import parse_named
-    from kcli.flows.registry.undelete import SchemaUndeletion
-
     return run_registry_change(inv, SchemaUndeletion(parse_named(name, context)))

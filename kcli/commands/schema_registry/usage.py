@@ -7,8 +7,15 @@ from kcli.commands.shared.cluster import CREATES_NONE
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.options import CountType
+from kcli.commands.shared.record_consumer import record_consumer
 from kcli.commands.shared.registry_client import registry_of
 from kcli.commands.shared.row_output import print_rows
+from kcli.commands.shared.topic_choice import Topics
+from kcli.core.options import ClientOptions
+from kcli.core.types import TopicPartition
+from kcli.flows.registry.names import parse_named
+from kcli.flows.registry.rows import described
+from kcli.flows.registry.usage import COLUMNS, HEAD, RECORDS, Ids, Usage, read_usage
 from kcli.output.progress import counted
 
 
@@ -48,14 +55,6 @@ def subject_usage(
 
     What cannot be read within --timeout is missing: exit code 6.
     """
-    from kcli.commands.shared.record_consumer import record_consumer
-    from kcli.commands.shared.topic_choice import Topics
-    from kcli.core.options import ClientOptions
-    from kcli.core.types import TopicPartition
-    from kcli.flows.registry.names import parse_named
-    from kcli.flows.registry.rows import described
-    from kcli.flows.registry.usage import COLUMNS, HEAD, RECORDS, Ids, Usage, read_usage
-
     named = parse_named(name, context)
     chosen = Topics(topics or ("*",), "registry usage")
     inv.client_options(ClientOptions, unused=CREATES_NONE)

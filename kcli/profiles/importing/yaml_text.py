@@ -1,26 +1,19 @@
 """YAML as other tools write it: plain values only, without aliases and tags, which a bomb is made of.
 
-PyYAML is an extra: only the files of kafkactl, rpk and kaf need it. The text is bounded before it comes here.
+The text is bounded before it comes here.
 """
 
 from typing import Any
 
 from kcli.core.errors import ConfigError
-from kcli.core.extras import installation
 
 _DEEPEST = 30
 
 
 def load_yaml(text: str, path: str) -> dict[str, Any]:
     """The mapping of the document; ConfigError for anything else."""
-    try:
-        import yaml  # an extra
-    except ImportError:
-        raise ConfigError(
-            f"{path} is YAML, and the package PyYAML is missing",
-            why="it is an extra of kcli",
-            do=installation("yaml"),
-        ) from None
+    import yaml  # on use
+
     try:
         depth = 0
         for event in yaml.parse(text, Loader=yaml.SafeLoader):

@@ -7,7 +7,8 @@ where the resources are:
   of broker ids, the preferred leader first), only where a file has it or ``export --all`` asks for it.
 - AclBinding: ``principal``, ``host``, ``permission``, ``operation``, ``resource_type``, ``resource_name``, ``pattern``,
   in the words of ``acls list``. A document with a list of ``operations`` describes one resource for each.
-- User: ``mechanisms`` (such as ``SCRAM-SHA-512`` to ``{iterations: int}``), and in files where the password is.
+- User: ``mechanisms`` (such as ``SCRAM-SHA-512`` to ``{iterations: int}``, or to ``{}`` where a file has no number), and
+  in files one of ``password_file``, ``password_command``, ``password_env``.
 - Quota: ``entity`` (``user``, ``client-id``, ``ip`` to a name, or to null for the default), ``limits`` (key to number).
 - BrokerConfig: ``config``; the name is a broker id, or ``default`` for all brokers. GroupConfig: ``config``.
 - GroupOffsets: ``offsets`` (topic to partition to offset).
@@ -21,6 +22,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
+
+from kcli.flows.quotas.values import spelling
 
 API_VERSION = "kcli/v1"
 
@@ -49,6 +52,19 @@ class Ref(NamedTuple):
         return f"{self.kind} {self.name}"
 
 
+def acl_name(spec: Mapping[str, Any]) -> str:
+    """The name of an ACL, as ``AclBinding`` is written: ``allow User:ops read topic orders (literal) from *``."""
+    return (
+        f"{spec['permission']} {spec['principal']} {spec['operation']} {spec['resource_type']} "
+        f"{spec['resource_name']} ({spec['pattern']}) from {spec['host']}"
+    )
+
+
+def quota_name(entity: Mapping[str, str | None]) -> str:
+    """The name of a quota: ``user=ops,client-id=<default>``."""
+    return ",".join(f"{kind}={spelling(entity[kind])}" for kind in sorted(entity, reverse=True))
+
+
 class Place(NamedTuple):
     """Where in a file something stands, counted from one; no file where it was read of a cluster."""
 
@@ -64,7 +80,7 @@ class Place(NamedTuple):
 class Resource:
     """A resource as a file or a cluster has it. ``places`` has those of parts of the spec by their path, such as
     ``("config", "retention.ms")``; that of the document is the one of the empty path. ``profile``: the profile of the
-    cluster that a document names, else None. ``ignored``: what of a foreign document has no meaning here, by path, with
+    cluster that a document names in ``metadata.profile``, else None. ``ignored``: what of a foreign document has no meaning here, by path, with
     the reason.
     """
 

@@ -34,8 +34,8 @@ def document(resource: Resource) -> dict[str, Any]:
 
 
 def document_text(resource: Resource) -> str:
-    """One document, without a separator."""
-    return "".join(f"{line}\n" for line in yaml_lines(document(resource)))
+    """One document, without a separator. ``${`` would begin a variable: it is written ``$${``."""
+    return "".join(f"{line}\n" for line in yaml_lines(document(resource))).replace("${", "$${")
 
 
 def file_text(resources: Iterable[Resource]) -> str:

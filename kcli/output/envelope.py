@@ -180,7 +180,9 @@ def yaml_lines(value: Mapping[str, Any]) -> Iterator[str]:
             yield f"{_scalar(key)}:"
             for element in inner:
                 nested = (
-                    list(yaml_lines(element)) if isinstance(element, Mapping) and element else [compact(element)]
+                    list(yaml_lines(element))
+                    if isinstance(element, Mapping) and element
+                    else [compact(element)]
                 )
                 yield from ("- " + line if i == 0 else "  " + line for i, line in enumerate(nested))
         elif isinstance(inner, list | tuple):

@@ -93,7 +93,7 @@ class Place(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Resource:
     """A resource as a file or a cluster has it. ``places`` has those of parts of the spec by their path, such as
-        ``("config", "retention.ms")``; that of the document is the one of the empty path. ``profile``: the profile of the
+    ``("config", "retention.ms")``; that of the document is the one of the empty path. ``profile``: the profile of the
     cluster that a document names in ``metadata.profile``, else None. ``ignored``: what of a foreign document has no
     meaning here, by path, with the reason. ``entries``: of one that was read of a cluster, its configuration as brokers
     report it, also what is set elsewhere, by key: at least the keys that were asked for.

@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kcli.account.survey import Missing
 from kcli.flows.resources.resource import API_VERSION, Kind, Resource
 from kcli.output.envelope import yaml_lines
+from kcli.output.sanitise import visible_line
 
 _UNNAMED = (Kind.ACL_BINDING, Kind.QUOTA)
 """What is identified by the spec."""
@@ -38,9 +40,12 @@ def document_text(resource: Resource) -> str:
     return "".join(f"{line}\n" for line in yaml_lines(document(resource))).replace("${", "$${")
 
 
-def file_text(resources: Iterable[Resource]) -> str:
-    """All documents, in this order."""
-    return _SEPARATOR.join(map(document_text, resources))
+def file_text(resources: Iterable[Resource], missing: Iterable[Missing] = ()) -> str:
+    """All documents, in this order; above them, as comments, what could not be read."""
+    lacks = [
+        f"# incomplete: {visible_line(f'{part.what} could not be read: {part.why}')}\n" for part in missing
+    ]
+    return "".join(lacks) + _SEPARATOR.join(map(document_text, resources))
 
 
 def secrets_of(resource: Resource) -> list[str]:

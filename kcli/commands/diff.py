@@ -11,8 +11,12 @@ from kcli.output.tables import Column
 OUTPUTS = ("json", "ndjson", "yaml")
 COLUMNS = (
     Column("resource_kind", values=KINDS, meaning="The kind of the document."),
-    Column("name", values="string", meaning="Its name; of an ACL the whole of it, of a quota what it is for."),
-    Column("profile", values="string?", meaning="The profile that the document names; null where it names none."),
+    Column(
+        "name", values="string", meaning="Its name; of an ACL the whole of it, of a quota what it is for."
+    ),
+    Column(
+        "profile", values="string?", meaning="The profile that the document names; null where it names none."
+    ),
     Column("cluster", values="string?", meaning="Id of the cluster."),
     Column("file", values="string?", meaning="The file that has it; null where none has."),
     Column("line", "number", values="count?", meaning="Its line there."),
@@ -39,7 +43,10 @@ COLUMNS = (
     outputs=OUTPUTS,
     examples=(
         ("kcli diff cluster.yaml", "0 if the cluster is as the file says, 8 if not"),
-        ("kcli diff topics/ acls.yaml --values prod.yaml", "a folder and a file, with the variables of prod.yaml"),
+        (
+            "kcli diff topics/ acls.yaml --values prod.yaml",
+            "a folder and a file, with the variables of prod.yaml",
+        ),
         ("kcli diff cluster.yaml --exact", "also what is set, and the file does not name"),
         ("kcli diff topics/ --prune --only Topic", "also topics that no file describes"),
         ("kcli diff cluster.yaml -o json", "for scripts"),

@@ -30,7 +30,9 @@ _DECLARED = (
         is_flag=True,
         help="also what the cluster has and no file describes; needs --only or --match",
     ),
-    click.option("--exact", is_flag=True, help="also what is set on a resource and its document does not name"),
+    click.option(
+        "--exact", is_flag=True, help="also what is set on a resource and its document does not name"
+    ),
     click.option(
         "--values",
         multiple=True,

@@ -80,8 +80,8 @@ class Place(NamedTuple):
 class Resource:
     """A resource as a file or a cluster has it. ``places`` has those of parts of the spec by their path, such as
     ``("config", "retention.ms")``; that of the document is the one of the empty path. ``profile``: the profile of the
-    cluster that a document names in ``metadata.profile``, else None. ``ignored``: what of a foreign document has no meaning here, by path, with
-    the reason.
+    cluster that a document names in ``metadata.profile``, else None. ``ignored``: what of a foreign document has no
+    meaning here, by path, with the reason.
     """
 
     ref: Ref

@@ -23,11 +23,11 @@ _LONGEST_SHOWN = 40
 
 
 class Document:
-    """One document that is being read. ``places`` has those of all its keys by path; ``ignored``: what has no meaning
-    here, with the reason; ``is_bad``: whether it has a fault.
+    """One document that is being read. ``variables`` are replaced, where there are any. ``places`` has those of all its
+    keys by path; ``ignored``: what has no meaning here, with the reason; ``is_bad``: whether it has a fault.
     """
 
-    def __init__(self, file: str, node: Node, variables: Variables, faults: list[Fault]) -> None:
+    def __init__(self, file: str, node: Node, variables: Variables | None, faults: list[Fault]) -> None:
         self.file = file
         self.node = node
         self.variables = variables
@@ -54,7 +54,7 @@ class Document:
 
     def text(self, node: Scalar) -> str | None:
         """The text of a scalar with its variables replaced; None with a fault."""
-        if "${" not in node.text:
+        if "${" not in node.text or self.variables is None:
             return node.text
         try:
             return self.variables.filled(node.text, self._at(node))

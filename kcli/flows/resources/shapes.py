@@ -7,6 +7,7 @@ makes no resources, so nobody sees that None.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple, Protocol
 
 from kcli.core.near_names import near_names
@@ -14,7 +15,7 @@ from kcli.files.yaml_nodes import Items, Node, Pairs, Scalar
 from kcli.flows.resources.faults import Fault
 from kcli.flows.resources.resource import Place
 from kcli.flows.resources.scalars import Meaning, Sort, meaning_of
-from kcli.flows.resources.variables import EXAMPLE, PATTERN, Variables
+from kcli.flows.resources.variables import ALONE, EXAMPLE, PATTERN, Variables
 
 Path = tuple[str, ...]
 Schema = dict[str, Any]
@@ -62,12 +63,15 @@ class Document:
             self.fault(node, str(error), do=EXAMPLE)
             return None
 
-    def meaning(self, node: Scalar) -> Meaning | None:
-        """What a scalar means; None with a fault."""
+    def meaning(self, node: Scalar, *, number: bool = False) -> Meaning | None:
+        """What a scalar means; None with a fault. ``number``: it can be nothing else, so that a variable alone is one in
+        quotes, too: JSON and ``{…}`` have no other way to write it.
+        """
         text = self.text(node)
         if text is None:
             return None
-        return meaning_of(text) if node.is_plain else Meaning(Sort.TEXT, text)
+        is_plain = node.is_plain or (number and ALONE.fullmatch(node.text))
+        return meaning_of(text) if is_plain else Meaning(Sort.TEXT, text)
 
     def _at(self, node: Node) -> Place:
         return Place(self.file, node.line, node.column)
@@ -157,7 +161,7 @@ class Number:
         if not isinstance(node, Scalar):
             _refuse(self, node, path, document)
             return None
-        meaning = document.meaning(node)
+        meaning = document.meaning(node, number=True)
         if meaning is None:
             return None
         sort, value = meaning
@@ -226,7 +230,7 @@ class Text:
         made: Schema = {"type": "string", "minLength": 1}
         if self._pattern:
             made = {"anyOf": [{**made, "pattern": self._pattern}, {"type": "string", "pattern": PATTERN}]}
-        kinds = [made, *([{"type": "integer"}] if self._numbers else ())]
+        kinds = [made, *([{"type": "integer", "minimum": 0}] if self._numbers else ())]
         kinds += [{"type": "null"}] if self._nullable else []
         return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
 
@@ -424,11 +428,20 @@ class Field(NamedTuple):
 
 class Record:
     """A mapping with known keys. ``unknown``: why others are ignored; without it they are faults. ``nullable``: whether
-    it may be empty, which is no key at all.
+    it may be empty, which is no key at all. ``either``: keys of which it has one, or at most one with ``or_none``.
     """
 
-    def __init__(self, fields: Mapping[str, Field], *, unknown: str = "", nullable: bool = False) -> None:
+    def __init__(
+        self,
+        fields: Mapping[str, Field],
+        *,
+        unknown: str = "",
+        nullable: bool = False,
+        either: Sequence[str] = (),
+        or_none: bool = False,
+    ) -> None:
         self.fields = dict(fields)
+        self._either, self._or_none = either, or_none
         self._needed = [name for name, field in self.fields.items() if field.needed]
         self._unknown, self._nullable = unknown, nullable
 
@@ -457,7 +470,15 @@ class Record:
             if name not in found:
                 what = f"{shown(path)} lacks {name}" if path else f"the document lacks {name}"
                 document.fault(path, what, do=fields[name].meaning and f"{name}: {fields[name].meaning}")
+        self._check_either([name for name in self._either if name in found], path, document)
         return found
+
+    def _check_either(self, given: Sequence[str], path: Path, document: Document) -> None:
+        if len(given) > 1:
+            what = f"{shown(path)} has {' and '.join(given)}"
+            document.fault((*path, given[1]), what, do="keep one of them")
+        elif self._either and not given and not self._or_none:
+            document.fault(path, f"{shown(path)} lacks {' or '.join(self._either)}")
 
     def _refuse_key(self, key: Scalar, path: Path, document: Document) -> None:
         near = near_names(key.text, self.fields)
@@ -475,7 +496,14 @@ class Record:
             },
             "additionalProperties": False,
         }
-        return {**made, "required": self._needed} if self._needed else made
+        if self._needed:
+            made["required"] = self._needed
+        if self._or_none:
+            pairs = [{"type": "object", "required": list(two)} for two in combinations(self._either, 2)]
+            made["not"] = {"anyOf": pairs}
+        elif self._either:
+            made["oneOf"] = [{"required": [name]} for name in self._either]
+        return made
 
 
 def _is_empty(node: Node) -> bool:

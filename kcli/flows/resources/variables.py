@@ -20,6 +20,7 @@ _FOUND = re.compile(r"\$\$\{|\$\{(?:(" + _NAME + r")(:-[^{}]*)?\})?")
 EXAMPLE = "a variable is ${NAME} or ${NAME:-default}, and ${ itself is written $${"
 PATTERN = r"\$\{" + _NAME + r"(:-[^{}]*)?\}"
 """A variable, for the schema of what is no text."""
+ALONE = re.compile(PATTERN)
 
 
 class Variables:

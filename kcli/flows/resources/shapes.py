@@ -54,14 +54,16 @@ class Document:
         self.ignored[".".join(path)] = reason
 
     def text(self, node: Scalar) -> str | None:
-        """The text of a scalar with its variables replaced; None with a fault."""
+        """The text of a scalar with its variables replaced; None with a fault, which that of a missing one is later."""
         if "${" not in node.text or self.variables is None:
             return node.text
         try:
-            return self.variables.filled(node.text, self._at(node))
+            text = self.variables.filled(node.text, self._at(node))
         except ValueError as error:
             self.fault(node, str(error), do=EXAMPLE)
             return None
+        self.is_bad |= text is None
+        return text
 
     def meaning(self, node: Scalar, *, number: bool = False) -> Meaning | None:
         """What a scalar means; None with a fault. ``number``: it can be nothing else, so that a variable alone is one in
@@ -105,11 +107,13 @@ def described(node: Node) -> str:
     if node.is_plain and meaning_of(node.text).sort is Sort.EMPTY:
         return "empty"
     text = node.text if len(node.text) <= _LONGEST_SHOWN else node.text[:_LONGEST_SHOWN] + "…"
-    return text if node.is_plain else f"the text {text!r}"
+    return text if node.is_plain or "${" in text else f"the text {text!r}"
 
 
 def _refuse(shape: Shape, node: Node, path: Path, document: Document, do: str = "", why: str = "") -> None:
-    document.fault(node, f"{shown(path)} must be {shape.noun}, and is {described(node)}", why, do)
+    is_filled = isinstance(node, Scalar) and "${" in node.text
+    found = f"the value of {described(node)} is not" if is_filled else f"is {described(node)}"
+    document.fault(node, f"{shown(path)} must be {shape.noun}, and {found}", why, do)
 
 
 def _unclear(node: Scalar, path: Path, document: Document, meaning: Meaning, wanted: str) -> None:
@@ -132,7 +136,7 @@ class Whole:
         if not isinstance(node, Scalar):
             _refuse(self, node, path, document)
             return None
-        meaning = document.meaning(node)
+        meaning = document.meaning(node, number=True)
         if meaning is None:
             return None
         if meaning.sort is Sort.UNCLEAR:
@@ -179,7 +183,7 @@ class Number:
 
 class Text:
     """Text that is not empty. ``check``: returns what is wrong with it, or an empty text; ``pattern`` says the same to
-    editors. ``numbers``: whether digits without quotes are text, too. ``null``: the value where there is none, if it may.
+    editors. ``numbers``: whether digits without quotes are text, too. ``nullable``: whether there may be none.
     """
 
     def __init__(
@@ -215,7 +219,7 @@ class Text:
             wrong = (self._check(text) if self._check is not None else "") if text else "it is empty"
             if not wrong:
                 return text
-            document.fault(node, f"{shown(path)} must be {self.noun}, and is {described(node)}", wrong)
+            _refuse(self, node, path, document, why=wrong)
         else:
             _refuse(
                 self,

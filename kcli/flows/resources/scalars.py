@@ -1,4 +1,4 @@
-"""What text without quotes means in YAML: what YAML 1.1 and 1.2 both say, which is JSON's, and where they differ, nothing.
+"""What text without quotes means in YAML: what YAML 1.1 and 1.2 both say; where they differ, nothing. Pure.
 
 Parsers of YAML 1.1 (PyYAML, Ruby's, older ones of Go) read ``yes`` as true, ``010`` as 8 and ``1:30`` as 90; those of 1.2
 do not. Whoever reviews a file should not need to know which one reads it, so it has to say what it means.
@@ -26,7 +26,7 @@ class Meaning(NamedTuple):
     """``value``: None, a bool, an int, a float or text; of what is unclear, why it is."""
 
     sort: Sort
-    value: None | bool | int | float | str
+    value: bool | int | float | str | None
 
 
 _WORDS = {
@@ -34,6 +34,7 @@ _WORDS = {
     **{word: Meaning(Sort.TRUTH, True) for word in ("true", "True", "TRUE")},
     **{word: Meaning(Sort.TRUTH, False) for word in ("false", "False", "FALSE")},
 }
+_TOO_LARGE = float("inf")
 _OLD_TRUTHS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _FIRST = frozenset("0123456789+-.~ntfyoNTFYO")
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)")
@@ -63,8 +64,8 @@ def meaning_of(text: str) -> Meaning:
         return found
     if _WHOLE.fullmatch(text):
         return Meaning(Sort.WHOLE, int(text)) if len(text) <= 20 else Meaning(Sort.TEXT, text)
-    if _NUMBER.fullmatch(text):
-        return Meaning(Sort.NUMBER, float(text))
+    if _NUMBER.fullmatch(text) and (number := float(text)) < _TOO_LARGE:
+        return Meaning(Sort.NUMBER, number)
     old = _OLD_TRUTHS.get(text.lower())
     if old is not None:
         return Meaning(Sort.UNCLEAR, f"it is {old} in YAML 1.1 and text in YAML 1.2")

@@ -61,7 +61,7 @@ def compare_files(inv: Invocation, resources: Sequence[Resource], wish: Wish) ->
             inv.out.text(f"{line}\n")
         inv.out.flush()
     found = [compared for one in answers for compared in one.rows]
-    inv.talk.note(_summary(found))
+    inv.talk.note(_summary(found, unread=len(inv.missing)))
     differs = any(not compared.is_equal for compared in found)
     return inv.finish(done=bool(found) or not inv.missing, also=[ExitCode.CHECK] if differs else [])
 
@@ -126,13 +126,15 @@ def _coloured(line: str) -> str:
     return f"{start}{line}{_RESET}" if start else line
 
 
-def _summary(found: Iterable[Compared]) -> str:
+def _summary(found: Iterable[Compared], *, unread: int) -> str:
     count = dict.fromkeys((_EQUAL, _DIFFERS, _ABSENT, _SURPLUS), 0)
     for compared in found:
         count[_status(compared)] += 1
     total = sum(count.values())
-    if count[_EQUAL] == total:
+    if count[_EQUAL] == total and not unread:
         return f"{counted(total, 'resource')}: all as the files say"
     words = {_DIFFERS: "differ", _ABSENT: "not on the cluster", _SURPLUS: "in no file", _EQUAL: "equal"}
     parts = [f"{count[status]:,} {word}" for status, word in words.items() if count[status]]
+    if unread:
+        parts.append("others could not be read")
     return f"{counted(total, 'resource')}: {', '.join(parts)}"

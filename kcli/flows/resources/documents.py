@@ -277,9 +277,7 @@ def _foreign(
             shared.broken.add(found["metadata"].get("name", ""))
         return []
     made = list(form.make(found, document, shared))
-    if document.is_bad:
-        return []
-    return list(_made(made, document, None)) or None
+    return [] if document.is_bad else list(_made(made, document, None)) or None
 
 
 def _made(made: Iterable[Made], document: Document, profile: str | None) -> Iterator[Resource]:

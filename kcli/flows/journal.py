@@ -405,14 +405,14 @@ class Draft:
     """The journal of a change that is about to be made. ``can_undo``: whether it has what that takes."""
 
     def __init__(self, command: str, entries: Sequence[Entry], *, can_undo: bool = True) -> None:
-        self._command, self._entries = command, tuple(entries)
+        self.command, self.entries = command, tuple(entries)
         self.can_undo = can_undo
         self._folder: JournalFolder | None = None
         self.id = new_id(wall_ms())
 
     def write(self, cluster: str) -> None:
         """Writes it; JournalError if that fails."""
-        journal = Journal(KIND, self.id, wall_ms(), cluster, self._command, self._entries)
+        journal = Journal(KIND, self.id, wall_ms(), cluster, self.command, self.entries)
         self._folder = folder_of(cluster)
         self._folder.put_first(self.id, journal, "nothing was changed")
 

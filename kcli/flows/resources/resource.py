@@ -20,7 +20,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from kcli.core.admin.configs import ConfigEntry
 
 API_VERSION = "kcli/v1"
 
@@ -65,7 +68,8 @@ class Resource:
     """A resource as a file or a cluster has it. ``places`` has those of parts of the spec by their path, such as
     ``("config", "retention.ms")``; that of the document is the one of the empty path. ``profile``: the profile of the
     cluster that a document names, else None. ``ignored``: what of a foreign document has no meaning here, by path, with
-    the reason.
+    the reason. ``entries``: of one that was read of a cluster, its configuration as brokers report it, also what is set
+    elsewhere, by key: at least the keys that were asked for.
     """
 
     ref: Ref
@@ -73,6 +77,7 @@ class Resource:
     places: Mapping[tuple[str, ...], Place] = field(default_factory=dict, compare=False)
     profile: str | None = field(default=None, compare=False)
     ignored: Mapping[str, str] = field(default_factory=dict, compare=False)
+    entries: Mapping[str, ConfigEntry] = field(default_factory=dict, compare=False)
 
     @property
     def place(self) -> Place:

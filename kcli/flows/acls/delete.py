@@ -161,9 +161,7 @@ class AclRetraction(ExactAclDeletion):
     printed_by = "undo"
 
     def __init__(self, journal: Journal) -> None:
-        super().__init__(
-            [entry.binding for entry in journal.entries if isinstance(entry, CreatedAclEntry)]
-        )
+        super().__init__([entry.binding for entry in journal.entries if isinstance(entry, CreatedAclEntry)])
         self.made = journal
 
     def decide(self, admin: Admin) -> list[AclItem]:

@@ -109,9 +109,7 @@ class TopicPlacement(ReplicaMoves):
         here = {tp: brokers for tp, brokers in moving.items() if len(brokers) == factor}
         return assignment(other, racks, factor) | shown | here
 
-    def _item(
-        self, move: Move, refused: Mapping[TopicPartition, KcliError], *, held_back: bool
-    ) -> MoveItem:
+    def _item(self, move: Move, refused: Mapping[TopicPartition, KcliError], *, held_back: bool) -> MoveItem:
         if (error := refused.get(move.tp)) is not None:
             return Item(move.tp, move, Outcome.REFUSED, error)
         if held_back:

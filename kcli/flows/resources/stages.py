@@ -1,8 +1,8 @@
 """A change that is made of the changes of other verbs, one stage after the other: ``kcli apply``, and the undo of it.
 
 Each stage decides, acts and reads back as its verb does, and looks at the cluster again right before it acts. Whatever
-becomes of a stage, the next ones go on, unless the cluster cannot be reached any more, or the run is stopped. The items of
-the stages are told as steps: parts of resources.
+becomes of a stage, the next ones go on, unless the cluster cannot be reached any more, or the run is stopped. The items
+of the stages are told as steps: parts of resources.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 from kcli.account.change import Change, Item, Question, planned
 from kcli.account.outcomes import Outcome
 from kcli.core.admin.admin import Admin
-from kcli.core.errors import ConnectError, KcliError, TimedOutError
+from kcli.core.errors import ConfigError, ConnectError, KcliError, TimedOutError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.journal import Draft, Entry
 from kcli.flows.resources.resource import Kind, Ref
@@ -55,7 +55,8 @@ SubItem = Item[Any, Any]
 @dataclass
 class Stage:
     """``step`` and ``told`` say which step an item of the change is part of, and what is done. ``entries``: what it takes
-    to make undone what is planned. ``destroys``: the plan shows it apart, after all others.
+    to make undone what is planned. ``destroys``: the plan shows it apart, after all others. ``scope``: the steps, where
+    they are known before; all of them are refused where nothing can be decided.
     """
 
     change: Change[Any, Any]
@@ -63,12 +64,22 @@ class Stage:
     told: Callable[[SubItem], Told]
     entries: Callable[[Admin, Sequence[SubItem]], Iterable[Entry]]
     destroys: bool = False
+    scope: Sequence[Step] = ()
     plan: list[SubItem] = field(default_factory=list)
+    refusal: KcliError | None = None
     acted: bool = False
 
     def decide(self, admin: Admin) -> None:
-        """Makes the plan of the stage."""
-        self.plan = self.change.together(self.change.decide(admin))
+        """Makes the plan of the stage; raises what stands against all stages."""
+        try:
+            self.change.begin(admin)
+            self.plan = self.change.together(self.change.decide(admin))
+        except (ConfigError, ConnectError, TimedOutError):
+            raise
+        except KcliError as error:
+            if not self.scope:
+                raise
+            self.refusal = error
 
     def act(self, admin: Admin) -> None:
         """Looks at the cluster again, and changes what has stayed as it was."""
@@ -108,7 +119,9 @@ class StagedChange(Change[Step, Told]):
             values="string?",
             meaning="The part of it, such as partitions or config.retention.ms; null for the whole.",
         ),
-        Column("change", values="string?", meaning="create, change or delete; null where nothing is changed."),
+        Column(
+            "change", values="string?", meaning="create, change or delete; null where nothing is changed."
+        ),
         Column("old", "prose", values="string?", meaning="What was there; null where there was nothing."),
         Column("new", "prose", values="string?", meaning="What is to be there; null for nothing."),
     )
@@ -139,6 +152,8 @@ class StagedChange(Change[Step, Told]):
         """The steps, each with the worst outcome of the items that it is made of."""
         found: dict[Step, StepItem] = {item.key: item for item in self._rest}
         for stage in self.stages:
+            if stage.refusal is not None:
+                found |= {key: Item(key, Told(), Outcome.REFUSED, stage.refusal) for key in stage.scope}
             for item in stage.plan:
                 step = Item(stage.step(item), stage.told(item), item.outcome, item.error, item.note)
                 other = found.setdefault(step.key, step)
@@ -181,7 +196,9 @@ class StagedChange(Change[Step, Told]):
     def _counts(self, plan: Sequence[StepItem]) -> str:
         """``Create 3, change 2 and delete 1 resource``."""
         acts = {
-            act: len({item.key.ref for item in plan if item.outcome is Outcome.PLANNED and item.facts.act == act})
+            act: len(
+                {item.key.ref for item in plan if item.outcome is Outcome.PLANNED and item.facts.act == act}
+            )
             for act in (CREATE, CHANGE, DELETE)
         }
         parts = [f"{act} {count:,}" for act, count in acts.items() if count]
@@ -241,7 +258,7 @@ class StagedChange(Change[Step, Told]):
             return error
         except KcliError as error:
             stage.end(Outcome.UNKNOWN if stage.acted else Outcome.FAILED, error)
-        except BaseException as error:  # Ctrl-C, too: it is raised after the report
+        except BaseException as error:  # noqa: BLE001 - Ctrl-C, too: it is raised after the report
             self.interruption = error
             stage.end(Outcome.UNKNOWN, _not_begun("the run was stopped while it was made"))
         self.stopped_by = stage.change.stopped_by
@@ -280,7 +297,9 @@ class StagedChange(Change[Step, Told]):
         words = {CREATE: "created", CHANGE: "changed", DELETE: "deleted"}
         for kind in dict.fromkeys(item.key.ref.kind for item in items):
             for act, word in words.items():
-                count = len({item.key for item in items if item.key.ref.kind is kind and item.facts.act == act})
+                count = len(
+                    {item.key for item in items if item.key.ref.kind is kind and item.facts.act == act}
+                )
                 if count:
                     yield f"{word} {counted(count, kind)}, read back"
 

@@ -40,8 +40,8 @@ class NotSetError(KcliError):
 
 
 class UserSetting(CredentialChange):
-    """The credentials of these mechanisms, with so many iterations. ``given`` returns the password that options name, None without one, and is
-    called before the first contact; then ``typed`` returns it after the question.
+    """The credentials of these mechanisms, with so many iterations. ``given`` returns the password that options name,
+    None without one, and is called before the first contact; then ``typed`` returns it after the question.
     """
 
     kind = "UserSet"

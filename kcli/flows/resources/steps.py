@@ -4,7 +4,7 @@ of it, and what a journal keeps of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from kcli.account.change import Change, Item
@@ -41,7 +41,7 @@ from kcli.flows.users.credentials import CredentialChange
 
 SubItem = Item[Any, Any]
 
-_CONFIGURED = {
+CONFIGURED = {
     ConfigKind.TOPIC: Kind.TOPIC,
     ConfigKind.BROKER: Kind.BROKER_CONFIG,
     ConfigKind.GROUP: Kind.GROUP_CONFIG,
@@ -67,7 +67,7 @@ def key_step(item: SubItem) -> Step:
     """Of a change of configurations, or of the number of partitions."""
     resource = item.key.resource
     part = "partitions" if item.key.word == "increase" else f"config.{item.key.name}"
-    return Step(Ref(_CONFIGURED[resource.kind], shown_name(resource)), part)
+    return Step(Ref(CONFIGURED[resource.kind], shown_name(resource)), part)
 
 
 def user_step(item: SubItem) -> Step:
@@ -248,13 +248,18 @@ def _offset(commit: Any) -> str | None:
     return None if commit is None else str(commit.offset)
 
 
-def removal(change: Change[Any, Any], step: Any) -> Stage:
+def removal(change: Change[Any, Any], step: Callable[[SubItem], Step]) -> Stage:
     """Deletes topics, or offsets of a group: what is kept of them is in the journal of the verb."""
 
     def entries(admin: Admin, todo: Sequence[SubItem]) -> Sequence[Entry]:
         return kept(change, admin, todo)
 
     return Stage(change, step, lambda _item: Told(DELETE), entries, destroys=True)
+
+
+def removal_undone(change: Change[Any, Any], step: Callable[[SubItem], Step]) -> Stage:
+    """Makes topics again, or commits offsets again."""
+    return Stage(change, step, lambda _item: Told(CREATE), no_entries)
 
 
 def kept(change: Change[Any, Any], admin: Admin, todo: Sequence[SubItem]) -> Sequence[Entry]:

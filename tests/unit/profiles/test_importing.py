@@ -258,10 +258,10 @@ def test_properties_of_java() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("a: &x [1]\nb: *x", "line 2 has an alias (*x)"),
+        ("a: &x [1]\nb: *x", "line 2: *x is an alias"),
         ("a: &a [x]\nb: &b [*a,*a]\nc: &c [*b,*b]", "alias"),
-        ("a: !!python/object/apply:os.system ['true']", "line 1: could not determine a constructor"),
-        ("a: !include x", "could not determine a constructor"),
+        ("a: !!python/object/apply:os.system ['true']", "line 1: !!python/object/apply:os.system is a tag"),
+        ("a: !include x", "!include is a tag"),
         ("[" * 5000, "nested more than 30 levels"),
         ("a: [", "line 1"),
         ("- a", "it is no mapping"),

@@ -1,25 +1,18 @@
 """YAML as other tools write it: plain values only, by the rules of ``kcli.files.yaml_nodes``.
 
-PyYAML is an extra: only the files of kafkactl, rpk and kaf need it. The text is bounded before it comes here.
+The text is bounded before it comes here.
 """
 
 from typing import Any
 
 from kcli.core.errors import ConfigError
-from kcli.core.extras import installation
 from kcli.files.yaml_nodes import YamlError, yaml_documents
 
 
 def load_yaml(text: str, path: str) -> dict[str, Any]:
     """The mapping of the document; ConfigError for anything else."""
-    try:
-        import yaml  # an extra
-    except ImportError:
-        raise ConfigError(
-            f"{path} is YAML, and the package PyYAML is missing",
-            why="it is an extra of kcli",
-            do=installation("yaml"),
-        ) from None
+    import yaml  # on use
+
     try:
         repeated: list[YamlError] = []
         for _ in yaml_documents(text, repeated):

@@ -278,13 +278,6 @@ def test_yaml_is_plain_and_bounded(text: str, why: str) -> None:
     assert why in caught.value.why
 
 
-def test_a_missing_yaml_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "yaml", None)
-    with pytest.raises(ConfigError, match="PyYAML is missing") as caught:
-        load_yaml("a: b", "f")
-    assert "kcli-kafka[yaml]" in caught.value.do
-
-
 @pytest.mark.parametrize(
     ("path", "text", "tool"),
     [

@@ -112,7 +112,7 @@ class StagedChange(Change[Step, Told]):
 
     item_meaning = "A resource, or a part of it."
     columns = (
-        Column("kind", values="string", meaning="The kind of the resource."),
+        Column("resource", values=tuple(map(str, Kind)), meaning="The kind of the resource."),
         Column("name", "prose", values="string", meaning="Its name."),
         Column(
             "part",
@@ -284,7 +284,7 @@ class StagedChange(Change[Step, Told]):
         """The values of the columns."""
         told = item.facts
         return {
-            "kind": str(item.key.ref.kind),
+            "resource": str(item.key.ref.kind),
             "name": item.key.ref.name,
             "part": item.key.part or None,
             "change": told.act or None,

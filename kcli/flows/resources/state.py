@@ -48,7 +48,7 @@ def read_state(
     that is set on the resource itself, and no resource of a kind that is only a configuration where nothing is set;
     with ``every_setting`` it has all keys with the values in effect, and of topics where their replicas are.
     """
-    reading = _Reading(admin, None, every_setting=every_setting)
+    reading = _Reading(admin, None, every_setting=every_setting, placed=every_setting)
     for kind in Kind:
         if kind in kinds:
             reading.read_all(kind, internal=internal)
@@ -65,10 +65,11 @@ def read_named(
 ) -> Survey[dict[Ref, Resource | None]]:
     """The resources that these name, in their order; None for one that does not exist.
 
-    A broker, and a group, has a configuration always, whether anything is set in it or not. ``keys``: the only keys of
+    Topics have their assignment. A broker, and a group, has a configuration always, whether anything is set in it or not.
+    ``keys``: the only keys of
     configurations to be read, by kind, which is less work; all keys of kinds that it lacks.
     """
-    reading = _Reading(admin, keys or {}, every_setting=False)
+    reading = _Reading(admin, keys or {}, every_setting=False, placed=True)
     named: dict[Kind, list[str]] = {}
     for ref in refs:
         named.setdefault(ref.kind, []).append(ref.name)
@@ -95,9 +96,14 @@ class _Reading:
     """One survey. ``unread``: the kinds of which nothing could be read."""
 
     def __init__(
-        self, admin: Admin, keys: Mapping[Kind, Collection[str]] | None, *, every_setting: bool
+        self,
+        admin: Admin,
+        keys: Mapping[Kind, Collection[str]] | None,
+        *,
+        every_setting: bool,
+        placed: bool,
     ) -> None:
-        self._admin, self._keys, self._every_setting = admin, keys, every_setting
+        self._admin, self._keys, self._every_setting, self._placed = admin, keys, every_setting, placed
         self.found: list[Resource] = []
         self.missing: list[Missing] = []
         self.unread: set[Kind] = set()
@@ -174,7 +180,7 @@ class _Reading:
             if isinstance(error, KcliError):
                 self._lack(ref, error)
             elif not isinstance(entries, KcliError):
-                spec = _placement(topic, placed=self._every_setting)
+                spec = _placement(topic, placed=self._placed)
                 self._keep(ref, spec, entries)
 
     # configurations

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kcli.account.survey import Missing
+from kcli.flows.quotas.values import spelling
 from kcli.flows.resources.resource import API_VERSION, Kind, Resource
 from kcli.output.envelope import yaml_lines
 from kcli.output.sanitise import visible_line
@@ -53,11 +54,12 @@ def secrets_of(resource: Resource) -> list[str]:
     return [name for name, entry in resource.entries.items() if not entry.is_default and entry.value is None]
 
 
-def _shown(key: str, value: Any) -> Any:
-    if key != "config":
-        return value
-    config: Mapping[str, str] = value
-    return {name: _bare(text) for name, text in config.items()}
+def _shown(key: str, value: Mapping[str, Any]) -> Any:
+    if key == "config":
+        return {name: _bare(text) for name, text in value.items()}
+    if key == "entity":  # null is the default; a name that reads like the default is escaped
+        return {kind: name and spelling(name) for kind, name in value.items()}
+    return value
 
 
 def _bare(text: str | None) -> Any:

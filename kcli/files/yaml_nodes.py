@@ -1,7 +1,7 @@
 """YAML as a tree with the place of every node, and without a meaning: whether ``yes`` is text is for the reader to say.
 
-Of the text nothing is built but what it has: aliases, which a bomb is made of, and tags are refused, as are a key twice in
-a mapping and deep nesting. PyYAML, in C where its wheel has it, finds the events; one pass over them makes the tree.
+Nothing is built but what the text has: aliases, which a bomb is made of, and tags are refused, as is deep nesting.
+PyYAML, in C where its wheel has it, finds the events; one pass over them makes the tree.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _trees(yaml: Any, events: Iterator[Any], repeated: list[YamlError]) -> Itera
             continue
         node_above, keys = stack[-1]
         if keys is None:
-            node_above.items.append(node)  # type: ignore[union-attr, arg-type]
+            node_above.items.append(node)  # type: ignore[union-attr]
         elif key[-1] is None:
             key[-1] = _checked_key(node)
         else:

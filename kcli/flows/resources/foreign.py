@@ -37,13 +37,18 @@ class Shared:
 
     config_maps: dict[str, dict[str, str]] = field(default_factory=dict)
     roles: dict[str, list[Spec]] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
+    """Those with faults of their own."""
 
 
 class ForeignForm(NamedTuple):
-    """``record``: the whole document. ``make``: its resources; ``defines``: what others refer to, which is read first."""
+    """``record``: the whole document. ``make``: its resources; ``defines``: what others refer to, which is read first.
+    ``held_back``: of annotations that keep a document from being applied, the value that does, and what it says.
+    """
 
     record: Record
     make: Callable[[Spec, Document, Shared], Iterator[Made]]
+    held_back: Mapping[str, tuple[str, str]] = {}
     defines: bool = False
 
 
@@ -88,24 +93,25 @@ class _Seen:
 _SEEN = _Seen()
 
 
-def refuse_annotated(values: Spec, document: Document, words: Mapping[str, tuple[str, str]]) -> bool:
-    """Reports a document that its annotations keep from being applied. ``words``: of an annotation the value that does,
-    and what it says. Other annotations have no meaning here.
+def check_annotations(
+    values: Spec, of_list: Mapping[str, str], form: ForeignForm, document: Document
+) -> None:
+    """Reports a document that an annotation of its own, or of the list that it is in, keeps from being applied. Others
+    have no meaning here.
     """
-    refused = False
-    for key, text in ((values.get("metadata") or {}).get("annotations") or {}).items():
-        value, says = words.get(key, ("", ""))
+    own = (values.get("metadata") or {}).get("annotations") or {}
+    for key, text in {**of_list, **own}.items():
+        value, says = form.held_back.get(key, ("", ""))
+        path = ("metadata", "annotations", key)
         if value and text == value:
-            refused = True
             document.fault(
-                ("metadata", "annotations", key),
+                path,
                 f"the document says {says}, and kcli applies what it reads",
-                f"{key}: {text}",
+                f"it has the annotation {key}: {text}",
                 "leave the document out",
             )
         else:
-            document.ignore(("metadata", "annotations", key), "annotations are for the tool they are from")
-    return refused
+            document.ignore(path, "annotations are for the tool that they are of")
 
 
 def made_acl(binding: Mapping[str, str | None], at: Path, document: Document) -> Iterator[Made]:

@@ -165,8 +165,8 @@ def _user(name: str, spec: Spec, document: Document) -> Iterator[Made]:
             ("spec", sources[1]), f"spec has {' and '.join(sources)}", do="one says where the password is"
         )
     mechanisms = spec.get("mechanisms") or {USUAL_MECHANISM: {}}
-    made = {key: value for key, value in spec.items() if key in sources}
-    yield Made(Kind.USER, name, {"mechanisms": mechanisms, **made})
+    made: Spec = {"mechanisms": mechanisms}
+    yield Made(Kind.USER, name, made | {key: spec[key] for key in sources})
 
 
 def _quota(_name: str, spec: Spec, document: Document) -> Iterator[Made]:

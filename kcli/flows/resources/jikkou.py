@@ -5,7 +5,7 @@ ConfigMaps that these refer to. Its templates are not evaluated. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from typing import Any
 
 from kcli.core.admin.quotas import CLIENT_ID, USER
 from kcli.flows.resources.foreign import (
@@ -20,7 +20,6 @@ from kcli.flows.resources.foreign import (
     document_record,
     made_acl,
     made_quota,
-    refuse_annotated,
 )
 from kcli.flows.resources.forms import MECHANISMS, TOPIC_NAME, Made, Spec
 from kcli.flows.resources.resource import Kind
@@ -39,6 +38,8 @@ from kcli.flows.resources.shapes import (
 )
 
 GROUPS = ("kafka.jikkou.io", "core.jikkou.io")
+WITHOUT_MEANING = ("KafkaConnector", "KafkaTableRecord", "KafkaBroker", "ValidatingResourcePolicy")
+"""Kinds that are not read, and not mistyped ones of those that are."""
 _HELD_BACK = {
     "jikkou.io/delete": ("true", "that the resource is to be deleted"),
     "jikkou.io/ignore": ("true", "that it is not to be applied"),
@@ -70,8 +71,8 @@ _ACL = Record(
     },
     unknown=UNKNOWN,
 )
-_ACLS = Field(Listed(_ACL, 0))
-_NAMES = Field(Listed(Text("a name"), 0, unique=True))
+_ACLS = Field(Listed(_ACL, 0, nullable=True))
+_NAMES = Field(Listed(Text("a name"), 0, unique=True, nullable=True))
 _PASSWORD = "passwords are neither read here nor generated: `kcli users set` sets one"  # noqa: S105 - a sentence
 _NO_NAME = Text(nullable=True)
 _QUOTA_ENTITIES: dict[str, Callable[[Spec], dict[str, str | None]]] = {
@@ -91,8 +92,6 @@ _NEEDED = {
 
 
 def _topic(values: Spec, document: Document, shared: Shared) -> Iterator[Made]:
-    if refuse_annotated(values, document, _HELD_BACK):
-        return
     spec = values["spec"]
     made: Spec = {}
     for key, ours in (("partitions", "partitions"), ("replicas", "replication_factor")):
@@ -117,7 +116,7 @@ def _config(spec: Spec, document: Document, shared: Shared) -> dict[str, str]:
     config = dict(spec.get("configs") or {})
     for number, name in enumerate(spec.get("configMapRefs") or ()):
         found = shared.config_maps.get(name)
-        if found is None:
+        if found is None and name not in shared.broken:
             document.fault(
                 ("spec", "configMapRefs", str(number)),
                 f"there is no ConfigMap {name}",
@@ -125,13 +124,11 @@ def _config(spec: Spec, document: Document, shared: Shared) -> dict[str, str]:
                 "name the file that has it, too",
             )
         else:
-            config.update(found)
+            config.update(found or {})
     return config
 
 
 def _group(values: Spec, document: Document, shared: Shared) -> Iterator[Made]:
-    if refuse_annotated(values, document, _HELD_BACK):
-        return
     config = _config(values.get("spec") or {}, document, shared)
     yield Made(
         Kind.GROUP_CONFIG,
@@ -142,13 +139,11 @@ def _group(values: Spec, document: Document, shared: Shared) -> Iterator[Made]:
 
 
 def _authorization(values: Spec, document: Document, shared: Shared) -> Iterator[Made]:
-    if refuse_annotated(values, document, _HELD_BACK):
-        return
     principal, spec = values["metadata"]["name"], values["spec"]
     rules = [(("spec", "acls", str(number)), rule) for number, rule in enumerate(spec.get("acls") or ())]
     for number, name in enumerate(spec.get("roles") or ()):
         at = ("spec", "roles", str(number))
-        if name not in shared.roles:
+        if name not in shared.roles and name not in shared.broken:
             document.fault(at, f"there is no KafkaPrincipalRole {name}", "it is in none of the files")
         rules += [(at, rule) for rule in shared.roles.get(name, ())]
     for at, rule in rules:
@@ -167,8 +162,6 @@ def _authorization(values: Spec, document: Document, shared: Shared) -> Iterator
 
 
 def _quota(values: Spec, document: Document, _shared: Shared) -> Iterator[Made]:
-    if refuse_annotated(values, document, _HELD_BACK):
-        return
     spec = values["spec"]
     entity, kind = spec.get("entity") or {}, spec["type"]
     missing = [name for name in _NEEDED.get(kind, ()) if not entity.get(name)]
@@ -178,9 +171,7 @@ def _quota(values: Spec, document: Document, _shared: Shared) -> Iterator[Made]:
     yield from made_quota(_QUOTA_ENTITIES[kind](entity), spec["configs"], ("spec", "configs"), document)
 
 
-def _user(values: Spec, document: Document, _shared: Shared) -> Iterator[Made]:
-    if refuse_annotated(values, document, _HELD_BACK):
-        return
+def _user(values: Spec, _document: Document, _shared: Shared) -> Iterator[Made]:
     mechanisms = {
         one["type"]: {"iterations": one["iterations"]} if one.get("iterations") else {}
         for one in values["spec"]["authentications"]
@@ -199,7 +190,7 @@ def _role(values: Spec, document: Document, shared: Shared) -> Iterator[Made]:
     return iter(())
 
 
-def _define(known: dict[str, object], values: Spec, document: Document, what: object) -> None:
+def _define(known: dict[str, Any], values: Spec, document: Document, what: Any) -> None:
     name = values["metadata"]["name"]
     if name in known:
         document.fault(("metadata", "name"), f"{name} is in the files twice", do="keep one of them")
@@ -222,11 +213,14 @@ FORMS = {
     "KafkaTopic": ForeignForm(
         document_record(TOPIC_NAME, _spec({"partitions": Whole(-1), "replicas": Whole(-1), **_CONFIGURED})),
         _topic,
+        _HELD_BACK,
     ),
-    "KafkaConsumerGroup": ForeignForm(_GROUP, _group),
-    "KafkaShareGroup": ForeignForm(_GROUP, _group),
+    "KafkaConsumerGroup": ForeignForm(_GROUP, _group, _HELD_BACK),
+    "KafkaShareGroup": ForeignForm(_GROUP, _group, _HELD_BACK),
     "KafkaPrincipalAuthorization": ForeignForm(
-        document_record(Text("a principal"), _spec({"acls": _ACLS, "roles": _NAMES})), _authorization
+        document_record(Text("a principal"), _spec({"acls": _ACLS, "roles": _NAMES})),
+        _authorization,
+        _HELD_BACK,
     ),
     "KafkaPrincipalRole": ForeignForm(
         document_record(Text("a name"), _spec({"acls": _ACLS})), _role, defines=True
@@ -246,6 +240,7 @@ FORMS = {
             name_needed=False,
         ),
         _quota,
+        _HELD_BACK,
     ),
     "KafkaUser": ForeignForm(
         document_record(
@@ -268,6 +263,7 @@ FORMS = {
             ),
         ),
         _user,
+        _HELD_BACK,
     ),
     "ConfigMap": ForeignForm(
         document_record(Text("a name"), FOREIGN_CONFIG, spec_key="data", needed=False),

@@ -1,4 +1,4 @@
-"""What text without quotes means in YAML: what YAML 1.1 and 1.2 both say, which is JSON's, and where they differ, nothing.
+"""What text without quotes means in YAML: what YAML 1.1 and 1.2 both say; where they differ, nothing. Pure.
 
 Parsers of YAML 1.1 (PyYAML, Ruby's, older ones of Go) read ``yes`` as true, ``010`` as 8 and ``1:30`` as 90; those of 1.2
 do not. Whoever reviews a file should not need to know which one reads it, so it has to say what it means.
@@ -26,7 +26,7 @@ class Meaning(NamedTuple):
     """``value``: None, a bool, an int, a float or text; of what is unclear, why it is."""
 
     sort: Sort
-    value: None | bool | int | float | str
+    value: bool | int | float | str | None
 
 
 _WORDS = {

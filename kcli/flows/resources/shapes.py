@@ -6,7 +6,6 @@ makes no resources, so nobody sees that None.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -24,11 +23,11 @@ _LONGEST_SHOWN = 40
 
 
 class Document:
-    """One document that is being read. ``places`` has those of all its keys by path; ``ignored``: what has no meaning
-    here, with the reason; ``is_bad``: whether it has a fault.
+    """One document that is being read. ``variables`` are replaced, where there are any. ``places`` has those of all its
+    keys by path; ``ignored``: what has no meaning here, with the reason; ``is_bad``: whether it has a fault.
     """
 
-    def __init__(self, file: str, node: Node, variables: Variables, faults: list[Fault]) -> None:
+    def __init__(self, file: str, node: Node, variables: Variables | None, faults: list[Fault]) -> None:
         self.file = file
         self.node = node
         self.variables = variables
@@ -55,7 +54,7 @@ class Document:
 
     def text(self, node: Scalar) -> str | None:
         """The text of a scalar with its variables replaced; None with a fault."""
-        if "${" not in node.text:
+        if "${" not in node.text or self.variables is None:
             return node.text
         try:
             return self.variables.filled(node.text, self._at(node))
@@ -155,17 +154,18 @@ class Number:
     noun = "a number from 0"
 
     def read(self, node: Node, path: Path, document: Document) -> int | float | None:
-        meaning = document.meaning(node) if isinstance(node, Scalar) else None
-        if document.is_bad and isinstance(node, Scalar) and meaning is None:
-            return None
-        if meaning is not None and meaning.sort is Sort.UNCLEAR:
-            _unclear(node, path, document, meaning, "write the number with digits only")  # type: ignore[arg-type]
-        elif meaning is None or not isinstance(meaning.value, int | float) or meaning.sort is Sort.TRUTH:
+        if not isinstance(node, Scalar):
             _refuse(self, node, path, document)
-        elif meaning.value < 0:
+            return None
+        meaning = document.meaning(node)
+        if meaning is None:
+            return None
+        sort, value = meaning
+        if sort is Sort.UNCLEAR:
+            _unclear(node, path, document, meaning, "write the number with digits only")
+        elif sort not in (Sort.WHOLE, Sort.NUMBER) or not isinstance(value, int | float) or value < 0:
             _refuse(self, node, path, document)
         else:
-            value = meaning.value
             return int(value) if isinstance(value, float) and value.is_integer() else value
         return None
 
@@ -325,18 +325,20 @@ class ConfigValue:
 
 
 class Listed:
-    """A list of ``least`` elements or more; ``unique``: none of them twice."""
+    """A list of ``least`` elements or more; ``unique``: none of them twice; ``nullable``: none may be without a value."""
 
-    def __init__(self, of: Shape, least: int = 1, *, unique: bool = False) -> None:
-        self._of, self._least, self._unique = of, least, unique
+    def __init__(self, of: Shape, least: int = 1, *, unique: bool = False, nullable: bool = False) -> None:
+        self._of, self._least, self._unique, self._nullable = of, least, unique, nullable
 
     @property
     def noun(self) -> str:
         return f"a list, each element {self._of.noun}"
 
     def read(self, node: Node, path: Path, document: Document) -> list[Any] | None:
+        if self._nullable and _is_empty(node):
+            return []
         if not isinstance(node, Items):
-            single = isinstance(node, Scalar) and not (node.is_plain and not node.text)
+            single = isinstance(node, Scalar) and not _is_empty(node)
             do = f"a list of one is written [{node.text}]" if isinstance(node, Scalar) and single else ""
             _refuse(self, node, path, document, do)
             return None
@@ -421,8 +423,8 @@ class Field(NamedTuple):
 
 
 class Record:
-    """A mapping with known keys. ``unknown``: why others are ignored; without it they are faults. ``nullable``: whether it
-    may be empty, which is no key at all.
+    """A mapping with known keys. ``unknown``: why others are ignored; without it they are faults. ``nullable``: whether
+    it may be empty, which is no key at all.
     """
 
     def __init__(self, fields: Mapping[str, Field], *, unknown: str = "", nullable: bool = False) -> None:
@@ -522,7 +524,7 @@ def whole_key(text: str) -> int:
 
 def moved(places: Mapping[Path, Place], renamed: Sequence[tuple[Path, Path]]) -> dict[Path, Place]:
     """The places of a resource: those of the document whose path begins as one of ``renamed``, under its other name."""
-    found = {(): places[()]}
+    found: dict[Path, Place] = {(): places[()]}
     for path, place in places.items():
         for old, new in renamed:
             if path[: len(old)] == old:

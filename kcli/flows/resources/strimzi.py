@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kcli.core.admin.quotas import USER
+from kcli.core.names import is_topic_name
 from kcli.flows.resources.foreign import (
     FOREIGN_CONFIG,
     LIMITS,
@@ -17,7 +18,6 @@ from kcli.flows.resources.foreign import (
     document_record,
     made_acl,
     made_quota,
-    refuse_annotated,
 )
 from kcli.flows.resources.forms import TOPIC_NAME, USUAL_MECHANISM, Made, Spec
 from kcli.flows.resources.resource import Kind
@@ -28,12 +28,24 @@ from kcli.flows.resources.shapes import (
     Listed,
     NoMeaning,
     Number,
+    Path,
     Record,
     Text,
     Whole,
 )
 
 GROUP = "kafka.strimzi.io"
+WITHOUT_MEANING = (
+    "Kafka",
+    "KafkaNodePool",
+    "KafkaConnect",
+    "KafkaConnector",
+    "KafkaBridge",
+    "KafkaMirrorMaker",
+    "KafkaMirrorMaker2",
+    "KafkaRebalance",
+)
+"""Kinds that describe nothing in a cluster: not mistyped ones of those that are read."""
 _HELD_BACK = {
     "strimzi.io/managed": ("false", "that its topic is not managed"),
     "strimzi.io/pause-reconciliation": ("true", "that it is not to be applied for now"),
@@ -69,6 +81,7 @@ _TOPIC = Record(
 _SECRET = "Secrets of Kubernetes are not read: `kcli users set` sets a password"  # noqa: S105 - a sentence
 _USER = Record(
     {
+        "userName": Field(Text("the name of a user")),
         "authentication": Field(
             Record(
                 {
@@ -96,24 +109,26 @@ _USER = Record(
 
 
 def _topic(values: Spec, document: Document, _shared: Shared) -> Iterator[Made]:
-    if refuse_annotated(values, document, _HELD_BACK):
-        return
     spec = values.get("spec") or {}
     names = {"partitions": "partitions", "replicas": "replication_factor", "config": "config"}
     made = {names[key]: value for key, value in spec.items() if key in names}
     renamed = tuple((("spec", key), (ours,)) for key, ours in names.items())
-    yield Made(Kind.TOPIC, spec.get("topicName") or values["metadata"]["name"], made, renamed)
+    name = spec.get("topicName") or values["metadata"]["name"]
+    if is_topic_name(name):
+        yield Made(Kind.TOPIC, name, made, renamed)
+    else:
+        document.fault(
+            ("metadata", "name"), f"{name} is not the name of a topic", do="spec.topicName is its name"
+        )
 
 
 def _user(values: Spec, document: Document, _shared: Shared) -> Iterator[Made]:
-    if refuse_annotated(values, document, _HELD_BACK):
-        return
     spec = values.get("spec") or {}
-    name = values["metadata"]["name"]
+    name = spec.get("userName") or values["metadata"]["name"]
     how = (spec.get("authentication") or {}).get("type")
     if how == "scram-sha-512":
-        at = ("spec", "authentication")
-        yield Made(Kind.USER, name, {"mechanisms": {USUAL_MECHANISM: {}}}, ((at, ("mechanisms",)),))
+        path: Path = ("spec", "authentication")
+        yield Made(Kind.USER, name, {"mechanisms": {USUAL_MECHANISM: {}}}, ((path, ("mechanisms",)),))
     elif how == "tls":
         document.ignore(("spec", "authentication"), "kcli makes no certificates")
     known_as = f"CN={name}" if how in ("tls", "tls-external") else name
@@ -141,6 +156,6 @@ def _described(rule: Spec) -> Mapping[str, str | None]:
 
 
 FORMS = {
-    "KafkaTopic": ForeignForm(document_record(Text("the name of a topic"), _TOPIC, needed=False), _topic),
-    "KafkaUser": ForeignForm(document_record(Text("the name of a user"), _USER, needed=False), _user),
+    "KafkaTopic": ForeignForm(document_record(Text("a name"), _TOPIC, needed=False), _topic, _HELD_BACK),
+    "KafkaUser": ForeignForm(document_record(Text("a name"), _USER, needed=False), _user, _HELD_BACK),
 }

@@ -33,12 +33,13 @@ from kcli.flows.quotas.alter import QuotaAlteration
 from kcli.flows.reassign.change import Moving
 from kcli.flows.reassign.placement import TopicPlacement, Wanted
 from kcli.flows.resources import steps
-from kcli.flows.resources.differences import Difference, differences
+from kcli.flows.resources.comparison import compare
+from kcli.flows.resources.differences import Difference
 from kcli.flows.resources.names import quota_entity
 from kcli.flows.resources.passwords import Passwords
 from kcli.flows.resources.resource import Kind, Ref, Resource
 from kcli.flows.resources.stages import CREATE, DELETE, Stage, StagedChange, Step, StepItem, Told
-from kcli.flows.resources.state import PLURALS, read_named, read_state
+from kcli.flows.resources.state import PLURALS
 from kcli.flows.rewind.change import OffsetsChange
 from kcli.flows.rewind.text import Where
 from kcli.flows.topics.alter import TopicAlter
@@ -53,8 +54,6 @@ from kcli.flows.users.delete import UserDeletion
 from kcli.flows.users.set import UserSetting
 from kcli.output.progress import counted
 
-PRUNED = tuple(kind for kind in Kind if kind is not Kind.GROUP_OFFSETS)
-"""The kinds that can be pruned. The offsets of a group say where its application goes on: they are never left over."""
 _TOPICS_AT_ONCE, _PARTITIONS_AT_ONCE = 200, 2_000
 """Of a request that creates topics: controllers refuse more than 10,000 records (MAX_RECORDS_PER_USER_OP)."""
 _CONFIG_KINDS = {
@@ -124,50 +123,38 @@ class Apply(StagedChange):
 
     def compose(self, admin: Admin) -> tuple[list[Stage], list[StepItem]]:
         """The stages of what differs; the rest is as wanted, or could not be read."""
-        found = read_named(admin, list(self._wanted), keys=self._keys())
-        sorted_, rest = _Sorted(), list(self._unread(found.items, found.missing))
-        for ref, now in found.items.items():
-            wanted = self._wanted[ref]
-            differs = differences(now, wanted, exact=self.wish.exact)
-            if now is not None and not differs:
-                rest.append(Item(Step(ref), Told(), Outcome.UNCHANGED))
-            elif ref.kind is Kind.ACL_BINDING:
-                sorted_.acls.append(_binding(wanted))
-            elif ref.kind is Kind.TOPIC and now is None:
-                sorted_.topics.append(_new_topic(wanted))
+        wish = self.wish
+        found = compare(admin, wish.resources, exact=wish.exact, prune=wish.prune, match=wish.match)
+        sorted_, rest = _Sorted(), []
+        for one in found.items:
+            if one.is_equal:
+                rest.append(Item(Step(one.ref), Told(), Outcome.UNCHANGED))
+            elif one.wanted is None:
+                if one.now is not None and not _is_kept(one.ref):
+                    _PRUNE[one.ref.kind](sorted_, one.now)
+            elif one.ref.kind is Kind.ACL_BINDING:
+                sorted_.acls.append(_binding(one.wanted))
+            elif one.ref.kind is Kind.TOPIC and one.now is None:
+                sorted_.topics.append(_new_topic(one.wanted))
             else:
-                _SORT[ref.kind](sorted_, wanted, differs)
-        rest += self._prune(admin, sorted_)
-        return list(self._stages(sorted_)), rest
+                _SORT[one.ref.kind](sorted_, one.wanted, one.differences)
+        known = {one.ref for one in found.items}
+        return list(self._stages(sorted_)), [*rest, *self._unread(known, found.missing)]
 
-    def _keys(self) -> dict[Kind, set[str]]:
-        """The keys of configurations to be read: all of a kind where it is to be exact."""
-        found: dict[Kind, set[str]] = {}
-        for one in () if self.wish.exact else self.wish.resources:
-            if one.ref.kind in _CONFIG_KINDS:
-                found.setdefault(one.ref.kind, set()).update(one.spec.get("config", {}))
-        return found
-
-    def _unread(self, items: Collection[Ref], missing: Sequence[Missing]) -> Iterator[StepItem]:
+    def _unread(self, known: Collection[Ref], missing: Sequence[Missing]) -> Iterator[StepItem]:
+        """What could not be read is not changed: documents, and what might have to be deleted."""
         errors = {part.what: part.error for part in missing}
         for ref in self._wanted:
-            if ref not in items:
-                error = errors.get(str(ref)) or errors[f"all {PLURALS[ref.kind]}"]
+            if ref not in known:
+                error = errors.pop(str(ref), None) or errors[f"all {PLURALS[ref.kind]}"]
                 yield Item(Step(ref), Told(), Outcome.REFUSED, error)
-
-    def _prune(self, admin: Admin, into: _Sorted) -> list[StepItem]:
-        """Sorts what no file describes. What could not be read cannot be deleted either."""
-        if not self.wish.prune:
-            return []
-        found = read_state(admin, self.wish.prune, match=self.wish.match)
-        for ref, now in found.items.items():
-            if ref not in self._wanted and not _is_kept(ref):
-                _PRUNE[ref.kind](into, now)
-        return [
-            Item(Step(Ref(kind, f"({part.what})")), Told(DELETE), Outcome.REFUSED, part.error)
-            for part in found.missing
-            for kind in [_kind_of(part, self.wish.prune)]
-        ]
+        for what, error in errors.items():
+            kind = next(
+                (one for one in self.wish.prune if what in (f"all {PLURALS[one]}", PLURALS[one])), None
+            )
+            kind = kind or next((one for one in self.wish.prune if what.startswith(f"{one} ")), None)
+            if kind is not None:
+                yield Item(Step(Ref(kind, f"({what})")), Told(DELETE), Outcome.REFUSED, error)
 
     # the stages
 
@@ -382,11 +369,6 @@ def _is_kept(ref: Ref) -> bool:
     if ref.kind is Kind.TOPIC:
         return is_own_topic(ref.name)
     return ref.kind is Kind.GROUP_CONFIG and is_own_group(ref.name)
-
-
-def _kind_of(part: Missing, kinds: Collection[Kind]) -> Kind:
-    named = [kind for kind in kinds if part.what.startswith(f"{kind} ") or part.what.endswith(PLURALS[kind])]
-    return (named or list(kinds))[0]
 
 
 def _is_known(_key: str) -> None:

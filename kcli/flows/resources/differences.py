@@ -2,7 +2,8 @@
 
 What the wanted spec does not have is left as it is; with ``exact`` what is set and is not wanted is a difference, too.
 Values of a configuration are compared as brokers read them, by the value in effect: a key that is not set on the resource
-itself, and whose default is what is wanted, needs no change. Passwords cannot be read, so they are never compared.
+itself, and whose default is what is wanted, needs no change, unless it is to be ``exact``. Passwords cannot be read, so
+they are never compared.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def _config(now: Resource, wanted: Resource, exact: bool) -> Iterator[Difference
         elif value is None:
             if not entry.is_default:
                 yield Difference(("config", key), entry.value, None)
-        elif not is_in_effect(entry, value):
+        elif not is_in_effect(entry, value) or (exact and entry.is_default):
             yield Difference(("config", key), entry.value, value)
     if exact:
         for key in sorted(now.entries.keys() - keys.keys()):

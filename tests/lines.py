@@ -32,8 +32,10 @@ LINES = {
     "configs list": "client-metrics",
     "consume": "{topic} --exit -n 3 -s value=json -o ndjson",
     "demo": "--help",  # every package runs it whole: see checks.py
+    "diff": "{dir}/topic.yaml",
     "doctor": "--topic {topic} --group {group}",
     "elect-leaders": "--topic {topic} --dry-run",
+    "export": "topics --match {topic}",
     "exporter": "",
     "features downgrade": "--feature transaction.version=1 --dry-run",
     "features list": "",

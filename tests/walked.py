@@ -13,6 +13,7 @@ NAMES = {"topic": "t", "other": "other", "group": "g"}
 FILES = {
     "lines.txt": "one\ntwo\nthree\n",
     "offsets.csv": "g,t,0,3\n",
+    "topic.yaml": "apiVersion: kcli/v1\nkind: Topic\nmetadata: {name: t}\nspec: {partitions: 3}\n",
     "moves.json": '{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}',
 }
 

@@ -77,6 +77,8 @@ LINES = [
     (f"quotas alter {QUOTA} --dry-run", "QuotaAlterPlan", "QuotaAlterPlanItem"),
     (f"quotas alter {QUOTA} --yes", "QuotaAlterReport", "QuotaAlterReportItem"),
     ("quotas list", "QuotaList", "Quota"),
+    ("export", "ResourceList", "Resource"),
+    ("diff {topic}", "ClusterDiff", "ResourceDifference"),
     (f"users set {USER} --dry-run", "UserSetPlan", "UserSetPlanItem"),
     (f"users set {USER} --yes", "UserSetReport", "UserSetReportItem"),
     ("users list", "UserList", "User"),
@@ -164,7 +166,8 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, tmp_path: Pa
     file = tmp_path / "offsets.csv"
     file.write_text("t,0,3\n")
     files = {"file": file, "password": tmp_path / "password", "run": tmp_path / "run.json"}
-    files["hmac"] = tmp_path / "hmac"
+    files["hmac"], files["topic"] = tmp_path / "hmac", tmp_path / "topic.yaml"
+    files["topic"].write_text("{apiVersion: kcli/v1, kind: Topic, metadata: {name: t}, spec: {partitions: 1}}")
     files["run"].write_text(json.dumps({"kind": "PerfReport", **made_up_item(Random(1), intervals=50)}))
     files["password"].write_text("x")
     files["password"].chmod(0o600)
@@ -199,7 +202,7 @@ def test_the_kinds_are_documented() -> None:
     section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
     named = set(
         re.findall(
-            r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Broker|Feature|Group|Quorum|Quota|Reassignment|Token|Transaction|User)\b",
+            r"\b[A-Z][a-z]+[A-Z]\w+|\b(?:Acl|Broker|Feature|Group|Quorum|Quota|Reassignment|Resource|Token|Transaction|User)\b",
             section,
         )
     )

@@ -27,6 +27,7 @@ from kcli.flows.resources.resource import Kind, Ref, Resource
 State = dict[Ref, Resource]
 _Configs = Mapping[ConfigResource, list[ConfigEntry] | KcliError]
 
+_AT_ONCE = 1_000
 _CONFIG_KINDS = {
     Kind.TOPIC: ConfigKind.TOPIC,
     Kind.BROKER_CONFIG: ConfigKind.BROKER,
@@ -190,7 +191,11 @@ class _Reading:
             ConfigResource(_CONFIG_KINDS[kind], "" if _is_default(kind, name) else name) for name in names
         ]
         keys = None if self._keys is None else self._keys.get(kind)
-        return self._admin.describe_configs(wanted, keys=None if keys is None else sorted(keys))
+        found: dict[ConfigResource, list[ConfigEntry] | KcliError] = {}
+        for first in range(0, len(wanted), _AT_ONCE):
+            some = wanted[first : first + _AT_ONCE]
+            found |= self._admin.describe_configs(some, keys=None if keys is None else sorted(keys))
+        return found
 
     def _configs_of(self, kind: Kind, names: Collection[str], *, set_only: bool = False) -> None:
         """``set_only``: leaves out those in which nothing is set."""

@@ -59,11 +59,21 @@ def yaml_documents(text: str, repeated: list[YamlError]) -> Iterator[Node]:
     try:
         yield from _trees(yaml, yaml.parse(text, Loader=loader), repeated)
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         why = " ".join(filter(None, (getattr(error, "context", ""), getattr(error, "problem", ""))))
+        if "nesting depth" in why:
+            why = f"it is nested more than {DEEPEST} levels deep"
         do = "text with {{ … }} or %, @ and ` at its beginning is in quotes" if "token" in why else ""
-        line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
-        raise YamlError(line, column, why or str(error).partition("\n")[0], do) from None
+        raise YamlError(*_position(error, text), why or str(error).partition("\n")[0], do) from None
+
+
+def _position(error: Any, text: str) -> tuple[int, int]:
+    """Line and column; of what is not closed, those where it begins, or where the text ends."""
+    end = len(text.rstrip())
+    for mark in (getattr(error, "problem_mark", None), getattr(error, "context_mark", None)):
+        if mark is not None and mark.index < end:
+            return mark.line + 1, mark.column + 1
+    at = min(getattr(error, "position", end), end)  # of a character that YAML cannot have
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 class _Open(NamedTuple):

@@ -35,12 +35,18 @@ from kcli.flows.resources.shapes import (
 
 MECHANISMS = tuple(mechanism_name(one) for one in ScramMechanism)
 USUAL_MECHANISM = "SCRAM-SHA-512"
+_PASSWORDS = ("password_file", "password_command", "password_env")
 TOPIC_NAME = Text(
     "the name of a topic",
     check=lambda name: (
         "" if is_topic_name(name) else "it has 1 to 249 letters, digits, dots, underscores or hyphens"
     ),
     pattern=r"^[A-Za-z0-9._-]{1,249}$",
+)
+PRINCIPAL = Text(
+    "a principal",
+    check=lambda text: "" if all(text.partition(":")) else "it has a type and a name, as User:alice has",
+    pattern="^[^:]+:.+$",
 )
 CONFIG = Mapped(ConfigValue(), noun="a mapping of configurations to their values")
 _LARGEST = (1 << 63) - 1
@@ -120,8 +126,6 @@ def check_assignment(spec: Spec, at: Path, document: Document) -> None:
 
 def _acls(_name: str, spec: Spec, document: Document) -> Iterator[Made]:
     operations = spec.get("operations") or ([spec["operation"]] if "operation" in spec else [])
-    if ("operation" in spec) == ("operations" in spec):
-        document.fault(("spec",), "spec has operation or operations, one of the two")
     resource = spec["resource_type"]
     if resource == "cluster":
         spec.setdefault("resource_name", CLUSTER_NAME)
@@ -151,22 +155,15 @@ def check_acl(binding: Spec, at: Path, document: Document) -> bool:
         what, why = f"{operation} is no operation of a {resource}", f"those are {', '.join(known)}"
     elif resource == "cluster" and (name != CLUSTER_NAME or binding["pattern"] != "literal"):
         what = f"the cluster is called {CLUSTER_NAME}, literally"
-    elif ":" not in binding["principal"]:
-        what, why = f"the principal {binding['principal']} has no type", "as in User:alice"
     if what:
         document.fault(at, what, why)
     return not what
 
 
-def _user(name: str, spec: Spec, document: Document) -> Iterator[Made]:
-    sources = [key for key in ("password_file", "password_command", "password_env") if key in spec]
-    if len(sources) > 1:
-        document.fault(
-            ("spec", sources[1]), f"spec has {' and '.join(sources)}", do="one says where the password is"
-        )
+def _user(name: str, spec: Spec, _document: Document) -> Iterator[Made]:
     mechanisms = spec.get("mechanisms") or {USUAL_MECHANISM: {}}
     made: Spec = {"mechanisms": mechanisms}
-    yield Made(Kind.USER, name, made | {key: spec[key] for key in sources})
+    yield Made(Kind.USER, name, made | {key: spec[key] for key in _PASSWORDS if key in spec})
 
 
 def _quota(_name: str, spec: Spec, document: Document) -> Iterator[Made]:
@@ -270,7 +267,7 @@ FORMS: Mapping[Kind, Form] = {
         False,
         Record(
             {
-                "principal": Field(Text("a principal"), "who, as in User:alice", needed=True),
+                "principal": Field(PRINCIPAL, "who, as in User:alice", needed=True),
                 "permission": Field(Choice(("allow", "deny")), "default: allow"),
                 "operation": Field(_OPERATIONS, "what may be done"),
                 "operations": Field(Listed(_OPERATIONS, unique=True), "several, each an ACL of its own"),
@@ -280,7 +277,8 @@ FORMS: Mapping[Kind, Form] = {
                 ),
                 "pattern": Field(Choice(("literal", "prefixed")), "default: literal"),
                 "host": Field(Text("an address"), "from which address; default: '*', from any"),
-            }
+            },
+            either=("operation", "operations"),
         ),
         _acls,
     ),
@@ -297,6 +295,8 @@ FORMS: Mapping[Kind, Form] = {
                 "password_env": Field(Text("a variable"), "an environment variable with the password"),
             },
             nullable=True,
+            either=_PASSWORDS,
+            or_none=True,
         ),
         _user,
     ),

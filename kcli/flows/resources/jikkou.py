@@ -21,7 +21,7 @@ from kcli.flows.resources.foreign import (
     made_acl,
     made_quota,
 )
-from kcli.flows.resources.forms import MECHANISMS, TOPIC_NAME, Made, Spec
+from kcli.flows.resources.forms import MECHANISMS, PRINCIPAL, TOPIC_NAME, Made, Spec
 from kcli.flows.resources.resource import Kind
 from kcli.flows.resources.shapes import (
     Choice,
@@ -218,7 +218,7 @@ FORMS = {
     "KafkaConsumerGroup": ForeignForm(_GROUP, _group, _HELD_BACK),
     "KafkaShareGroup": ForeignForm(_GROUP, _group, _HELD_BACK),
     "KafkaPrincipalAuthorization": ForeignForm(
-        document_record(Text("a principal"), _spec({"acls": _ACLS, "roles": _NAMES})),
+        document_record(PRINCIPAL, _spec({"acls": _ACLS, "roles": _NAMES})),
         _authorization,
         _HELD_BACK,
     ),

@@ -34,6 +34,7 @@ _WORDS = {
     **{word: Meaning(Sort.TRUTH, True) for word in ("true", "True", "TRUE")},
     **{word: Meaning(Sort.TRUTH, False) for word in ("false", "False", "FALSE")},
 }
+_TOO_LARGE = float("inf")
 _OLD_TRUTHS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _FIRST = frozenset("0123456789+-.~ntfyoNTFYO")
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)")
@@ -63,8 +64,8 @@ def meaning_of(text: str) -> Meaning:
         return found
     if _WHOLE.fullmatch(text):
         return Meaning(Sort.WHOLE, int(text)) if len(text) <= 20 else Meaning(Sort.TEXT, text)
-    if _NUMBER.fullmatch(text):
-        return Meaning(Sort.NUMBER, float(text))
+    if _NUMBER.fullmatch(text) and (number := float(text)) < _TOO_LARGE:
+        return Meaning(Sort.NUMBER, number)
     old = _OLD_TRUTHS.get(text.lower())
     if old is not None:
         return Meaning(Sort.UNCLEAR, f"it is {old} in YAML 1.1 and text in YAML 1.2")

@@ -7,6 +7,7 @@ makes no resources, so nobody sees that None.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple, Protocol
 
 from kcli.core.near_names import near_names
@@ -14,7 +15,7 @@ from kcli.files.yaml_nodes import Items, Node, Pairs, Scalar
 from kcli.flows.resources.faults import Fault
 from kcli.flows.resources.resource import Place
 from kcli.flows.resources.scalars import Meaning, Sort, meaning_of
-from kcli.flows.resources.variables import EXAMPLE, PATTERN, Variables
+from kcli.flows.resources.variables import ALONE, EXAMPLE, PATTERN, Variables
 
 Path = tuple[str, ...]
 Schema = dict[str, Any]
@@ -53,21 +54,26 @@ class Document:
         self.ignored[".".join(path)] = reason
 
     def text(self, node: Scalar) -> str | None:
-        """The text of a scalar with its variables replaced; None with a fault."""
+        """The text of a scalar with its variables replaced; None with a fault, which that of a missing one is later."""
         if "${" not in node.text or self.variables is None:
             return node.text
         try:
-            return self.variables.filled(node.text, self._at(node))
+            text = self.variables.filled(node.text, self._at(node))
         except ValueError as error:
             self.fault(node, str(error), do=EXAMPLE)
             return None
+        self.is_bad |= text is None
+        return text
 
-    def meaning(self, node: Scalar) -> Meaning | None:
-        """What a scalar means; None with a fault."""
+    def meaning(self, node: Scalar, *, number: bool = False) -> Meaning | None:
+        """What a scalar means; None with a fault. ``number``: it can be nothing else, so that a variable alone is one in
+        quotes, too: JSON and ``{…}`` have no other way to write it.
+        """
         text = self.text(node)
         if text is None:
             return None
-        return meaning_of(text) if node.is_plain else Meaning(Sort.TEXT, text)
+        is_plain = node.is_plain or (number and ALONE.fullmatch(node.text))
+        return meaning_of(text) if is_plain else Meaning(Sort.TEXT, text)
 
     def _at(self, node: Node) -> Place:
         return Place(self.file, node.line, node.column)
@@ -101,11 +107,13 @@ def described(node: Node) -> str:
     if node.is_plain and meaning_of(node.text).sort is Sort.EMPTY:
         return "empty"
     text = node.text if len(node.text) <= _LONGEST_SHOWN else node.text[:_LONGEST_SHOWN] + "…"
-    return text if node.is_plain else f"the text {text!r}"
+    return text if node.is_plain or "${" in text else f"the text {text!r}"
 
 
 def _refuse(shape: Shape, node: Node, path: Path, document: Document, do: str = "", why: str = "") -> None:
-    document.fault(node, f"{shown(path)} must be {shape.noun}, and is {described(node)}", why, do)
+    is_filled = isinstance(node, Scalar) and "${" in node.text
+    found = f"the value of {described(node)} is not" if is_filled else f"is {described(node)}"
+    document.fault(node, f"{shown(path)} must be {shape.noun}, and {found}", why, do)
 
 
 def _unclear(node: Scalar, path: Path, document: Document, meaning: Meaning, wanted: str) -> None:
@@ -128,7 +136,7 @@ class Whole:
         if not isinstance(node, Scalar):
             _refuse(self, node, path, document)
             return None
-        meaning = document.meaning(node)
+        meaning = document.meaning(node, number=True)
         if meaning is None:
             return None
         if meaning.sort is Sort.UNCLEAR:
@@ -157,7 +165,7 @@ class Number:
         if not isinstance(node, Scalar):
             _refuse(self, node, path, document)
             return None
-        meaning = document.meaning(node)
+        meaning = document.meaning(node, number=True)
         if meaning is None:
             return None
         sort, value = meaning
@@ -175,7 +183,7 @@ class Number:
 
 class Text:
     """Text that is not empty. ``check``: returns what is wrong with it, or an empty text; ``pattern`` says the same to
-    editors. ``numbers``: whether digits without quotes are text, too. ``null``: the value where there is none, if it may.
+    editors. ``numbers``: whether digits without quotes are text, too. ``nullable``: whether there may be none.
     """
 
     def __init__(
@@ -211,7 +219,7 @@ class Text:
             wrong = (self._check(text) if self._check is not None else "") if text else "it is empty"
             if not wrong:
                 return text
-            document.fault(node, f"{shown(path)} must be {self.noun}, and is {described(node)}", wrong)
+            _refuse(self, node, path, document, why=wrong)
         else:
             _refuse(
                 self,
@@ -226,7 +234,7 @@ class Text:
         made: Schema = {"type": "string", "minLength": 1}
         if self._pattern:
             made = {"anyOf": [{**made, "pattern": self._pattern}, {"type": "string", "pattern": PATTERN}]}
-        kinds = [made, *([{"type": "integer"}] if self._numbers else ())]
+        kinds = [made, *([{"type": "integer", "minimum": 0}] if self._numbers else ())]
         kinds += [{"type": "null"}] if self._nullable else []
         return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
 
@@ -424,11 +432,20 @@ class Field(NamedTuple):
 
 class Record:
     """A mapping with known keys. ``unknown``: why others are ignored; without it they are faults. ``nullable``: whether
-    it may be empty, which is no key at all.
+    it may be empty, which is no key at all. ``either``: keys of which it has one, or at most one with ``or_none``.
     """
 
-    def __init__(self, fields: Mapping[str, Field], *, unknown: str = "", nullable: bool = False) -> None:
+    def __init__(
+        self,
+        fields: Mapping[str, Field],
+        *,
+        unknown: str = "",
+        nullable: bool = False,
+        either: Sequence[str] = (),
+        or_none: bool = False,
+    ) -> None:
         self.fields = dict(fields)
+        self._either, self._or_none = either, or_none
         self._needed = [name for name, field in self.fields.items() if field.needed]
         self._unknown, self._nullable = unknown, nullable
 
@@ -457,7 +474,15 @@ class Record:
             if name not in found:
                 what = f"{shown(path)} lacks {name}" if path else f"the document lacks {name}"
                 document.fault(path, what, do=fields[name].meaning and f"{name}: {fields[name].meaning}")
+        self._check_either([name for name in self._either if name in found], path, document)
         return found
+
+    def _check_either(self, given: Sequence[str], path: Path, document: Document) -> None:
+        if len(given) > 1:
+            what = f"{shown(path)} has {' and '.join(given)}"
+            document.fault((*path, given[1]), what, do="keep one of them")
+        elif self._either and not given and not self._or_none:
+            document.fault(path, f"{shown(path)} lacks {' or '.join(self._either)}")
 
     def _refuse_key(self, key: Scalar, path: Path, document: Document) -> None:
         near = near_names(key.text, self.fields)
@@ -475,7 +500,14 @@ class Record:
             },
             "additionalProperties": False,
         }
-        return {**made, "required": self._needed} if self._needed else made
+        if self._needed:
+            made["required"] = self._needed
+        if self._or_none:
+            pairs = [{"type": "object", "required": list(two)} for two in combinations(self._either, 2)]
+            made["not"] = {"anyOf": pairs}
+        elif self._either:
+            made["oneOf"] = [{"required": [name]} for name in self._either]
+        return made
 
 
 def _is_empty(node: Node) -> bool:

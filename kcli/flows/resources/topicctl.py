@@ -15,7 +15,7 @@ from kcli.flows.resources.foreign import (
     Shared,
     made_acl,
 )
-from kcli.flows.resources.forms import TOPIC_NAME, Made, Spec, check_assignment
+from kcli.flows.resources.forms import PRINCIPAL, TOPIC_NAME, Made, Spec, check_assignment
 from kcli.flows.resources.resource import Kind
 from kcli.flows.resources.shapes import (
     Choice,
@@ -121,7 +121,7 @@ _RESOURCE = Record(
         "type": Field(RESOURCE_TYPE, needed=True),
         "name": Field(Text("a name"), needed=True),
         "patternType": Field(Choice(("literal", "prefixed"), loose=True)),
-        "principal": Field(Text("a principal"), needed=True),
+        "principal": Field(PRINCIPAL, needed=True),
         "host": Field(Text("an address")),
         "permission": Field(PERMISSION),
     },

@@ -20,6 +20,7 @@ _FOUND = re.compile(r"\$\$\{|\$\{(?:(" + _NAME + r")(:-[^{}]*)?\})?")
 EXAMPLE = "a variable is ${NAME} or ${NAME:-default}, and ${ itself is written $${"
 PATTERN = r"\$\{" + _NAME + r"(:-[^{}]*)?\}"
 """A variable, for the schema of what is no text."""
+ALONE = re.compile(PATTERN)
 
 
 class Variables:
@@ -29,8 +30,9 @@ class Variables:
         self._values, self._environment = values, environment
         self.missing: dict[str, list[Place]] = {}
 
-    def filled(self, text: str, place: Place) -> str:
-        """``text`` with its variables replaced; ValueError with a sentence for one that is not well formed."""
+    def filled(self, text: str, place: Place) -> str | None:
+        """``text`` with its variables replaced; None if one is missing. ValueError with a sentence for what is none."""
+        complete = True
 
         def value(found: re.Match[str]) -> str:
             name, default = found.groups()
@@ -43,10 +45,13 @@ class Variables:
                 return known
             if default is not None:
                 return default[2:]
+            nonlocal complete
+            complete = False
             self.missing.setdefault(name, []).append(place)
-            return found[0]
+            return ""
 
-        return _FOUND.sub(value, text)
+        replaced = _FOUND.sub(value, text)
+        return replaced if complete else None
 
     def faults(self, files: Iterable[str]) -> list[Fault]:
         """One for each name that is missing, at its first place; ``files`` have the values."""

@@ -14,11 +14,8 @@ def load_yaml(text: str, path: str) -> dict[str, Any]:
     import yaml  # on use
 
     try:
-        repeated: list[YamlError] = []
-        for _ in yaml_documents(text, repeated):
+        for _ in yaml_documents(text, []):  # of a key twice, the last one counts
             pass
-        for error in repeated:
-            raise error
         found = yaml.safe_load(text)
     except YamlError as error:
         raise _refused(path, f"line {error.line}: {error.why}") from None

@@ -37,7 +37,7 @@ _TOPIC_KEYS = {
 }
 _BROKER_KEYS = {
     "1": {"log.cleaner.delete.retention.ms": ("3600000", "86400000"), "max.connections.per.ip": ("100000",)},
-    "default": {"log.cleaner.threads": ("1", "2"), "background.threads": ("9", "10")},
+    "default": {"log.cleaner.threads": ("1", "2"), "max.connections": ("100000", "200000")},
 }
 _GROUP_KEYS = {
     "consumer.session.timeout.ms": ("45000", "50000"),
@@ -57,7 +57,6 @@ _DEFAULTS = {
     ("unclean.leader.election.enable", "false"),
     ("log.cleaner.delete.retention.ms", "86400000"),
     ("log.cleaner.threads", "1"),
-    ("background.threads", "10"),
     ("consumer.session.timeout.ms", "45000"),
     ("consumer.heartbeat.interval.ms", "5000"),
     ("share.session.timeout.ms", "45000"),

@@ -19,7 +19,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.admin.users import mechanism_name
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
 from kcli.core.names import is_own_group
-from kcli.flows.configs.resources import ALL_BROKERS, NO_SUCH_KIND, shown_name
+from kcli.flows.configs.resources import ALL_BROKERS, NO_SUCH_KIND, explained, shown_name
 from kcli.flows.quotas.values import shown_number
 from kcli.flows.resources.names import acl_ref, acl_spec, is_selected, quota_ref
 from kcli.flows.resources.resource import Kind, Ref, Resource
@@ -202,7 +202,7 @@ class _Reading:
         for resource, entries in self._configs(kind, names).items():
             ref = Ref(kind, shown_name(resource))
             if isinstance(entries, KcliError):
-                self._lack(ref, entries)
+                self._lack(ref, explained(self._admin, resource, entries))
                 continue
             others = (
                 self._of_any_broker({entry.name for entry in entries}) if _is_default(kind, ref.name) else ()
@@ -226,12 +226,12 @@ class _Reading:
         ]
 
     def _all_broker_configs(self) -> None:
-        brokers = self._admin.describe_cluster().brokers
-        self._configs_of(
-            Kind.BROKER_CONFIG,
-            [ALL_BROKERS, *(str(broker.node.id) for broker in brokers)],
-            set_only=not self._every_setting,
-        )
+        try:
+            found = self._admin.describe_cluster(include_fenced=True)
+        except UnsupportedError:
+            found = self._admin.describe_cluster()
+        names = [ALL_BROKERS, *(str(broker.node.id) for broker in found.brokers)]
+        self._configs_of(Kind.BROKER_CONFIG, names, set_only=not self._every_setting)
 
     def _all_group_configs(self, internal: bool) -> None:
         try:

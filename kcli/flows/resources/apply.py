@@ -34,7 +34,7 @@ from kcli.flows.reassign.change import Moving
 from kcli.flows.reassign.placement import TopicPlacement, Wanted
 from kcli.flows.resources import steps
 from kcli.flows.resources.comparison import compare
-from kcli.flows.resources.differences import Difference
+from kcli.flows.resources.differences import Difference, is_of_kafka
 from kcli.flows.resources.names import quota_entity
 from kcli.flows.resources.passwords import Passwords
 from kcli.flows.resources.resource import Kind, Ref, Resource
@@ -350,7 +350,9 @@ def _left_quota(into: _Sorted, now: Resource) -> None:
 
 def _left_config(into: _Sorted, now: Resource) -> None:
     into.exact_keys[_configured(now.ref)] = [
-        _change(key, None) for key, entry in sorted(now.entries.items()) if not entry.is_default
+        _change(key, None)
+        for key, entry in sorted(now.entries.items())
+        if not entry.is_default and not is_of_kafka(now.ref, key)
     ]
 
 

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 from kcli.core.admin.configs import ConfigEntry
 from kcli.flows.configs.key_changes import HIDDEN
+from kcli.flows.configs.resources import ALL_BROKERS
 from kcli.flows.configs.values import is_written_alike, same_value
-from kcli.flows.resources.resource import Kind, Resource
+from kcli.flows.resources.resource import Kind, Ref, Resource
 
 Path = tuple[str, ...]
 
@@ -43,7 +44,8 @@ def differences(now: Resource | None, wanted: Resource | None, *, exact: bool = 
 def _all_of(now: Resource | None, wanted: Resource | None) -> Iterator[Difference]:
     if now is not None:
         for path, value in _leaves(now.spec):
-            yield Difference(path, value, None)
+            if not is_of_kafka(now.ref, path[-1]):
+                yield Difference(path, value, None)
     elif wanted is not None:
         for path, value in _leaves(wanted.spec):
             yield Difference(path, None, value)
@@ -96,8 +98,15 @@ def _config(now: Resource, wanted: Resource, exact: bool) -> Iterator[Difference
     if exact:
         for key in sorted(now.entries.keys() - keys.keys()):
             entry = now.entries[key]
-            if not entry.is_default:
+            if not entry.is_default and not is_of_kafka(now.ref, key):
                 yield Difference(("config", key), HIDDEN if _is_secret(entry) else entry.value, None)
+
+
+def is_of_kafka(ref: Ref, key: str) -> bool:
+    """Whether Kafka itself sets the key, and does not let it be removed: the cluster's min.insync.replicas, while eligible
+    leader replicas are enabled (KIP-966).
+    """
+    return ref == Ref(Kind.BROKER_CONFIG, ALL_BROKERS) and key == "min.insync.replicas"
 
 
 def is_in_effect(entry: ConfigEntry, value: str) -> bool:

@@ -67,9 +67,9 @@ def diff(
 ) -> int:
     """Compare what files describe with what the cluster has.
 
-    Files are YAML: what `kcli export` writes, and topics and users of Strimzi, jikkou and topicctl. Of a folder all that end
-    with .yaml, .yml or .json are read; - is stdin. Exit code 0: all is as the files say; 8: something differs; 6: some
-    of it could not be read.
+    Files are YAML: what `kcli export` writes, and topics and users of Strimzi, jikkou and topicctl. Of a folder all that
+    end with .yaml, .yml or .json are read; - is stdin. Exit code 0: all is as the files say; 8: something differs; 6:
+    some of it could not be read.
 
     Values are compared as Kafka reads them: lists in any order, and what a topic has by default is what it has. What a
     file does not name is left alone; with --exact it is a difference. With --prune so is what the cluster has and no file

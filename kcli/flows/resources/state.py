@@ -19,7 +19,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.admin.users import mechanism_name
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
 from kcli.core.names import is_own_group
-from kcli.flows.configs.resources import ALL_BROKERS, NO_SUCH_KIND, shown_name
+from kcli.flows.configs.resources import ALL_BROKERS, NO_SUCH_KIND, explained, shown_name
 from kcli.flows.quotas.values import shown_number
 from kcli.flows.resources.names import acl_ref, acl_spec, is_selected, quota_ref
 from kcli.flows.resources.resource import Kind, Ref, Resource
@@ -27,6 +27,7 @@ from kcli.flows.resources.resource import Kind, Ref, Resource
 State = dict[Ref, Resource]
 _Configs = Mapping[ConfigResource, list[ConfigEntry] | KcliError]
 
+_AT_ONCE = 1_000
 _CONFIG_KINDS = {
     Kind.TOPIC: ConfigKind.TOPIC,
     Kind.BROKER_CONFIG: ConfigKind.BROKER,
@@ -48,7 +49,7 @@ def read_state(
     that is set on the resource itself, and no resource of a kind that is only a configuration where nothing is set;
     with ``every_setting`` it has all keys with the values in effect, and of topics where their replicas are.
     """
-    reading = _Reading(admin, None, every_setting=every_setting)
+    reading = _Reading(admin, None, every_setting=every_setting, placed=every_setting)
     for kind in Kind:
         if kind in kinds:
             reading.read_all(kind, internal=internal)
@@ -65,10 +66,11 @@ def read_named(
 ) -> Survey[dict[Ref, Resource | None]]:
     """The resources that these name, in their order; None for one that does not exist.
 
-    A broker, and a group, has a configuration always, whether anything is set in it or not. ``keys``: the only keys of
+    Topics have their assignment. A broker, and a group, has a configuration always, whether anything is set in it or not.
+    ``keys``: the only keys of
     configurations to be read, by kind, which is less work; all keys of kinds that it lacks.
     """
-    reading = _Reading(admin, keys or {}, every_setting=False)
+    reading = _Reading(admin, keys or {}, every_setting=False, placed=True)
     named: dict[Kind, list[str]] = {}
     for ref in refs:
         named.setdefault(ref.kind, []).append(ref.name)
@@ -95,9 +97,14 @@ class _Reading:
     """One survey. ``unread``: the kinds of which nothing could be read."""
 
     def __init__(
-        self, admin: Admin, keys: Mapping[Kind, Collection[str]] | None, *, every_setting: bool
+        self,
+        admin: Admin,
+        keys: Mapping[Kind, Collection[str]] | None,
+        *,
+        every_setting: bool,
+        placed: bool,
     ) -> None:
-        self._admin, self._keys, self._every_setting = admin, keys, every_setting
+        self._admin, self._keys, self._every_setting, self._placed = admin, keys, every_setting, placed
         self.found: list[Resource] = []
         self.missing: list[Missing] = []
         self.unread: set[Kind] = set()
@@ -174,7 +181,7 @@ class _Reading:
             if isinstance(error, KcliError):
                 self._lack(ref, error)
             elif not isinstance(entries, KcliError):
-                spec = _placement(topic, placed=self._every_setting)
+                spec = _placement(topic, placed=self._placed)
                 self._keep(ref, spec, entries)
 
     # configurations
@@ -184,14 +191,18 @@ class _Reading:
             ConfigResource(_CONFIG_KINDS[kind], "" if _is_default(kind, name) else name) for name in names
         ]
         keys = None if self._keys is None else self._keys.get(kind)
-        return self._admin.describe_configs(wanted, keys=None if keys is None else sorted(keys))
+        found: dict[ConfigResource, list[ConfigEntry] | KcliError] = {}
+        for first in range(0, len(wanted), _AT_ONCE):
+            some = wanted[first : first + _AT_ONCE]
+            found |= self._admin.describe_configs(some, keys=None if keys is None else sorted(keys))
+        return found
 
     def _configs_of(self, kind: Kind, names: Collection[str], *, set_only: bool = False) -> None:
         """``set_only``: leaves out those in which nothing is set."""
         for resource, entries in self._configs(kind, names).items():
             ref = Ref(kind, shown_name(resource))
             if isinstance(entries, KcliError):
-                self._lack(ref, entries)
+                self._lack(ref, explained(self._admin, resource, entries))
                 continue
             others = (
                 self._of_any_broker({entry.name for entry in entries}) if _is_default(kind, ref.name) else ()
@@ -215,12 +226,12 @@ class _Reading:
         ]
 
     def _all_broker_configs(self) -> None:
-        brokers = self._admin.describe_cluster().brokers
-        self._configs_of(
-            Kind.BROKER_CONFIG,
-            [ALL_BROKERS, *(str(broker.node.id) for broker in brokers)],
-            set_only=not self._every_setting,
-        )
+        try:
+            found = self._admin.describe_cluster(include_fenced=True)
+        except UnsupportedError:
+            found = self._admin.describe_cluster()
+        names = [ALL_BROKERS, *(str(broker.node.id) for broker in found.brokers)]
+        self._configs_of(Kind.BROKER_CONFIG, names, set_only=not self._every_setting)
 
     def _all_group_configs(self, internal: bool) -> None:
         try:

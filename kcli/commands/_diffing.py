@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -10,14 +9,12 @@ from kcli.account.survey import Missing, Survey
 from kcli.commands.diff import COLUMNS, OUTPUTS
 from kcli.commands.shared.cluster import warn_of_hidden
 from kcli.commands.shared.context import Invocation
-from kcli.commands.shared.document_options import check_prune
 from kcli.commands.shared.profile_clusters import DocumentCluster, document_clusters
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
 from kcli.flows.resources.comparison import PRUNED, Compared, chosen, compare
-from kcli.flows.resources.documents import ignored_lines, read_documents
-from kcli.flows.resources.resource import Kind
+from kcli.flows.resources.resource import Kind, Resource
 from kcli.flows.resources.unified import unified_lines
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
@@ -44,12 +41,8 @@ class _Answer(NamedTuple):
     rows: Sequence[Compared]
 
 
-def compare_files(inv: Invocation, paths: Sequence[str], values: Sequence[str], wish: Wish) -> int:
+def compare_files(inv: Invocation, resources: Sequence[Resource], wish: Wish) -> int:
     """Returns the exit status."""
-    check_prune("diff", prune=wish.prune, only=wish.kinds, match=wish.match)
-    resources = read_documents(paths, values=values, environment=os.environ)
-    for line in ignored_lines(resources):
-        inv.talk.warn(line)
     inv.page()
     wanted = chosen(resources, [Kind(kind) for kind in wish.kinds], wish.match)
     if not wanted and not wish.prune:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.document_options import document_options
+from kcli.commands.shared.document_options import check_prune, document_options
 from kcli.commands.shared.resource_kinds import KINDS
 from kcli.output.tables import Column
 
@@ -51,7 +51,7 @@ COLUMNS = (
         ("kcli diff topics/ --prune --only Topic", "also topics that no file describes"),
         ("kcli diff cluster.yaml -o json", "for scripts"),
     ),
-    exits={8: "something differs"},
+    exits={8: "something differs, or a rule of --policy is broken"},
 )
 @document_options
 @pass_invocation
@@ -64,6 +64,7 @@ def diff(
     prune: bool,
     exact: bool,
     values: tuple[str, ...],
+    policies: tuple[str, ...],
 ) -> int:
     """Compare what files describe with what the cluster has.
 
@@ -78,7 +79,9 @@ def diff(
     Documents that name a profile (`metadata.profile`) are compared with its cluster, the others with that of this
     command line. With --profile only its documents, and those that name none.
     """
+    check_prune("diff", prune=prune, only=only, match=match)
     from kcli.commands import _diffing  # clients and YAML are loaded when the command runs
+    from kcli.commands.shared.documents import read_files
 
-    wish = _diffing.Wish(only, match, prune=prune, exact=exact)
-    return _diffing.compare_files(inv, paths, values, wish)
+    resources = read_files(inv, paths, values, policies)
+    return _diffing.compare_files(inv, resources, _diffing.Wish(only, match, prune=prune, exact=exact))

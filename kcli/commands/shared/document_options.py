@@ -39,11 +39,19 @@ _DECLARED = (
         metavar="FILE",
         help="values of variables, ${NAME} in documents: YAML of names; they win over the environment; repeatable",
     ),
+    click.option(
+        "--policy",
+        "policies",
+        multiple=True,
+        metavar="FILE",
+        help="rules for documents: YAML, a list of {kind, rule, message}, the rule as for --where; exit code 8 "
+        "if one is broken, before anything is sent; repeatable",
+    ),
 )
 
 
 def document_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """FILE|DIR…, ``--only``, ``--match``, ``--prune``, ``--exact`` and ``--values``."""
+    """FILE|DIR…, ``--only``, ``--match``, ``--prune``, ``--exact``, ``--values`` and ``--policy``."""
     for declare in reversed(_DECLARED):
         function = declare(function)
     return function

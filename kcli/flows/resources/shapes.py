@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from kcli.core.near_names import near_names
 from kcli.files.yaml_nodes import Items, Node, Pairs, Scalar
+from kcli.flows.configs.units import number_of
 from kcli.flows.resources.faults import Fault
 from kcli.flows.resources.resource import Place
 from kcli.flows.resources.scalars import Meaning, Sort, meaning_of
@@ -295,7 +296,9 @@ class Choice:
 
 
 class ConfigValue:
-    """The value of a configuration as Kafka writes it: numbers as they stand, ``true``, and lists with commas."""
+    """The value of a configuration as Kafka writes it: numbers as they stand, ``true``, and lists with commas. Units are
+    those of ``configs alter``: ``retention.ms: 7d``.
+    """
 
     noun = "text, a number, true or false, or a list of these"
 
@@ -311,7 +314,7 @@ class ConfigValue:
             return None
         text = document.text(node)
         if text is None or not node.is_plain:
-            return text
+            return text if text is None else _number(text, node, path, document)
         meaning = meaning_of(text)
         if meaning.sort is Sort.UNCLEAR:
             truth = text.lower() in ("yes", "no", "on", "off")
@@ -325,11 +328,20 @@ class ConfigValue:
                 do="write '' for the empty text; what a file does not name is left as it is",
             )
             return None
-        return text.lower() if meaning.sort is Sort.TRUTH else text
+        return text.lower() if meaning.sort is Sort.TRUTH else _number(text, node, path, document)
 
     def schema(self) -> Schema:
         one = {"type": ["string", "number", "boolean"]}
         return {"anyOf": [one, {"type": "array", "items": one}]}
+
+
+def _number(text: str, node: Scalar, path: Path, document: Document) -> str | None:
+    """The text; where it has a unit, the number of it that the configuration counts."""
+    try:
+        return number_of(path[-1], text)
+    except ValueError as error:
+        document.fault(node, f"{shown(path)}: {error}")
+        return None
 
 
 class Listed:

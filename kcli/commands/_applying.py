@@ -18,9 +18,9 @@ from kcli.core.exit_codes import worst
 from kcli.flows.reassign.change import Moving
 from kcli.flows.resources.apply import Apply, How, Wish
 from kcli.flows.resources.comparison import PRUNED, chosen
-from kcli.flows.resources.documents import ignored_lines, read_documents
 from kcli.flows.resources.passwords import Passwords
-from kcli.flows.resources.resource import Kind
+from kcli.flows.resources.resource import Kind, Resource
+from kcli.output.progress import counted
 
 
 class Options(NamedTuple):
@@ -33,7 +33,7 @@ class Options(NamedTuple):
     rate: int | None
 
 
-def apply_files(inv: Invocation, paths: Sequence[str], values: Sequence[str], options: Options) -> int:
+def apply_files(inv: Invocation, found: Sequence[Resource], options: Options) -> int:
     """Returns the exit status."""
     named = [Kind(kind) for kind in options.kinds]
     check_prune("apply", prune=options.prune, only=options.kinds, match=options.match)
@@ -43,24 +43,16 @@ def apply_files(inv: Invocation, paths: Sequence[str], values: Sequence[str], op
             why="offsets say where an application goes on, so they are never left over",
             do="`kcli groups delete-offsets` and `kcli groups delete` delete them",
         )
-    found = read_documents(paths, values=values, environment=os.environ)
-    for line in ignored_lines(found):
-        inv.talk.warn(line)
-    resources = chosen(found, named, options.match)
-    if not resources:
-        raise usage(
-            f"apply: none of {len(found):,} documents is selected"
-            if found
-            else "apply: the files have no documents",
-            why="no document is of --only and --match" if found else "there is nothing to apply",
-            do="see the files",
-        )
-    clusters = document_clusters(inv, resources, changes=True)
+    clusters = document_clusters(inv, chosen(found, named, options.match), changes=True)
+    if not clusters and options.prune:
+        clusters = document_clusters(inv, found, changes=True)
     if not clusters:
         raise usage(
-            "apply: all documents are for other profiles",
-            why=f"--profile {inv.values.profile} was given",
-            do="leave out --profile",
+            f"apply: none of {counted(len(found), 'document')} is selected"
+            if found
+            else "apply: there are no documents",
+            why="--only, --match or --profile leaves all of them out" if found else "the files have none",
+            do="see the files",
         )
     if len(clusters) > 1 and inv.out.kind is not None:
         raise usage(
@@ -90,7 +82,7 @@ def _apply(inv: Invocation, cluster: DocumentCluster, options: Options) -> int:
     moving = Moving(inv.talk, options.rate, lambda admin, moves: wait_for_moves(inv, admin, moves))
     passwords = Passwords(os.environ, inv.talk.warn, inv.given_timeout, leave_no_core)
     how = How(moving, passwords, inv.cluster_name, inv.dry_run)
-    wish = Wish(cluster.resources, options.exact, pruned, options.match)
+    wish = Wish(chosen(cluster.resources, kinds, options.match), options.exact, pruned, options.match)
     with cluster.open(inv) as admin:
         with inv.first_contact(cluster.servers):
             inv.cluster_id = admin.cluster_id()

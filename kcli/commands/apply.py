@@ -42,6 +42,7 @@ def apply_files(
     prune: bool,
     exact: bool,
     values: tuple[str, ...],
+    policies: tuple[str, ...],
     throttle: Rate | None,
 ) -> int:
     """Change a cluster to what files describe: the documents of `kcli export`.
@@ -62,7 +63,9 @@ def apply_files(
     A document goes to the cluster of the profile in its metadata, else to that of the command. Each cluster has a plan
     and a question of its own. With --profile, documents for other profiles are left out.
     """
-    from kcli.commands import _applying  # clients and YAML are loaded when the command runs
+    # Clients and YAML are loaded when the command runs.
+    from kcli.commands import _applying
+    from kcli.commands.shared.documents import read_files
 
     wish = _applying.Options(only, match, prune=prune, exact=exact, rate=bytes_a_second(throttle, "apply"))
-    return _applying.apply_files(inv, paths, values, wish)
+    return _applying.apply_files(inv, read_files(inv, paths, values, policies), wish)

@@ -17,6 +17,7 @@ LINES = {
     "acls create": "--principal User:a --operation read --topic {topic} --dry-run",
     "acls delete": "--topic {topic} --dry-run",
     "acls list": "",
+    "apply": "{dir}/applied.yaml --dry-run",
     "brokers api-versions": "",
     "brokers describe": "1",
     "brokers drain": "9 --dry-run",
@@ -128,6 +129,7 @@ LINES = {
 DENIED = {
     "acls create": ("CreateAcls", "CLUSTER"),
     "acls delete": ("DeleteAcls", "CLUSTER"),
+    "apply": ("IncrementalAlterConfigs", "TOPIC"),
     "brokers drain": ("AlterPartitionReassignments", "CLUSTER"),
     "brokers move-log-dir": ("AlterReplicaLogDirs", "CLUSTER"),
     "brokers unregister": ("UnregisterBroker", "CLUSTER"),

@@ -180,7 +180,9 @@ def undo(inv: Invocation, journal_id: str | None) -> int:
             return wait_for_directories(inv, admin, first.broker, moving)
         return wait_for_moves(inv, admin, moving)
 
-    return run_change(inv, restore_of(journal, Moving(inv.talk, wait=wait)))
+    return run_change(
+        inv, restore_of(journal, Moving(inv.talk, wait=wait), inv.cluster_name, dry=inv.dry_run)
+    )
 
 
 def _list(inv: Invocation) -> int:

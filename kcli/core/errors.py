@@ -18,7 +18,7 @@ class KcliError(Exception):
     ``what`` says what failed and where, ``why`` the cause, ``do`` the next step; the latter two may be empty. ``str`` is
     the first two; the third is a note, which Python and notebooks show below.
     ``part`` and ``place``, where they are known: what could not be read, as ``groups of broker 2``, and the broker or the
-    partitions that it is at. ``each``: the errors that this one is made of; they are reported before it, which counts them.
+    partitions that it is at. ``each``: the errors that this one counts; they are reported before it.
     """
 
     exit_code: int = ExitCode.FAILED

@@ -79,6 +79,8 @@ LINES = [
     ("quotas list", "QuotaList", "Quota"),
     ("export", "ResourceList", "Resource"),
     ("diff {topic}", "ClusterDiff", "ResourceDifference"),
+    ("apply {applied} --dry-run", "ApplyPlan", "ApplyPlanItem"),
+    ("apply {applied} --yes", "ApplyReport", "ApplyReportItem"),
     (f"users set {USER} --dry-run", "UserSetPlan", "UserSetPlanItem"),
     (f"users set {USER} --yes", "UserSetReport", "UserSetReportItem"),
     ("users list", "UserList", "User"),
@@ -168,6 +170,10 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, tmp_path: Pa
     files = {"file": file, "password": tmp_path / "password", "run": tmp_path / "run.json"}
     files["hmac"], files["topic"] = tmp_path / "hmac", tmp_path / "topic.yaml"
     files["topic"].write_text("{apiVersion: kcli/v1, kind: Topic, metadata: {name: t}, spec: {partitions: 1}}")
+    files["applied"] = tmp_path / "applied.yaml"
+    files["applied"].write_text(
+        "{apiVersion: kcli/v1, kind: Topic, metadata: {name: a}, spec: {config: {retention.ms: 9}}}"
+    )
     files["run"].write_text(json.dumps({"kind": "PerfReport", **made_up_item(Random(1), intervals=50)}))
     files["password"].write_text("x")
     files["password"].chmod(0o600)
@@ -217,6 +223,7 @@ def test_the_kinds_are_documented() -> None:
         "ReplicaRestore",
         "LogDirMove",
         "LogDirRestore",
+        "ApplyUndo",
     )
     made = {kind + ending for kind in deletions for ending in ("Plan", "PlanItem", "Report", "ReportItem")}
     assert named == {kind for _, *kinds in LINES for kind in kinds} | made | {

@@ -32,6 +32,7 @@ LINES = {
     "acls delete --topic t --yes": 0,
     "acls list": 0,
     "brokers api-versions": 0,
+    "apply {dir}/applied.yaml --yes": 0,
     "brokers describe 1": 0,
     "brokers drain 1 --yes": 7,
     "brokers list": 0,
@@ -143,6 +144,9 @@ def ended(line: str, seconds: float, folder: Path) -> "subprocess.CompletedProce
     (folder / "offsets.csv").write_text("g,t,0,3\n")
     (folder / "topic.yaml").write_text(
         "apiVersion: kcli/v1\nkind: Topic\nmetadata: {name: t}\nspec: {partitions: 3}\n"
+    )
+    (folder / "applied.yaml").write_text(
+        "{apiVersion: kcli/v1, kind: Topic, metadata: {name: t}, spec: {config: {retention.ms: 5}}}"
     )
     (folder / "moves.json").write_text('{"partitions":[{"topic":"t","partition":0,"replicas":[1]}]}')
     (folder / "password").write_text("hunter2")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kcli.account.survey import Missing, Survey
 from kcli.core.admin.admin import Admin
-from kcli.flows.resources.differences import Difference, differences
+from kcli.flows.resources.differences import Difference, differences, is_of_kafka
 from kcli.flows.resources.names import is_selected
 from kcli.flows.resources.resource import Kind, Ref, Resource
 from kcli.flows.resources.state import read_named, read_state, sort_key
@@ -54,11 +54,17 @@ def compare(
         rows += [
             Compared(ref, now, None, differences(now, None))
             for ref, now in here.items.items()
-            if ref not in by_ref
+            if ref not in by_ref and not _is_of_kafka(now)
         ]
         missing += _further(here.missing, missing)
     rows.sort(key=lambda row: (_ORDER[row.ref.kind], sort_key(row.ref)))
     return Survey(rows, missing)
+
+
+def _is_of_kafka(now: Resource) -> bool:
+    """Whether nothing is set but what Kafka sets itself."""
+    own = [key for key, entry in now.entries.items() if not entry.is_default]
+    return bool(own) and all(is_of_kafka(now.ref, key) for key in own)
 
 
 _ORDER = {kind: at for at, kind in enumerate(Kind)}

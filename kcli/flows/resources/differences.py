@@ -2,7 +2,8 @@
 
 What the wanted spec does not have is left as it is; with ``exact`` what is set and is not wanted is a difference, too.
 Values of a configuration are compared as brokers read them, by the value in effect: a key that is not set on the resource
-itself, and whose default is what is wanted, needs no change. Passwords cannot be read, so they are never compared.
+itself, and whose default is what is wanted, needs no change, unless it is to be ``exact``. Passwords cannot be read, so
+they are never compared.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import Any, NamedTuple
 
 from kcli.core.admin.configs import ConfigEntry
 from kcli.flows.configs.key_changes import HIDDEN
+from kcli.flows.configs.resources import ALL_BROKERS
 from kcli.flows.configs.values import is_written_alike, same_value
-from kcli.flows.resources.resource import Kind, Resource
+from kcli.flows.resources.resource import Kind, Ref, Resource
 
 Path = tuple[str, ...]
 
@@ -42,7 +44,8 @@ def differences(now: Resource | None, wanted: Resource | None, *, exact: bool = 
 def _all_of(now: Resource | None, wanted: Resource | None) -> Iterator[Difference]:
     if now is not None:
         for path, value in _leaves(now.spec):
-            yield Difference(path, value, None)
+            if not is_of_kafka(now.ref, path[-1]):
+                yield Difference(path, value, None)
     elif wanted is not None:
         for path, value in _leaves(wanted.spec):
             yield Difference(path, None, value)
@@ -90,13 +93,20 @@ def _config(now: Resource, wanted: Resource, exact: bool) -> Iterator[Difference
         elif value is None:
             if not entry.is_default:
                 yield Difference(("config", key), entry.value, None)
-        elif not is_in_effect(entry, value):
+        elif not is_in_effect(entry, value) or (exact and entry.is_default):
             yield Difference(("config", key), entry.value, value)
     if exact:
         for key in sorted(now.entries.keys() - keys.keys()):
             entry = now.entries[key]
-            if not entry.is_default:
+            if not entry.is_default and not is_of_kafka(now.ref, key):
                 yield Difference(("config", key), HIDDEN if _is_secret(entry) else entry.value, None)
+
+
+def is_of_kafka(ref: Ref, key: str) -> bool:
+    """Whether Kafka itself sets the key, and does not let it be removed: the cluster's min.insync.replicas, while eligible
+    leader replicas are enabled (KIP-966).
+    """
+    return ref == Ref(Kind.BROKER_CONFIG, ALL_BROKERS) and key == "min.insync.replicas"
 
 
 def is_in_effect(entry: ConfigEntry, value: str) -> bool:

@@ -277,11 +277,7 @@ def _foreign(
             shared.broken.add(found["metadata"].get("name", ""))
         return []
     made = list(form.make(found, document, shared))
-    if not made and not document.is_bad and not form.defines:
-        document.fault(
-            (), f"{one.kind or 'the document'} describes nothing of a cluster of Kafka", do="leave it out"
-        )
-    return [] if document.is_bad else list(_made(made, document, None))
+    return [] if document.is_bad else list(_made(made, document, None)) or None
 
 
 def _made(made: Iterable[Made], document: Document, profile: str | None) -> Iterator[Resource]:

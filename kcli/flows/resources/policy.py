@@ -14,27 +14,25 @@ from jmespath.exceptions import JMESPathError
 
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
-from kcli.files.yaml_nodes import Scalar, YamlError, yaml_documents
+from kcli.files.yaml_nodes import Items, Scalar, YamlError, yaml_documents
 from kcli.flows.filters.expression import Expression, UnlikeError, follow
 from kcli.flows.filters.grammar import TEXT, Root, parse
 from kcli.flows.filters.tokens import WhereError
 from kcli.flows.resources.faults import Fault, FilesError, place_text
 from kcli.flows.resources.resource import Kind, Place, Resource
 from kcli.flows.resources.scalars import Sort, meaning_of
-from kcli.flows.resources.shapes import Choice, Document, Field, Listed, Record, Text
+from kcli.flows.resources.shapes import Choice, Document, Field, Path, Record, Text
 from kcli.flows.resources.sources import read_text
 from kcli.output.progress import counted
 
 _TYPES: Mapping[str, str | None] = {"kind": TEXT, "metadata": None, "spec": None}
 _ROOT = Root("document", "spec", "the spec")
-_RULES = Listed(
-    Record(
-        {
-            "kind": Field(Choice(map(str, Kind))),
-            "rule": Field(Text("an expression"), "as in spec.partitions <= 100", needed=True),
-            "message": Field(Text(), "what people read where it is false", needed=True),
-        }
-    )
+_RULE = Record(
+    {
+        "kind": Field(Choice(map(str, Kind))),
+        "rule": Field(Text("an expression"), "as in spec.partitions <= 100", needed=True),
+        "message": Field(Text(), "what people read where it is false", needed=True),
+    }
 )
 _HELP = "`kcli help filters` has the language"
 
@@ -128,13 +126,21 @@ def policy_error(broken: Sequence[Broken]) -> PolicyError:
 
 
 def _rules(document: Document) -> list[Rule]:
-    rows = _RULES.read(document.node, (), document) or ()
-    made = [_rule(str(number), row, document) for number, row in enumerate(rows) if row and row.get("rule")]
+    if not isinstance(document.node, Items):
+        document.fault((), "a file of rules is a list", do="as in - {kind: Topic, rule: …, message: …}")
+        return []
+    made = []
+    for number, node in enumerate(document.node.items, 1):
+        path = ("rules", str(number))
+        document.places[path] = Place(document.file, node.line, node.column)
+        row = _RULE.read(node, path, document)
+        if row and row.get("rule"):
+            made.append(_rule(path, row, document))
     return [] if document.is_bad else [rule for rule in made if rule is not None]
 
 
-def _rule(number: str, row: Mapping[str, str], document: Document) -> Rule | None:
-    text, kind, at = row["rule"], row.get("kind"), (number, "rule")
+def _rule(path: Path, row: Mapping[str, str], document: Document) -> Rule | None:
+    text, kind, at = row["rule"], row.get("kind"), (*path, "rule")
     try:
         parsed = parse(text, _TYPES, _no_time, _ROOT)
     except WhereError as error:

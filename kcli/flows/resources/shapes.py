@@ -417,7 +417,7 @@ class Mapped:
             try:
                 made = self._key(text)
             except ValueError as error:
-                document.fault(key, f"the key {described(key)} of {shown(path)} must be {error}")
+                document.fault(key, f"the key {key.text!r} of {shown(path)} must be {error}")
                 continue
             if made in found:
                 document.fault(key, f"{shown(inner)} is twice in the mapping", do="keep one of them")

@@ -88,7 +88,7 @@ def test_a_topic_has_its_spec_and_the_places_of_its_parts(write: Write) -> None:
         ),
         (
             "AclBinding",
-            {"spec": {"principal": "User:a", "operations": ["read", "describe"], "resource_type": "topic", "resource_name": "t"}},
+            {"spec": {"principal": "User:a", "operations": ["read", "describe"], "resource_type": "topic", "resource_name": "t"}},  # noqa: E501
             [
                 "AclBinding allow User:a read topic t (literal) from *",
                 "AclBinding allow User:a describe topic t (literal) from *",
@@ -105,13 +105,13 @@ def test_a_topic_has_its_spec_and_the_places_of_its_parts(write: Write) -> None:
         ),
         (
             "AclBinding",
-            {"spec": {"principal": "User:a", "operation": "alter", "resource_type": "cluster", "permission": "deny", "host": "10.0.0.1"}},
+            {"spec": {"principal": "User:a", "operation": "alter", "resource_type": "cluster", "permission": "deny", "host": "10.0.0.1"}},  # noqa: E501
             ["AclBinding deny User:a alter cluster kafka-cluster (literal) from 10.0.0.1"],
             None,
         ),
         (
             "User",
-            {"metadata": {"name": "a"}, "spec": {"mechanisms": {"SCRAM-SHA-256": {"iterations": 8192}}, "password_env": "P"}},
+            {"metadata": {"name": "a"}, "spec": {"mechanisms": {"SCRAM-SHA-256": {"iterations": 8192}}, "password_env": "P"}},  # noqa: E501
             ["User a"],
             {"mechanisms": {"SCRAM-SHA-256": {"iterations": 8192}}, "password_env": "P"},
         ),
@@ -124,9 +124,9 @@ def test_a_topic_has_its_spec_and_the_places_of_its_parts(write: Write) -> None:
         ),
         (
             "Quota",
-            {"spec": {"entity": {"client-id": "app", "user": None}, "limits": {"request_percentage": 12.5, "producer_byte_rate": 2.0}}},
+            {"spec": {"entity": {"client-id": "app", "user": None}, "limits": {"request_percentage": 12.5, "producer_byte_rate": 2.0}}},  # noqa: E501
             ["Quota user=<default>,client-id=app"],
-            {"entity": {"client-id": "app", "user": None}, "limits": {"request_percentage": 12.5, "producer_byte_rate": 2}},
+            {"entity": {"client-id": "app", "user": None}, "limits": {"request_percentage": 12.5, "producer_byte_rate": 2}},  # noqa: E501
         ),
         (
             "Quota",
@@ -134,10 +134,10 @@ def test_a_topic_has_its_spec_and_the_places_of_its_parts(write: Write) -> None:
             ["Quota ip=<default>"],
             {"entity": {"ip": None}, "limits": {"connection_creation_rate": 5}},
         ),
-        ("BrokerConfig", {"metadata": {"name": 1}, "spec": {"config": {"a": 1}}}, ["BrokerConfig 1"], {"config": {"a": "1"}}),
-        ("BrokerConfig", {"metadata": {"name": "default"}, "spec": {"config": {"a": ""}}}, ["BrokerConfig default"], {"config": {"a": ""}}),
-        ("GroupConfig", {"metadata": {"name": "g"}, "spec": {"config": {"a": "x"}}}, ["GroupConfig g"], {"config": {"a": "x"}}),
-        ("GroupOffsets", {"metadata": {"name": "g"}, "spec": {"offsets": {"t": {"0": 5}}}}, ["GroupOffsets g"], {"offsets": {"t": {0: 5}}}),
+        ("BrokerConfig", {"metadata": {"name": 1}, "spec": {"config": {"a": 1}}}, ["BrokerConfig 1"], {"config": {"a": "1"}}),  # noqa: E501
+        ("BrokerConfig", {"metadata": {"name": "default"}, "spec": {"config": {"a": ""}}}, ["BrokerConfig default"], {"config": {"a": ""}}),  # noqa: E501
+        ("GroupConfig", {"metadata": {"name": "g"}, "spec": {"config": {"a": "x"}}}, ["GroupConfig g"], {"config": {"a": "x"}}),  # noqa: E501
+        ("GroupOffsets", {"metadata": {"name": "g"}, "spec": {"offsets": {"t": {"0": 5}}}}, ["GroupOffsets g"], {"offsets": {"t": {0: 5}}}),  # noqa: E501
     ],
 )  # fmt: skip
 def test_kinds(
@@ -204,38 +204,81 @@ kind: Topic
 @pytest.mark.parametrize(
     ("kind", "spec", "fault"),
     [
-        ("Topic", {"partitions": 0}, "must be a whole number from 1, and is 0"),
-        ("Topic", {"partitions": 1.5}, "must be a whole number from 1, and is 1.5"),
-        ("Topic", {"partitions": True}, "must be a whole number from 1, and is true"),
-        ("Topic", {"partitions": [1]}, "must be a whole number from 1, and is a list"),
-        ("Topic", {"config": {"a": {"b": 1}}}, "spec.config.a must be text, a number, true or false"),
-        ("Topic", {"config": ["a"]}, "spec.config must be a mapping of configurations"),
-        ("Topic", {"partitions": 1, "assignment": {"0": [1], "1": [1]}}, "partition 1 is none of the 1 partitions"),
-        ("Topic", {"partitions": 3, "assignment": {"0": [1], "1": [1]}}, "spec.assignment lacks partition 2"),
-        ("Topic", {"replication_factor": 2, "assignment": {"0": [1]}}, "partition 0 has 1 brokers, and the topic 2 replicas"),
-        ("Topic", {"assignment": {"0": [1, 1]}}, "spec.assignment.0 has an element twice"),
-        ("Topic", {"assignment": {"x": [1]}}, "the key the text 'x' of spec.assignment must be the number of a partition"),
-        ("AclBinding", {"principal": "a", "operation": "read", "resource_type": "topic", "resource_name": "t"}, "it has a type and a name"),
-        ("AclBinding", {"principal": "User:a", "operation": "write", "resource_type": "group", "resource_name": "t"}, "write is no operation of a group"),
-        ("AclBinding", {"principal": "User:a", "operation": "raed", "resource_type": "topic", "resource_name": "t"}, "did you mean read?"),
-        ("AclBinding", {"principal": "User:a", "operation": "read", "operations": ["read"], "resource_type": "topic", "resource_name": "t"}, "spec has operation and operations"),
-        ("AclBinding", {"principal": "User:a", "resource_type": "topic", "resource_name": "t"}, "spec lacks operation or operations"),
-        ("AclBinding", {"principal": "User:a", "operation": "read", "resource_type": "topic"}, "spec lacks resource_name"),
-        ("AclBinding", {"principal": "User:a", "operation": "alter", "resource_type": "cluster", "resource_name": "x"}, "the cluster is called kafka-cluster"),
-        ("User", {"password": "hidden-one"}, "spec.password is unknown"),
-        ("User", {"password_env": "A", "password_file": "f"}, "spec has password_file and password_env"),
-        ("User", {"mechanisms": ["PLAIN"]}, "must be one of SCRAM-SHA-256, SCRAM-SHA-512"),
-        ("Quota", {"entity": {}, "limits": {"producer_byte_rate": 1}}, "spec.entity names nothing"),
-        ("Quota", {"entity": {"ip": "10.0.0.1", "user": "a"}, "limits": {"producer_byte_rate": 1}}, "the quota of an address"),
-        ("Quota", {"entity": {"ip": "10.0.0.1"}, "limits": {"producer_byte_rate": 1}}, "producer_byte_rate is no limit of this entity"),
-        ("Quota", {"entity": {"user": "a"}, "limits": {"producer_byte_rate": "1MB"}}, "must be a number from 0, and is the text '1MB'"),
-        ("GroupOffsets", {"offsets": {"t": {"0": -1}}}, "must be a whole number from 0"),
-        ("GroupConfig", {}, "spec lacks config"),
+        ("Topic", '{"partitions": 0}', "must be a whole number from 1, and is 0"),
+        ("Topic", '{"partitions": 1.5}', "must be a whole number from 1, and is 1.5"),
+        ("Topic", '{"partitions": true}', "must be a whole number from 1, and is true"),
+        ("Topic", '{"partitions": [1]}', "must be a whole number from 1, and is a list"),
+        ("Topic", '{"config": {"a": {"b": 1}}}', "spec.config.a must be text, a number, true or false"),
+        ("Topic", '{"config": ["a"]}', "spec.config must be a mapping of configurations"),
+        ("Topic", '{"partitions": 1, "assignment": {"0": [1], "1": [1]}}', "partition 1 is none of the 1 partitions"),
+        ("Topic", '{"partitions": 3, "assignment": {"0": [1], "1": [1]}}', "spec.assignment lacks partition 2"),
+        (
+            "Topic",
+            '{"replication_factor": 2, "assignment": {"0": [1]}}',
+            "partition 0 has 1 brokers, and the topic 2 replicas",
+        ),
+        ("Topic", '{"assignment": {"0": [1, 1]}}', "spec.assignment.0 has an element twice"),
+        ("Topic", '{"assignment": {"x": [1]}}', "the key 'x' of spec.assignment must be the number of a partition"),
+        (
+            "AclBinding",
+            '{"principal": "a", "operation": "read", "resource_type": "topic", "resource_name": "t"}',
+            "it has a type and a name",
+        ),
+        (
+            "AclBinding",
+            '{"principal": "User:a", "operation": "write", "resource_type": "group", "resource_name": "t"}',
+            "write is no operation of a group",
+        ),
+        (
+            "AclBinding",
+            '{"principal": "User:a", "operation": "raed", "resource_type": "topic", "resource_name": "t"}',
+            "did you mean read?",
+        ),
+        (
+            "AclBinding",
+            '{"principal": "User:a", "operation": "read", "operations": ["read"], "resource_type": "topic", "resource_name": "t"}',  # noqa: E501
+            "spec has operation and operations",
+        ),
+        (
+            "AclBinding",
+            '{"principal": "User:a", "resource_type": "topic", "resource_name": "t"}',
+            "spec lacks operation or operations",
+        ),
+        (
+            "AclBinding",
+            '{"principal": "User:a", "operation": "read", "resource_type": "topic"}',
+            "spec lacks resource_name",
+        ),
+        (
+            "AclBinding",
+            '{"principal": "User:a", "operation": "alter", "resource_type": "cluster", "resource_name": "x"}',
+            "the cluster is called kafka-cluster",
+        ),
+        ("User", '{"password": "hidden-one"}', "spec.password is unknown"),
+        ("User", '{"password_env": "A", "password_file": "f"}', "spec has password_file and password_env"),
+        ("User", '{"mechanisms": ["PLAIN"]}', "must be one of SCRAM-SHA-256, SCRAM-SHA-512"),
+        ("Quota", '{"entity": {}, "limits": {"producer_byte_rate": 1}}', "spec.entity names nothing"),
+        (
+            "Quota",
+            '{"entity": {"ip": "10.0.0.1", "user": "a"}, "limits": {"producer_byte_rate": 1}}',
+            "the quota of an address",
+        ),
+        (
+            "Quota",
+            '{"entity": {"ip": "10.0.0.1"}, "limits": {"producer_byte_rate": 1}}',
+            "producer_byte_rate is no limit of this entity",
+        ),
+        (
+            "Quota",
+            '{"entity": {"user": "a"}, "limits": {"producer_byte_rate": "1MB"}}',
+            "must be a number from 0, and is the text '1MB'",
+        ),
+        ("GroupOffsets", '{"offsets": {"t": {"0": -1}}}', "must be a whole number from 0"),
+        ("GroupConfig", '{}', "spec lacks config"),
     ],
 )  # fmt: skip
-def test_faults_of_specs(write: Write, kind: str, spec: Mapping[str, Any], fault: str) -> None:
-    document = {"apiVersion": "kcli/v1", "kind": kind, "metadata": {"name": "n"}, "spec": spec}
-    found = faults(write(json.dumps(document), "f.json"))
+def test_faults_of_specs(write: Write, kind: str, spec: str, fault: str) -> None:
+    found = faults(write(f"apiVersion: kcli/v1\nkind: {kind}\nmetadata: {{name: n}}\nspec: {spec}\n"))
     assert len(found) == 1, found
     assert fault in found[0]
     assert "hidden-one" not in found[0]

@@ -18,7 +18,7 @@ from kcli.flows.resources.scalars import Sort, meaning_of
         (Sort.TEXT, ("a", "nULL", "y", "n", "10.0.0.1", "2026-11-29", "1.2.3", "-", ".", "1e999", "compact,delete")),
         (
             Sort.UNCLEAR,
-            ("yes", "No", "on", "OFF", "010", "0o17", "0x1F", "0b11", "1_000", "1:30", "+1", ".5", "1.", "08", ".inf", ".NaN"),
+            ("yes", "No", "on", "OFF", "010", "0o17", "0x1F", "0b11", "1_000", "1:30", "+1", ".5", "1.", "08", ".inf"),
         ),
     ],
 )  # fmt: skip
@@ -30,9 +30,8 @@ def test_table(sort: Sort, texts: tuple[str, ...]) -> None:
 def test_what_has_a_meaning_has_the_one_of_pyyaml(text: str) -> None:
     """PyYAML reads YAML 1.1; its numbers with an exponent need a dot and a sign, those of YAML 1.2 do not."""
     meaning = meaning_of(text)
-    if meaning.sort in (Sort.EMPTY, Sort.TRUTH, Sort.WHOLE):
-        assert yaml.safe_load(text) == meaning.value
-    elif meaning.sort is Sort.NUMBER and "e" not in text.lower():
+    is_plain_number = meaning.sort is Sort.NUMBER and "e" not in text.lower()
+    if is_plain_number or meaning.sort in (Sort.EMPTY, Sort.TRUTH, Sort.WHOLE):
         assert yaml.safe_load(text) == meaning.value
     elif meaning.sort is Sort.TEXT:
         try:

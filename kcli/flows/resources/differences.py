@@ -103,8 +103,8 @@ def _config(now: Resource, wanted: Resource, exact: bool) -> Iterator[Difference
 
 
 def is_of_kafka(ref: Ref, key: str) -> bool:
-    """Whether Kafka itself sets the key, and does not let it be removed: the cluster's min.insync.replicas, while eligible
-    leader replicas are enabled (KIP-966).
+    """Whether Kafka itself sets the key, and does not let it be removed: the cluster's min.insync.replicas, while
+    eligible leader replicas are enabled (KIP-966).
     """
     return ref == Ref(Kind.BROKER_CONFIG, ALL_BROKERS) and key == "min.insync.replicas"
 

@@ -60,8 +60,8 @@ _kcli_command() {
             children=""
             aliases="" ;;
         "kcli topics trim")
-            names="--before -p --partitions -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--before -p --partitions -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="--before -p --partitions --from-file -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--before -p --partitions --from-file -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli topics delete")
@@ -950,6 +950,7 @@ _kcli_value() {
         "kcli topics alter --color") reply="auto always never" ;;
         "kcli topics alter --progress") reply="auto none bar json" ;;
         "kcli topics trim --before") reply="latest" ;;
+        "kcli topics trim --from-file") files=1 ;;
         "kcli topics trim -F" | "kcli topics trim --command-config") files=1 ;;
         "kcli topics trim -X" | "kcli topics trim --command-property") keys="$_kcli_keys" ;;
         "kcli topics trim --profile") asked=profiles ;;

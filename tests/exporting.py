@@ -98,7 +98,7 @@ def exporting(
     server.start()
     loop.start()
     try:
-        assert loop.first.wait(10)
+        assert loop.first.wait(120)
         yield Running(loop, server, said)
     finally:
         server.close()
@@ -113,7 +113,7 @@ def command(bootstrap: str, *arguments: str) -> Iterator[tuple["subprocess.Popen
         assert process.stdout is not None
         url = process.stdout.readline().decode().strip()
         if not url:
-            raise AssertionError(process.communicate(timeout=10)[1].decode())
+            raise AssertionError(process.communicate(timeout=120)[1].decode())
         yield process, url
     finally:
         if process.poll() is None:
@@ -121,7 +121,7 @@ def command(bootstrap: str, *arguments: str) -> Iterator[tuple["subprocess.Popen
         process.communicate()
 
 
-def until(condition: Callable[[], Any], patience: float = 20.0) -> Any:
+def until(condition: Callable[[], Any], patience: float = 120.0) -> Any:
     """What it returns once that is true."""
     end = time.monotonic() + patience
     while not (found := condition()):

@@ -65,7 +65,7 @@ class Kafka:
         kept = {"retention.ms": "-1", **(config or {})}  # tests write records of all ages
         topic = NewTopic(name, partitions, replicas or -1, config=kept)
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
-        admin.create_topics([topic], operation_timeout=30, request_timeout=30)[name].result(30)
+        admin.create_topics([topic], operation_timeout=30, request_timeout=30)[name].result(120)
         deadline = time.monotonic() + 30
         # Each broker: a busy one refuses commits for a topic that it does not know yet.
         for address in self.bootstrap.split(","):

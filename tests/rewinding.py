@@ -124,5 +124,5 @@ def others(
     finally:
         members.stop()
         for thread in threads:
-            thread.join(30)
+            thread.join(120)
         assert members.failures == []

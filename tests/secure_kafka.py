@@ -89,7 +89,7 @@ class SecureKafka:
         """Create a topic with a name that no other test has."""
         name = unused_name(hint)
         client = self.admin()  # the future does not keep it alive
-        client.create_topics([NewTopic(name, partitions, 1)], operation_timeout=30)[name].result(30)
+        client.create_topics([NewTopic(name, partitions, 1)], operation_timeout=30)[name].result(120)
         return name
 
     def grant(self, user: str, *grants: tuple[str, str, str]) -> None:
@@ -108,7 +108,7 @@ class SecureKafka:
         ]
         client = self.admin()
         for future in client.create_acls(bindings).values():
-            future.result(30)
+            future.result(120)
 
     def values(self, topic: str) -> list[bytes]:
         """The values of a topic, as the judge reads them to the end of each partition."""
@@ -197,7 +197,7 @@ class SecureKafka:
             [ConfigResource(ConfigResource.Type.BROKER, "1", incremental_configs=[entry])]
         )
         for future in changed.values():
-            future.result(30)
+            future.result(120)
         host, _, port = self.bootstraps["SSL"].rpartition(":")
         certificate = path.read_text().partition("-----BEGIN CERTIFICATE-----")[2].partition("-----END")[0]
         end, same = time.monotonic() + 30, 0

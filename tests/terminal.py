@@ -16,9 +16,10 @@ from typing import Any
 
 import pyte
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 """Seconds for anything to be shown."""
-_LAST = 0.2  # seconds in which a busy kernel passes on what a process wrote before its end
+_END = b"\0"
+"""Written behind the last output of a process: all before it has come once it has."""
 
 
 class Terminal:
@@ -107,11 +108,12 @@ class Terminal:
             self.read(0.02)
             if time.monotonic() > until:
                 raise TimeoutError(f"still running\n{self.text}")
-        while select.select([self.master], [], [], _LAST)[0]:
-            size = len(self.written)
-            self.read(0)
-            if len(self.written) == size:
-                break
+        while not select.select([], [self.slave], [], 0)[1]:
+            self.read(0.02)
+        os.write(self.slave, _END)
+        while not self.written.endswith(_END):
+            self.read(PATIENCE)
+        del self.written[-len(_END) :]
         return self.process.returncode
 
     def hang_up(self) -> None:

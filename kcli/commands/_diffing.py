@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kcli.account.survey import Missing, Survey
-from kcli.commands.diff import COLUMNS, OUTPUTS
 from kcli.commands.shared.cluster import warn_of_hidden
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.profile_clusters import DocumentCluster, document_clusters
+from kcli.commands.shared.resource_kinds import KINDS
 from kcli.commands.shared.row_output import print_rows
 from kcli.core.errors import KcliError
 from kcli.core.exit_codes import ExitCode
@@ -18,6 +18,35 @@ from kcli.flows.resources.resource import Kind, Resource
 from kcli.flows.resources.unified import unified_lines
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
+from kcli.output.tables import Column
+
+COLUMNS = (
+    Column("resource_kind", values=KINDS, meaning="The kind of the document."),
+    Column(
+        "name", values="string", meaning="Its name; of an ACL the whole of it, of a quota what it is for."
+    ),
+    Column(
+        "profile", values="string?", meaning="The profile that the document names; null where it names none."
+    ),
+    Column("cluster", values="string?", meaning="Id of the cluster."),
+    Column("file", values="string?", meaning="The file that has it; null where none has."),
+    Column("line", "number", values="count?", meaning="Its line there."),
+    Column(
+        "status",
+        values=("equal", "differs", "not_on_cluster", "in_no_file"),
+        meaning="in_no_file: with --prune, what the cluster has beside what files describe.",
+    ),
+    Column(
+        "differences",
+        values="objects",
+        inner=(
+            Column("path", values="strings", meaning="The keys below spec that lead to the value."),
+            Column("now", values="any", meaning="What the cluster has; null where nothing is set."),
+            Column("wanted", values="any", meaning="What the file has; null where nothing is to be set."),
+        ),
+        meaning="What differs; secrets are (hidden).",
+    ),
+)
 
 _EQUAL, _DIFFERS, _ABSENT, _SURPLUS = "equal", "differs", "not_on_cluster", "in_no_file"
 _COLOURS = {"---": "\x1b[1m", "+++": "\x1b[1m", "@@ ": "\x1b[36m", "-": "\x1b[31m", "+": "\x1b[32m"}
@@ -51,7 +80,7 @@ def compare_files(inv: Invocation, resources: Sequence[Resource], wish: Wish) ->
     if not clusters and wish.prune:
         clusters = document_clusters(inv, resources, changes=False)
     answers = [_compared(inv, one, wish, alone=len(clusters) == 1) for one in clusters]
-    if inv.out.kind in OUTPUTS:
+    if inv.out.kind is not None:
         rows = (_row(one, compared) for one in answers for compared in one.rows)
         ids = {one.cluster for one in answers}
         cluster = ids.pop() if len(ids) == 1 else None
@@ -61,7 +90,7 @@ def compare_files(inv: Invocation, resources: Sequence[Resource], wish: Wish) ->
             inv.out.text(f"{line}\n")
         inv.out.flush()
     found = [compared for one in answers for compared in one.rows]
-    inv.talk.note(_summary(found))
+    inv.talk.note(_summary(found, unread=len(inv.missing)))
     differs = any(not compared.is_equal for compared in found)
     return inv.finish(done=bool(found) or not inv.missing, also=[ExitCode.CHECK] if differs else [])
 
@@ -126,13 +155,15 @@ def _coloured(line: str) -> str:
     return f"{start}{line}{_RESET}" if start else line
 
 
-def _summary(found: Iterable[Compared]) -> str:
+def _summary(found: Iterable[Compared], *, unread: int) -> str:
     count = dict.fromkeys((_EQUAL, _DIFFERS, _ABSENT, _SURPLUS), 0)
     for compared in found:
         count[_status(compared)] += 1
     total = sum(count.values())
-    if count[_EQUAL] == total:
+    if count[_EQUAL] == total and not unread:
         return f"{counted(total, 'resource')}: all as the files say"
     words = {_DIFFERS: "differ", _ABSENT: "not on the cluster", _SURPLUS: "in no file", _EQUAL: "equal"}
     parts = [f"{count[status]:,} {word}" for status, word in words.items() if count[status]]
+    if unread:
+        parts.append("others could not be read")
     return f"{counted(total, 'resource')}: {', '.join(parts)}"

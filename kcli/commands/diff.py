@@ -5,37 +5,8 @@ from __future__ import annotations
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.document_options import check_prune, document_options
-from kcli.commands.shared.resource_kinds import KINDS
-from kcli.output.tables import Column
 
 OUTPUTS = ("json", "ndjson", "yaml")
-COLUMNS = (
-    Column("resource_kind", values=KINDS, meaning="The kind of the document."),
-    Column(
-        "name", values="string", meaning="Its name; of an ACL the whole of it, of a quota what it is for."
-    ),
-    Column(
-        "profile", values="string?", meaning="The profile that the document names; null where it names none."
-    ),
-    Column("cluster", values="string?", meaning="Id of the cluster."),
-    Column("file", values="string?", meaning="The file that has it; null where none has."),
-    Column("line", "number", values="count?", meaning="Its line there."),
-    Column(
-        "status",
-        values=("equal", "differs", "not_on_cluster", "in_no_file"),
-        meaning="in_no_file: with --prune, what the cluster has beside what files describe.",
-    ),
-    Column(
-        "differences",
-        values="objects",
-        inner=(
-            Column("path", values="strings", meaning="The keys below spec that lead to the value."),
-            Column("now", values="any", meaning="What the cluster has; null where nothing is set."),
-            Column("wanted", values="any", meaning="What the file has; null where nothing is to be set."),
-        ),
-        meaning="What differs; secrets are (hidden).",
-    ),
-)
 
 
 @command(

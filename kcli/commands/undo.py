@@ -35,21 +35,27 @@ ENTRIES = (
                     "offset",
                     "share_offset",
                     "topic",
+                    "created_topic",
+                    "partitions",
+                    "rewind",
                     "acl",
                     "created_acl",
                     "quota",
                     "user",
+                    "created_user",
                     "retention",
                     "config",
+                    "secret_config",
                     "replicas",
                     "log_dir",
                     "controller",
                     "feature",
                 ),
-                meaning="A committed offset, a start offset of a share group, a topic without its records, an ACL "
-                "that was deleted or created, a quota, a SCRAM credential without its secrets, retention.ms of a "
-                "topic, a configuration key, the replicas of a partition, the log directory of a replica, a voter of "
-                "the quorum, the level of a feature.",
+                meaning="A committed offset, a start offset of a share group, a topic without its records, a topic that "
+                "was created, the number of partitions of a topic, offsets of a group that were set, an ACL that was "
+                "deleted or created, a quota, a SCRAM credential without its secrets, one that was made, "
+                "retention.ms of a topic, a configuration key, one that is a secret, the replicas of a partition, the "
+                "log directory of a replica, a voter of the quorum, the level of a feature.",
             ),
             Column("user", values="string", meaning="Of a credential: the user.", sometimes=True),
             Column("mechanism", values="string", meaning="Of a credential: its mechanism.", sometimes=True),
@@ -75,13 +81,15 @@ ENTRIES = (
             Column(
                 "old",
                 values="number?",
-                meaning="Of a quota, retention.ms, or a feature: the value before; null where there was none.",
+                meaning="Of a quota, retention.ms, a feature, or a number of partitions: the value before; null "
+                "where there was none.",
                 sometimes=True,
             ),
             Column(
                 "new",
                 values="number?",
-                meaning="Of a quota, retention.ms, or a feature: the value after; null where it was removed.",
+                meaning="Of a quota, retention.ms, a feature, or a number of partitions: the value after; null "
+                "where it was removed.",
                 sometimes=True,
             ),
             Column("feature", values="string", meaning="Of a level: the feature.", sometimes=True),
@@ -94,6 +102,12 @@ ENTRIES = (
             ),
             Column(
                 "added", values="boolean", meaning="Of a voter: it was added, else removed.", sometimes=True
+            ),
+            Column(
+                "rewind",
+                values="string",
+                meaning="Of offsets that were set: the id of their own journal, see kcli groups rewind --journal.",
+                sometimes=True,
             ),
             Column("group", sometimes=True),
             Column("topic", sometimes=True),

@@ -107,7 +107,7 @@ LISTS = {
         _list(
             "diff",
             "What files describe, compared with what the cluster has.",
-            Items("ResourceDifference", "A resource.", "commands.diff:COLUMNS"),
+            Items("ResourceDifference", "A resource.", "commands._diffing:COLUMNS"),
             kind="ClusterDiff",
         ),
         _list(

@@ -185,7 +185,7 @@ def test_ctrl_c_ends_a_decompression(cluster: FakeCluster, command: str) -> None
             began = time.monotonic()
             process.send_signal(signal.SIGINT)
             try:
-                out, err = process.communicate(timeout=20)
+                out, err = process.communicate(timeout=120)
             finally:
                 process.kill()
         assert process.returncode == 130, err

@@ -196,9 +196,4 @@ def test_its_remedies_are_commands(brokers: Brokers) -> None:
         broker,
     )
     brokers.cluster.stop(2, fail_over=True)
-    type_remedy(
-        "move them first: `kcli reassign plan --brokers 1,2,3 moves.json`, with the brokers that stay",
-        brokers("unregister 2 --yes", 7).err,
-        broker,
-        then="1: of these three it is the one that is gone",
-    )
+    type_remedy("move them first: `kcli brokers drain 2`", brokers("unregister 2 --yes", 7).err, broker)

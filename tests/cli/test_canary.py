@@ -356,7 +356,7 @@ def test_no_core_is_written_once_there_is_a_secret(home: Path, cluster: FakeClus
 def shell(home: Path, cluster: FakeCluster, *more: str) -> "pexpect.spawn[str]":
     variables = environment(cluster.bootstrap, XDG_CONFIG_HOME=str(home), XDG_STATE_HOME=str(home / "state"))
     words = [*KCLI[1:], "topics", "list", "-o", "name", "--profile", "none", *more]
-    return pexpect.spawn(KCLI[0], words, env=variables, encoding="utf-8", timeout=20)
+    return pexpect.spawn(KCLI[0], words, env=variables, encoding="utf-8", timeout=120)
 
 
 @pytest.mark.case("R24", "X16")
@@ -409,7 +409,7 @@ def test_a_pager_is_given_neither_in_its_arguments_nor_in_its_environment(
         cluster.bootstrap, XDG_CONFIG_HOME=str(home), KCLI_PAGER=f"sh {home}/pager", TERM="xterm", **secrets
     )
     child = pexpect.spawn(
-        KCLI[0], [*KCLI[1:], "help", "options", *LOUD], env=words, encoding="utf-8", timeout=20
+        KCLI[0], [*KCLI[1:], "help", "options", *LOUD], env=words, encoding="utf-8", timeout=120
     )
     shown = child.read()
     child.close()
@@ -521,7 +521,7 @@ def test_an_exporter_shows_no_secret(
                 without = seen()
             argv = Path(f"/proc/{process.pid}/cmdline").read_text()
             process.terminate()
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=120)
         finally:
             process.kill()
     assert process.returncode == 143

@@ -120,7 +120,7 @@ def test_a_killed_run_continues_at_its_position(cluster: FakeCluster, tmp_path: 
     with start(*run, bootstrap=cluster.bootstrap) as process:
         cluster.wait_until(lambda: len(cluster.log("one", 0).records(committed=True)) >= 20)
         process.send_signal(signal.SIGKILL)
-        process.wait(30)
+        process.wait(120)
     done = kcli(*run, bootstrap=cluster.bootstrap)
     assert done.returncode == 0, done.stderr
     stored = [int(record.value or b"") for record in cluster.log("one", 0).records(committed=True)]

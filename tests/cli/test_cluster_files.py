@@ -205,6 +205,8 @@ def test_a_file_is_written_unless_it_is_a_dry_run(cluster: FakeCluster, tmp_path
 def test_a_kind_that_is_none_is_refused(cluster: FakeCluster) -> None:
     done = run(cluster, "export topix")
     assert (done.code, "did you mean Topic?" in done.err) == (2, True)
+    done = run(cluster, "export orders")
+    assert (done.code, "`kcli consume TOPIC -e -o ndjson`" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize(

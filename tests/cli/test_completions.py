@@ -88,7 +88,7 @@ def test_bash_loads_it_as_an_interactive_shell_does(tmp_path: Path) -> None:
         ["--norc", "--noprofile", "-i"],
         env=environment(tmp_path) | {"PS1": "$ "},
         encoding="utf-8",
-        timeout=20,
+        timeout=120,
     )
     child.sendline(f"PS1='ready'; source '{SCRIPTS / 'kcli.bash'}'; kcli() {{ printf '<%s>' \"$@\"; }}")
     child.expect("\nready|ready\x1b|ready$")
@@ -139,11 +139,11 @@ def test_zsh_completes(line: str, offered: set[str], not_offered: set[str], tmp_
         ZSH.format(scripts=SCRIPTS, home=tmp_path) + "bindkey '^D' list-choices\n"
     )
     child = pexpect.spawn(
-        zsh, ["-i"], env=environment(tmp_path), encoding="utf-8", timeout=20, dimensions=(60, 200)
+        zsh, ["-i"], env=environment(tmp_path), encoding="utf-8", timeout=120, dimensions=(60, 200)
     )
     child.expect("ready")
     child.send(line + "\x04")
-    shown, deadline = "", time.monotonic() + 20
+    shown, deadline = "", time.monotonic() + 120
     while time.monotonic() < deadline and not all(word in shown for word in offered):
         with contextlib.suppress(pexpect.TIMEOUT):
             shown += child.read_nonblocking(4096, timeout=0.2)

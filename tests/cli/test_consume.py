@@ -473,7 +473,7 @@ def test_a_reader_that_left_before_the_next_record_is_noticed(cluster: FakeClust
     for _ in range(60):
         process.stdout.readline()
     process.stdout.close()
-    assert process.wait(30) == -signal.SIGPIPE
+    assert process.wait(120) == -signal.SIGPIPE
     assert process.stderr is not None
     assert process.stderr.read() == b""
 
@@ -551,7 +551,7 @@ def test_a_signal_counts_more_than_the_reader_that_it_ends_too(cluster: FakeClus
     process.send_signal(signal.SIGINT)
     time.sleep(0.2)
     process.stdout.close()
-    assert process.wait(30) == 130
+    assert process.wait(120) == 130
     assert process.stderr is not None
     assert b"Traceback" not in process.stderr.read()
 

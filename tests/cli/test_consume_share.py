@@ -201,7 +201,7 @@ def test_a_signal_acknowledges_what_was_written_and_gives_back_the_rest(
         for _ in range(5):
             process.stdout.readline()
         process.send_signal(number)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=120)
     assert process.returncode == 128 + number
     report = json.loads(said.splitlines()[-1])
     check_document(report)
@@ -217,7 +217,7 @@ def test_a_signal_ends_a_program_and_releases_its_record(cluster: FakeCluster) -
         process.stdout.readline()
         began = time.monotonic()
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=120)
     assert process.returncode == 143
     assert time.monotonic() - began < 8
     assert b"1 record written, 1 released" in said

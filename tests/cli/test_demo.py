@@ -167,7 +167,7 @@ def test_a_copy_that_differs_ends_the_demo_after_the_digests(
 ) -> None:
     def add_record() -> None:
         with Producer(bootstrap_servers=cluster.bootstrap) as producer:
-            producer.send(ProducerRecord(COPY, b"more")).result(20)
+            producer.send(ProducerRecord(COPY, b"more")).result(120)
 
     around(monkeypatch, demo_run, "show_mirror", after=add_record)
     with pytest.raises(ProofError, match="step verify") as error:

@@ -529,7 +529,7 @@ def on_a_terminal(here: Here, **variables: str) -> str:
     with contextlib.suppress(OSError):
         while piece := os.read(master, 4096):
             text += piece
-    assert process.wait(30) == 3
+    assert process.wait(120) == 3
     os.close(master)
     return text.decode()
 

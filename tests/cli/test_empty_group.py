@@ -139,7 +139,7 @@ def test_an_empty_answer_does_not_delete_it(
         stderr=side,
         env=groups.environment,
     ) as process:
-        assert process.wait(30) == (0 if deleted else 1)
+        assert process.wait(120) == (0 if deleted else 1)
     os.close(side)
     os.close(terminal)
     assert (position(cluster) is None) == deleted

@@ -196,7 +196,7 @@ def one_reading(app: TopApp) -> None:
     posted: list[Report] = []
     came = threading.Event()
     app.feed.start(lambda message: (posted.append(message), came.set()))
-    assert came.wait(20)
+    assert came.wait(120)
     app.feed.close()
     app.error = getattr(posted[0], "error", None)
 

@@ -376,7 +376,7 @@ def test_a_killed_rewind_can_be_undone_exactly(moment: str, cluster: FakeCluster
     with rewind.start("g", "h", "--to", "earliest", "--topic", "t", "--yes") as process:
         hold.wait()
         process.send_signal(signal.SIGKILL)
-        process.wait(30)
+        process.wait(120)
     hold.lose()
     if moment == "before the read-back":
         assert (offsets(cluster), offsets(cluster, "h")) == ([0, 0, 0], [0, 0, 0])

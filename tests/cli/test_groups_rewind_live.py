@@ -192,7 +192,7 @@ def test_killed_while_it_holds_the_group_continues_at_the_new_offsets_and_an_und
         with rewind.start("g", "--to", "5", "--live", "--yes") as process:
             (caught,) = hold.wait()
             process.send_signal(signal.SIGKILL)
-            process.wait(30)
+            process.wait(120)
         hold.lose()
         cluster.evict("g", caught.request.member_id)  # what its session timeout does
         wait_for(lambda: len(group.first) == PARTITIONS)

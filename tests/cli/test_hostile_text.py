@@ -103,7 +103,7 @@ class Terminal:
         process = WarmPopen([*KCLI, *words], env=plain, stdin=subprocess.DEVNULL, stdout=its, stderr=its)
         os.close(its)
         code = process.wait()
-        reader.join(10)
+        reader.join(120)
         os.close(mine)
         return code, b"".join(pieces).decode("utf-8", "replace").replace("\r\n", "\n")
 

@@ -77,7 +77,7 @@ LINES = [
     (f"quotas alter {QUOTA} --dry-run", "QuotaAlterPlan", "QuotaAlterPlanItem"),
     (f"quotas alter {QUOTA} --yes", "QuotaAlterReport", "QuotaAlterReportItem"),
     ("quotas list", "QuotaList", "Quota"),
-    ("export", "ResourceList", "Resource"),
+    ("export topics", "ResourceList", "Resource"),
     ("diff {topic}", "ClusterDiff", "ResourceDifference"),
     ("apply {applied} --dry-run", "ApplyPlan", "ApplyPlanItem"),
     ("apply {applied} --yes", "ApplyReport", "ApplyReportItem"),
@@ -169,7 +169,9 @@ def test_every_line_and_document_has_its_kind(cluster: FakeCluster, tmp_path: Pa
     file.write_text("t,0,3\n")
     files = {"file": file, "password": tmp_path / "password", "run": tmp_path / "run.json"}
     files["hmac"], files["topic"] = tmp_path / "hmac", tmp_path / "topic.yaml"
-    files["topic"].write_text("{apiVersion: kcli/v1, kind: Topic, metadata: {name: t}, spec: {partitions: 1}}")
+    files["topic"].write_text(
+        "{apiVersion: kcli/v1, kind: Topic, metadata: {name: t}, spec: {partitions: 1}}"
+    )
     files["applied"] = tmp_path / "applied.yaml"
     files["applied"].write_text(
         "{apiVersion: kcli/v1, kind: Topic, metadata: {name: a}, spec: {config: {retention.ms: 9}}}"

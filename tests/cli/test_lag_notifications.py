@@ -23,7 +23,7 @@ from tests.fake.script import FOREVER
 from tests.printed_json import check_document
 from tests.run import kcli, start
 
-PATIENCE = 15.0
+PATIENCE = 120.0
 Document = dict[str, Any]
 
 

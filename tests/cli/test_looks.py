@@ -37,7 +37,7 @@ def on_terminal(cluster: FakeCluster, *arguments: str, columns: int = 100, **mor
     environ = environment(cluster.bootstrap, TERM="xterm", NO_COLOR="1", **more)
     command = [KCLI[0], "-c", QUICK, *arguments]
     return pexpect.spawn(
-        command[0], command[1:], env=environ, encoding="utf-8", timeout=20, dimensions=(24, columns)
+        command[0], command[1:], env=environ, encoding="utf-8", timeout=120, dimensions=(24, columns)
     )
 
 

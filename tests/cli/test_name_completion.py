@@ -107,7 +107,7 @@ class Shell:
             pytest.skip(f"{command[0]} is not installed")
         return pexpect.spawn(
             path, list(command[1:]), env=self.environment, cwd=str(self.folder), encoding="utf-8",
-            timeout=20, dimensions=(60, 250),
+            timeout=120, dimensions=(60, 250),
         )  # fmt: skip
 
     def ran(self, child: Any, typed: str) -> list[str]:
@@ -115,7 +115,7 @@ class Shell:
         seen = self.folder / "seen"
         seen.unlink(missing_ok=True)
         child.send(typed + "\r")
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while not seen.exists() and time.monotonic() < deadline:
             self._read(child)
         return seen.read_text().split("\0")[:-1] if seen.exists() else []

@@ -26,7 +26,7 @@ from tests.tui.made_up import BEGIN, line_of, readings
 from tests.tui.screens import recording_in
 from tests.warm_kcli import KCLI, WarmPopen
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 OPENED, CLOSED = b"\x1b[?1049h", b"\x1b[?1049l"
 COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:[349][0-7]|10[0-7]|[34]8)(?:;[0-9;]*)?m")
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -98,6 +99,70 @@ def test_the_plan_counts_the_records_of_each_partition(topics: Noun) -> None:
         ["2", "0", "0", "0", "0"],
     ]
     assert plan[5] == "  2 partitions, up to 26 records deleted; 1 partition unchanged."
+
+
+def test_a_file_of_kafkas_script_names_partitions_of_several_topics(topics: Noun, tmp_path: Path) -> None:
+    topics.cluster.create_topic("u", 1)
+    put(topics.cluster, "u", 0, 5)
+    file = offsets_in(tmp_path, ("t", 1, 4), ("u", 0, -1), ("t", 0, 7))
+    try:
+        plan = topics(f"trim --from-file {file} --dry-run").out.splitlines()
+        assert f"Trim topic t: delete the records before the offsets in {file}." in plan
+        assert f"Trim topic u: delete the records before the offsets in {file}." in plan
+        assert starts(topics.cluster) == [0, 0, 0]
+        assert "does not name" in topics(f"trim --from-file {file} --confirm u", 2).err
+        done = topics(f"trim --from-file {file} --yes -o json")
+        found = [(row["topic"], row["partition"], row["new_log_start"], row["status"]) for row in done.items]
+        assert found == [("t", 1, 4, "done"), ("u", 0, 5, "done"), ("t", 0, 7, "done")]
+        assert starts(topics.cluster) == [7, 4, 0]
+        assert topics.cluster.log("u").start_offset == 5
+        assert "trimmed topic t: 11 offsets deleted in 2 partitions" in done.err
+        assert "trimmed topic u: 5 offsets deleted in 1 partition" in done.err
+    finally:
+        topics.cluster.delete_topic("u")
+
+
+@pytest.mark.parametrize(
+    ("entries", "code", "what"),
+    [
+        ([("t", 0, 99), ("t", 1, 3)], 6, "records of t-0 were not deleted"),
+        ([("t", 1, 3), ("compacted", 0, 1)], 6, "records of topic compacted are not deleted"),
+        (
+            [("compacted", 0, 1), ("__consumer_offsets", 0, 1)],
+            7,
+            "records of topic __consumer_offsets are not deleted",
+        ),
+        ([("t", 1, 3), ("missing", 0, 1)], 1, "topic missing does not exist"),
+        ([("t", 1, 3), ("t", 9, 1)], 1, "topic t has no partition 9"),
+        ([("t", 0, -2)], 2, "t-0 has no offset of 0 or more, or -1"),
+        ([("t", 0, None)], 2, "t-0 has no offset"),
+        ([("t", 0, 1), ("t", 0, 2)], 2, "it has t-0 twice"),
+    ],
+)
+def test_what_of_a_file_cannot_be_done(
+    topics: Noun, tmp_path: Path, entries: list[tuple[str, int, int]], code: int, what: str
+) -> None:
+    """A name that does not exist may be a mistake, so nothing is deleted then; what brokers refuse is refused alone."""
+    done = topics(f"trim --from-file {offsets_in(tmp_path, *entries)} --yes", code)
+    assert what in done.err
+    assert starts(topics.cluster) == [0, 3 if code == 6 else 0, 0]
+
+
+def test_a_file_names_what_is_trimmed_alone(topics: Noun) -> None:
+    assert "leave one of them out" in topics("trim t --from-file x.json", 2).err
+    assert "leave one of them out" in topics("trim --before 3 --from-file x.json", 2).err
+    assert "cannot read x.json" in topics("trim --from-file x.json", 2).err
+    assert "missing argument TOPIC" in topics("trim --before 3", 2).err
+
+
+def offsets_in(folder: Path, *entries: tuple[str, int, int]) -> Path:
+    """A file for kafka-delete-records.sh."""
+    file = folder / "offsets.json"
+    rows = [
+        {"topic": topic, "partition": partition, "offset": offset} for topic, partition, offset in entries
+    ]
+    file.write_text(json.dumps({"partitions": rows, "version": 1}))
+    return file
 
 
 def test_only_the_chosen_partitions_are_trimmed(topics: Noun) -> None:

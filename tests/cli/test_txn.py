@@ -569,7 +569,7 @@ def logged(cluster: FakeCluster, txn: RawTransaction, status: int, partitions: l
     data = b"".join(compiler.encode(value, 0, flexible=False)[:1])
     with Producer(bootstrap_servers=cluster.bootstrap) as producer:
         record = ProducerRecord("__transaction_state", b"\0\0" + data, key=b"\0\0" + key)
-        producer.send(record).result(10)
+        producer.send(record).result(120)
 
 
 def test_before_3_0_the_log_of_the_coordinators_is_read() -> None:

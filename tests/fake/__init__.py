@@ -8,7 +8,7 @@
     def test_a_lost_answer_makes_no_duplicate(cluster):
         cluster.swallow(ProduceRequest, "reset")
         with Producer(bootstrap_servers=cluster.bootstrap) as producer:
-            producer.send(ProducerRecord("t", b"one", partition=0)).result(10)
+            producer.send(ProducerRecord("t", b"one", partition=0)).result(120)
         assert cluster.log("t").values() == [b"one"]
         assert len(cluster.seen(ProduceRequest)) == 2
 

@@ -131,7 +131,7 @@ class FakeCluster(Knobs, NodeControls, TopicControls, CoordinatorControls, Group
         self,
         matcher: Matcher,
         count: int = 1,
-        timeout: float = 10.0,
+        timeout: float = 120.0,
         *,
         node: int | None = None,
         settled: bool = False,
@@ -139,7 +139,7 @@ class FakeCluster(Knobs, NodeControls, TopicControls, CoordinatorControls, Group
         """Blocks until ``count`` such requests have come (``settled``: and their outcome is known)."""
         return self._journal.wait_for(matcher, count, timeout, node=node, settled=settled)
 
-    def wait_until(self, condition: Callable[[], Any], timeout: float = 10.0) -> Any:
+    def wait_until(self, condition: Callable[[], Any], timeout: float = 120.0) -> Any:
         """Blocks until ``condition()`` is true, looked at whenever something happens in the cluster."""
         return self._journal.wait_until(condition, timeout, "the condition")
 

@@ -95,12 +95,12 @@ class Peer:
         self._closed = True
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
-        self._threads[0].join(5)  # after this no connection and no thread is added
+        self._threads[0].join(120)  # after this no connection and no thread is added
         for sock in list(self._open):
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
         for thread in self._threads[1:]:
-            thread.join(5)
+            thread.join(120)
         self._listener.close()
 
     def _accept(self) -> None:

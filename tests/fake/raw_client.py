@@ -21,7 +21,7 @@ _SIZE = struct.Struct(">i")
 class RawClient:
     """Answers come in the order of the requests; EOFError when the broker has closed the connection."""
 
-    def __init__(self, address: str, *, client_id: str = "raw", timeout: float = 5.0) -> None:
+    def __init__(self, address: str, *, client_id: str = "raw", timeout: float = 60.0) -> None:
         self.address = address
         host, port = address.rsplit(":", 1)
         self._sock = socket.create_connection((host, int(port)), timeout)

@@ -71,7 +71,7 @@ class Rule:
         """It catches nothing any more; what it holds stays held."""
         self._times = 0
 
-    def wait(self, count: int = 1, timeout: float = 10.0) -> list[Seen]:
+    def wait(self, count: int = 1, timeout: float = 120.0) -> list[Seen]:
         """The first ``count`` requests that it caught."""
         with self._changed:
             if not self._changed.wait_for(lambda: self.count >= count, timeout):

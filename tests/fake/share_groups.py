@@ -89,6 +89,10 @@ class ShareGroups:
         self._expire()
         return {offset: (cell.state, cell.count) for offset, cell in sorted(self.cells.get(key, {}).items())}
 
+    def lock_ends(self) -> list[float]:
+        """When each lock ends, on the monotonic clock."""
+        return [cell.until for cell in self._acquired()]
+
     def expire_locks(self) -> None:
         """All locks end now."""
         for cell in self._acquired():

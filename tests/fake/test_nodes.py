@@ -98,7 +98,7 @@ def test_a_small_receive_buffer_stops_clients_in_the_middle_of_a_request():
         half.join(0.1)
         assert half.is_alive()
         cluster.resume(1)
-        half.join(10)
+        half.join(120)
         assert client.receive().responses[0].partition_responses[0].error_code == 0
 
 

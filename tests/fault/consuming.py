@@ -12,7 +12,7 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
 from tests.fault.watching import Heard
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 """Seconds after which a test gives up; far above what any member here waits for."""
 GROUP = "g"
 Places = frozenset[TopicPartition]

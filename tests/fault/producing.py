@@ -10,7 +10,7 @@ from kcli.core.types import ProducerRecord, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fake.journal import ProducedBatch, Seen
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 """Seconds after which a test gives up; far above what any client here waits for."""
 DEADLINE = 1.5
 """Timeout of a request that is to fail with the rest answered: enough for the rest on a busy machine."""

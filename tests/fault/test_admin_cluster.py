@@ -280,7 +280,7 @@ def test_transactions_are_listed_from_all_brokers_and_described_by_their_coordin
         for producer in producers:
             producer.init_transactions(10)
         producers[0].begin_transaction()
-        producers[0].send(ProducerRecord("t", b"v", partition=1)).result(10)
+        producers[0].send(ProducerRecord("t", b"v", partition=1)).result(120)
         with administrator(cluster) as admin:
             listing = admin.list_transactions()
             assert [t.transactional_id for t in listing.transactions] == names

@@ -181,7 +181,7 @@ def test_a_password_that_changes_under_a_producer_and_a_consumer_causes_no_storm
     ):  # fmt: skip
         consumer.subscribe(["t"])
         for number in range(12):
-            producer.send(ProducerRecord("t", b"x", partition=number % 6)).result(10)
+            producer.send(ProducerRecord("t", b"x", partition=number % 6)).result(120)
         got: list[Any] = []
         soon(lambda: got.extend(consumer.records(0.1)) or len(got) >= 12, "the records")
         assert cluster.settings.sasl is not None

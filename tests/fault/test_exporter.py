@@ -322,7 +322,7 @@ def test_curl_reads_it_over_tls_with_a_password(cluster: FakeCluster, tmp_path: 
         assert curl(*trust, "-u", "prom:wrong").stdout == b"401 Unauthorized\n401"
         assert b"certificate" in curl("-u", f"prom:{PASSWORD}").stderr
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (143, b"")
     assert PASSWORD.encode() not in err
     assert HASH.encode() not in err
@@ -386,7 +386,7 @@ def test_signals_end_it_in_order(cluster: FakeCluster, sent: signal.Signals, cod
     with command(cluster.bootstrap) as (process, url):
         until(lambda: get(url, "/healthz").status == 200)
         process.send_signal(sent)
-        _out, err = process.communicate(timeout=20)
+        _out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (code, b"")
     with pytest.raises(ConnectionError):
         get(url)
@@ -397,7 +397,7 @@ def test_a_signal_during_the_first_contact_ends_it_too(cluster: FakeCluster) -> 
     process = start("exporter", "--listen", "127.0.0.1:0", bootstrap=cluster.bootstrap)
     until(lambda: cluster.connections)
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=120)
     held.release()
     assert (process.returncode, out, err) == (143, b"", b"")
 
@@ -420,7 +420,7 @@ def test_it_starts_without_a_cluster_and_reads_it_when_it_is_there(cluster: Fake
             cluster.start(node)
         until(lambda: get(url, "/healthz").status == 200)
         process.send_signal(signal.SIGTERM)
-        err = process.communicate(timeout=20)[1].decode()
+        err = process.communicate(timeout=120)[1].decode()
     assert "no cluster yet, trying again" in err
 
 
@@ -472,7 +472,7 @@ def test_other_addresses_than_the_loopback_are_warned_of(
     assert process.stdout is not None
     assert process.stdout.readline()
     process.send_signal(signal.SIGTERM)
-    said = process.communicate(timeout=20)[1].decode()
+    said = process.communicate(timeout=120)[1].decode()
     assert warning in said
     assert bool(said) == bool(warning)
 

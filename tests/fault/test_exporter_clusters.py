@@ -39,7 +39,7 @@ def exporter(variables: dict[str, str], *arguments: str) -> Iterator[tuple["subp
         assert process.stdout is not None
         url = process.stdout.readline().decode().strip()
         if not url:
-            raise AssertionError(process.communicate(timeout=10)[1].decode())
+            raise AssertionError(process.communicate(timeout=120)[1].decode())
         yield process, url
     finally:
         process.kill()
@@ -78,7 +78,7 @@ def test_a_page_has_the_series_of_all_clusters_with_a_label(
         assert by_cluster(one, "kcli_cluster_brokers") == {"test": 2}
         assert by_cluster(one, "kcli_exporter_up") == {"test": 1}
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 143
+        assert process.wait(120) == 143
 
 
 def test_a_target_is_a_configured_profile_and_never_an_address(
@@ -127,7 +127,7 @@ def test_a_cluster_that_is_away_takes_no_figures_of_the_others_away(
             two[1].start(node)
         until(lambda: get(url, "/healthz").status == 200)
         process.send_signal(signal.SIGTERM)
-        _out, err = process.communicate(timeout=20)
+        _out, err = process.communicate(timeout=120)
     assert b"warning: test: no sample" in err
     assert b"warning: test: the cluster is read again" in err
     assert b"warning: test: no cluster yet" in err

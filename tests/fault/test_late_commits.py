@@ -53,7 +53,7 @@ def test_a_late_commit_of_an_old_batch_in_a_new_epoch_is_not_reported_as_held(
             done = CliRunner().invoke(
                 cli, [*words, "-b", cluster.bootstrap], obj=GlobalValues(), standalone_mode=False
             )
-            late.join(30)
+            late.join(120)
     assert done.return_value in (6, 7), done.output
     check_printed(done.stdout)
     (item,) = (one for one in json.loads(done.stdout)["items"] if one["partition"] == 0)

@@ -196,7 +196,7 @@ def test_open_transactions_age_what_they_hold_back(source: FakeCluster, copied: 
     with quick(source, transactional_id="open") as producer:
         producer.init_transactions(5)
         producer.begin_transaction()
-        producer.send(ProducerRecord("t", b"x", partition=0, timestamp=OLD)).result(5)
+        producer.send(ProducerRecord("t", b"x", partition=0, timestamp=OLD)).result(120)
         done = check(source, copied, "--max-lag-time", "1h")
         assert failing(done) == ["lag_time"]
         producer.abort_transaction()

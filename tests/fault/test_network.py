@@ -974,7 +974,6 @@ def test_produce_survives_connections_closed_while_idle() -> None:
 
 
 @pytest.mark.case("N16")
-@pytest.mark.timeout(120)
 def test_slow_narrow_and_short_lived_ways_lose_nothing() -> None:
     """300 ± 200 ms to an answer, 256 kbit/s, connections that live for 0.5 to 1.5 s."""
     rng = random.Random(16)

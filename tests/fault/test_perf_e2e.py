@@ -195,7 +195,7 @@ def other_member(cluster: FakeCluster) -> Iterator[None]:
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        assert joined.wait(20)
+        assert joined.wait(120)
         yield
     finally:
         over.set()

@@ -25,7 +25,7 @@ from tests.warm_kcli import WarmPopen
 
 TRIES = 12
 LINES = 12_000
-_PATIENCE = 60.0
+_PATIENCE = 120.0
 _AT_ONCE = 4
 
 

@@ -48,7 +48,7 @@ def consuming(cluster: FakeCluster, heard: Heard, got: list[bytes], **more: obje
         yield
     finally:
         stop.set()
-        thread.join(20)
+        thread.join(120)
     if failures:
         raise failures[0]
 
@@ -78,7 +78,7 @@ def test_sessions_that_end_under_load_lose_nothing_and_confuse_nothing() -> None
                 ]
                 time.sleep(0.005)
             for future in sent:
-                future.result(10)
+                future.result(120)
             soon(lambda: len(got) >= len(sent), "everything was read")
         stored = [value for number in range(4) for value in cluster.log("t", number).values()]
         assert sorted(stored) == sorted(got) == sorted(b"%d" % i for i in range(len(sent)))

@@ -288,7 +288,7 @@ def test_a_commit_by_name_that_is_sent_again_is_not_stored_in_a_topic_that_came_
         assert not waiting.done
         cluster.create_topic("t", 2)
         with pytest.raises(CommitFailedError, match="topic t was deleted and created again"):
-            waiting.result(5)
+            waiting.result(120)
         assert offsets(cluster) == {}
 
 

@@ -49,7 +49,7 @@ LINES = {
     "diff {dir}/topic.yaml": 0,
     "doctor --topic t --group g": 0,
     "elect-leaders --topic t --yes": 0,
-    "export": 0,
+    "export": 6,  # a broker is fenced
     "features downgrade --feature transaction.version=1 --yes": 0,
     "features list": 0,
     "features upgrade --metadata 4.4-IV0 --yes": 0,

@@ -63,7 +63,7 @@ class Calls:
         self.count += event in {"call", "c_call"}
 
 
-def soon(condition: Callable[[], object], what: str, timeout: float = 20.0) -> None:
+def soon(condition: Callable[[], object], what: str, timeout: float = 120.0) -> None:
     """Waits for something that only the client knows of; what a cluster or a proxy sees, they can wait for themselves."""
     end = time.monotonic() + timeout
     while not condition():

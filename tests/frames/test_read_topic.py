@@ -442,9 +442,9 @@ def test_another_thread_ends_a_reading_that_waits(cluster: FakeCluster, stream: 
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert waiting.wait(20)
+    assert waiting.wait(120)
     frame.close()
-    thread.join(20)
+    thread.join(120)
     assert not thread.is_alive()
     assert len(found) == 1
     assert frame.error is None

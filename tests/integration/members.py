@@ -28,7 +28,7 @@ from tests.kafka import Kafka
 
 HEARTBEAT_MS, SESSION_MS = 300, 10_000
 AUTO_COMMIT_MS = 200
-PATIENCE = 30.0
+PATIENCE = 120.0
 _LOOK = 0.02
 _POLL = 0.1
 

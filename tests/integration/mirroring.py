@@ -24,7 +24,7 @@ from tests.integration.members import compiled
 from tests.kafka import Kafka
 from tests.run import kcli_process, ok
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 WRITER = Path(__file__).with_name("MirrorWriter.java")
 WRITER_PARTITIONS = 7

@@ -49,7 +49,7 @@ def judged(kafka: Kafka) -> set[tuple[str, ...]]:
         ResourceType.ANY, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY
     )
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})  # has to live until the response is read
-    found = admin.describe_acls(everything).result(30)
+    found = admin.describe_acls(everything).result(120)
     return {
         (
             acl.principal, acl.permission_type.name, acl.operation.name,

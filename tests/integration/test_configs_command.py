@@ -27,7 +27,7 @@ def judged(kafka: Kafka, kind: Any, name: str) -> dict[str, tuple[str | None, bo
     """Key → value, read-only, sensitive."""
     wanted = JudgeResource(kind, name)
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-    found = admin.describe_configs([wanted])[wanted].result(30)
+    found = admin.describe_configs([wanted])[wanted].result(120)
     return {key: (e.value, e.is_read_only, e.is_sensitive) for key, e in found.items()}
 
 

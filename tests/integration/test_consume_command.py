@@ -114,7 +114,7 @@ def test_json_is_closed_when_a_signal_ends_it(kafka: Kafka, numbers: str) -> Non
         while out.count(b'"offset"') < 300:
             out += process.stdout.read1(65_536)
         process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=20)
+        rest, _ = process.communicate(timeout=120)
     assert process.returncode == 130
     assert len(json.loads(out + rest)["items"]) == 300
 
@@ -167,7 +167,7 @@ def test_signals_end_it_in_order(kafka: Kafka, numbers: str, number: signal.Sign
     with start("consume", numbers, bootstrap=kafka.bootstrap) as process:
         time.sleep(2)
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=120)
     assert process.returncode == code
     assert len(out.splitlines()) == 300
     assert b"300 records" in err
@@ -184,7 +184,7 @@ def test_new_records_appear_at_once(kafka: Kafka) -> None:
     with start("consume", topic, "-n", "2", bootstrap=kafka.bootstrap) as process:
         time.sleep(1.5)
         ok(kcli_process("produce", topic, bootstrap=kafka.bootstrap, stdin=b"a\nb\n"))
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=120)
     assert (process.returncode, out) == (0, b"a\nb\n")
 
 

@@ -20,7 +20,7 @@ from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 def send(kafka: Kafka, tp: TopicPartition, *values: bytes, key: bytes | None = None) -> None:

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.case("R21")]
 PARTITIONS = 6
 ALL = frozenset(range(PARTITIONS))
 SESSION = 1.2  # seconds, where a test waits for it
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 both_protocols = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 

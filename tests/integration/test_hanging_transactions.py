@@ -26,7 +26,7 @@ producer.init_transactions()
 producer.begin_transaction()
 future = producer.send(ProducerRecord(topic, b"never to be seen"))
 producer.push()
-future.result(20)
+future.result(120)
 os._exit(0)
 """
 

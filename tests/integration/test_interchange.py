@@ -74,7 +74,7 @@ def test_confluent_reads_what_kcli_wrote(kafka: Kafka, codec: str) -> None:
             producer.send(ProducerRecord(topic, value, key, headers, timestamp=stamp))
             for key, value, headers, stamp in ROWS
         ]
-        assert [future.result(30).offset for future in futures] == list(range(len(ROWS)))
+        assert [future.result(120).offset for future in futures] == list(range(len(ROWS)))
     assert judge_reads(kafka.bootstrap, topic, len(ROWS)) == ROWS
 
 
@@ -160,5 +160,5 @@ def test_keys_land_where_the_other_clients_put_them(kafka: Kafka, name: str) -> 
     writer.flush(30)
     with Producer(bootstrap_servers=kafka.bootstrap, partitioner=name) as producer:
         futures = {key: producer.send(ProducerRecord(topic, b"", key)) for key in keys}
-        ours = {key: future.result(30).partition for key, future in futures.items()}
+        ours = {key: future.result(120).partition for key, future in futures.items()}
     assert ours == theirs

@@ -346,7 +346,7 @@ def test_a_comparison_begins_where_the_source_still_has_records(kafka: Kafka, ta
 def _delete_before(kafka: Kafka, topic: str, offset: int) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
     for future in admin.delete_records([Place(topic, 0, offset)]).values():
-        future.result(30)
+        future.result(120)
 
 
 def test_a_range_within_one_cluster(kafka: Kafka, by_confluent: Written) -> None:

@@ -21,7 +21,7 @@ from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
-PATIENCE = 30
+PATIENCE = 120.0
 
 
 def records(kafka: Kafka, topic: str, partitions: int = 1) -> list[Record]:

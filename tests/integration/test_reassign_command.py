@@ -19,7 +19,6 @@ from tests.kafka import Kafka
 from tests.run import KCLI, run
 from tests.warm_kcli import WarmPopen
 
-pytestmark = pytest.mark.timeout(120)
 THROTTLES = {
     JudgeResource.Type.BROKER: ("leader.replication.throttled.rate", "follower.replication.throttled.rate"),
     JudgeResource.Type.TOPIC: (
@@ -67,7 +66,7 @@ def filled_topic(kafka: Kafka, hint: str, assignment: list[list[int]], records: 
         config={"min.insync.replicas": "1", "compression.type": "uncompressed"},
     )
     admin = judge(kafka)
-    admin.create_topics([made])[name].result(30)
+    admin.create_topics([made])[name].result(120)
     until(lambda: len(partitions(kafka, name)) == len(assignment))
     producer = JudgeProducer({"bootstrap.servers": kafka.bootstrap})
     for _ in range(records):
@@ -91,14 +90,14 @@ def throttles(kafka: Kafka, name: str) -> dict[str, str]:
     wanted.append(JudgeResource(JudgeResource.Type.TOPIC, name))
     admin, found = judge(kafka), {}
     for resource in wanted:
-        entries = admin.describe_configs([resource])[resource].result(30)
+        entries = admin.describe_configs([resource])[resource].result(120)
         for key in THROTTLES[resource.restype]:
             if key in entries and entries[key].value:
                 found[f"{resource.name} {key}"] = entries[key].value
     return found
 
 
-def until(condition: Callable[[], Any], seconds: float = 30) -> Any:
+def until(condition: Callable[[], Any], seconds: float = 120) -> Any:
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, "it did not happen"

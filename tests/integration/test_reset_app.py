@@ -13,7 +13,7 @@ import pytest
 from benchmarks import _kafka_tools as tools
 from kcli.core import Admin
 from tests.integration.kafka_script import reset_application, streams_groups
-from tests.integration.test_share_and_streams_groups import needs_lag_of_share_groups
+from tests.integration.test_share_and_streams_groups import needs_lag_of_share_groups, wait_until
 from tests.kafka import Kafka
 from tests.run import Done, kcli_process
 
@@ -21,6 +21,8 @@ pytestmark = pytest.mark.integration
 WORD_COUNT = Path(__file__).with_name("WordCount.java")
 LINES = [f"{'a ' * (number % 3 + 1)}b{number % 5} c" for number in range(60)]
 EXPECTED = {"a": 120, **{f"b{number}": 12 for number in range(5)}, "c": 60}
+PARTITIONS = 2
+PATIENCE = 120.0
 BOTH = pytest.mark.parametrize("protocol", ["classic", "streams"])
 
 
@@ -37,17 +39,21 @@ class App:
         if protocol == "streams":
             needs_lag_of_share_groups(kafka)
         self.kafka, self.protocol, self.folder, self.store = kafka, protocol, folder, store
-        self.name, self.source = kafka.unused_name("count"), kafka.topic("lines", partitions=2)
+        self.name, self.source = kafka.unused_name("count"), kafka.topic("lines", partitions=PARTITIONS)
         self.write(LINES)
 
     def write(self, lines: list[str]) -> None:
-        run(self.kafka, "produce", self.source, "-q", stdin="".join(f"{line}\n" for line in lines).encode())
+        """To the partitions in turn, so that with two lines neither is empty."""
+        for number in range(PARTITIONS):
+            text = "".join(f"{line}\n" for line in lines[number::PARTITIONS])
+            if text:
+                run(self.kafka, "produce", self.source, "-p", str(number), "-q", stdin=text.encode())
 
     def counts(self, *, until: dict[str, int] | None = None) -> dict[str, int]:
         """Runs it until it has counted ``until`` and all is committed; what it has counted at the end."""
         sink = self.kafka.topic("counted", partitions=2)
         with self.running(sink):
-            wanted, end = EXPECTED if until is None else until, time.monotonic() + 90
+            wanted, end = EXPECTED if until is None else until, time.monotonic() + PATIENCE
             while (found := self._read(sink)) != wanted or self._lag() != 0:
                 assert time.monotonic() < end, (found, self._lag())
                 time.sleep(0.5)
@@ -80,7 +86,7 @@ class App:
             assert process.stdin is not None
             process.stdin.close()  # it leaves its group
             try:
-                process.wait(30)
+                process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -90,10 +96,11 @@ class App:
         return {word: int(count) for word, count in (line.split() for line in done.out.splitlines())}
 
     def _lag(self) -> int | None:
+        """None before each partition of the source has a commit."""
         done = kcli_process("groups", "lag", self.name, "-o", "json", bootstrap=self.kafka.bootstrap)
         rows = done.items if done.code == 0 else []
-        inputs = [row for row in rows if row["topic"] == self.source and row["end"]]
-        return sum(row["lag_records"] or 0 for row in inputs) if inputs else None
+        lags = [row["lag_records"] for row in rows if row["topic"] == self.source]
+        return None if len(lags) < PARTITIONS or None in lags else sum(lags)
 
     def _emptied(self) -> None:
         """Streams leaves its group only at the end of its session, unless it is removed."""
@@ -199,10 +206,7 @@ def test_an_application_that_runs_is_refused_and_left_alone(
     app = App(kafka, protocol, tmp_path)
     sink = kafka.topic("counted")
     with app.running(sink):
-        end = time.monotonic() + 60
-        while app._lag() != 0:
-            assert time.monotonic() < end
-            time.sleep(0.5)
+        wait_until(lambda: app._lag() == 0)
         for more in ("--dry-run", "--yes"):
             refused = run(kafka, "groups", "reset-app", app.name, more, "-o", "json", code=7)
             assert {row["status"] for row in json.loads(refused.out)["items"]} == {"refused"}

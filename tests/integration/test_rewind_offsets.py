@@ -18,7 +18,7 @@ pytestmark = pytest.mark.integration
 
 PARTITIONS = 6
 RECORDS = 100
-PATIENCE = 40.0
+PATIENCE = 120.0
 OPTIONS: dict[str, Any] = {
     "auto_offset_reset": "earliest",
     "heartbeat_interval_ms": 300,
@@ -54,7 +54,7 @@ def librdkafka(kafka: Kafka, topic: str, group: str, noted: Others, protocol: st
         yield
     finally:
         stop.set()
-        thread.join(30)
+        thread.join(120)
         member.close()
 
 

@@ -55,7 +55,7 @@ def java_processes() -> set[int]:
     return found
 
 
-def wait_until(condition, seconds: float = 10.0) -> None:  # type: ignore[no-untyped-def]
+def wait_until(condition, seconds: float = 60.0) -> None:  # type: ignore[no-untyped-def]
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
@@ -382,5 +382,5 @@ def config_of(bootstrap: str, topic: str) -> dict[str, str]:
 
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
     client = admin(bootstrap)  # the answer does not keep it alive
-    found = client.describe_configs([resource])[resource].result(20)
+    found = client.describe_configs([resource])[resource].result(120)
     return {name: entry.value for name, entry in found.items()}

@@ -172,7 +172,7 @@ def test_users_are_those_that_kafkas_script_and_librdkafka_know(
     assert kcli_process("topics", "list", "-F", files, *mine, timeout=60).returncode == 4
     admin = secure_kafka.admin()  # has to live until the response is read
     with pytest.raises(KafkaException, match="RESOURCE_NOT_FOUND"):
-        admin.describe_user_scram_credentials([name])[name].result(30)
+        admin.describe_user_scram_credentials([name])[name].result(120)
     assert CANARY.encode() not in secure_kafka.sandbox.nodes[0].log.read_bytes()
 
 

@@ -19,7 +19,7 @@ from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
-PATIENCE = 30
+PATIENCE = 120.0
 PARTITIONS = 3
 LATEST = 1_795_000_000_000  # brokers refuse the far future
 Row = tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]], int | None, int | None]

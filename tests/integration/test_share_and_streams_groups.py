@@ -11,12 +11,14 @@ import pytest
 
 from benchmarks import _kafka_tools as tools
 from kcli.core import Producer, TopicPartition
+from kcli.core.share.consumer import ShareConsumer
 from kcli.core.types import ProducerRecord
 from tests.integration.kafka_script import configs, share_groups, streams_groups
 from tests.kafka import Kafka
 from tests.run import Done, kcli_process
 
 pytestmark = pytest.mark.integration
+PATIENCE = 120.0
 STREAMS_APP = Path(__file__).with_name("StreamsApp.java")
 
 
@@ -33,7 +35,7 @@ def needs_lag_of_share_groups(kafka: Kafka) -> None:
         pytest.skip(f"Kafka {kafka.version} does not report the lag of share groups")
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 60) -> None:
+def wait_until(true: Callable[[], bool], seconds: float = PATIENCE) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end
@@ -58,6 +60,31 @@ def running(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+@contextmanager
+def share_member(
+    kafka: Kafka, group: str, topic: str, count: int, accepts: range | None = None
+) -> Iterator[ShareConsumer]:
+    """A member of ours that has read ``count`` records and accepted the offsets of ``accepts``, or all; what it holds
+    else is given back when it leaves.
+    """
+    with ShareConsumer(
+        bootstrap_servers=kafka.bootstrap, group_id=group, share_acknowledgement_mode="explicit"
+    ) as consumer:
+        consumer.subscribe(topic)
+        read, end = 0, time.monotonic() + PATIENCE
+        while read < count:
+            assert time.monotonic() < end, (read, consumer.stalled())
+            for record in consumer.records(1.0):
+                read += 1
+                if accepts is None or record.offset in accepts:
+                    consumer.acknowledge(record)
+        assert consumer.commit(PATIENCE)
+        metrics = consumer.metrics()
+        assert metrics.accepted == (count if accepts is None else len(accepts))
+        assert metrics.redelivered == 0
+        yield consumer
 
 
 def console_share_consumer(kafka: Kafka, group: str, topic: str) -> list[str]:
@@ -96,7 +123,7 @@ def shared(kafka: Kafka) -> Iterator[tuple[str, str]]:
 def started(kafka: Kafka, group: str, topic: str) -> bool:
     rows = run(kafka, "groups", "lag", group).rows
     row = rows.get(TopicPartition(topic, 1))
-    return row is not None and row["committed"] is not None and row["lag_records"] == 0
+    return len(rows) == 3 and row is not None and row["committed"] is not None and row["lag_records"] == 0
 
 
 def test_a_share_group_is_listed_with_its_type(kafka: Kafka, shared: tuple[str, str]) -> None:
@@ -143,9 +170,9 @@ def test_what_a_share_group_has_not_acknowledged_is_its_lag(kafka: Kafka) -> Non
     produce(kafka, topic, 0, 20)
     set_to = ("--alter", "--entity-type", "groups", "--entity-name", group)
     configs(kafka, *set_to, "--add-config", "share.auto.offset.reset=earliest")
-    with running(console_share_consumer(kafka, group, topic)):
-        wait_until(lambda: bool(first(kafka, group)) and first(kafka, group)["lag_records"] == 0)
-    wait_until(lambda: run(kafka, "groups", "list", "--match", group).items[0]["state"] == "Empty")
+    with share_member(kafka, group, topic, 20):
+        assert first(kafka, group)["lag_records"] == 0
+    assert run(kafka, "groups", "list", "--match", group).items[0]["state"] == "Empty"
     produce(kafka, topic, 0, 7)
     row = first(kafka, group)
     (line,) = rows_of(share_groups(kafka, "--describe", "--group", group).stdout)

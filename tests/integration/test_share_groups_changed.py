@@ -1,7 +1,6 @@
 """Share groups of a real broker that are created, moved, deleted and restored, beside Kafka's own script."""
 
 import json
-import signal
 from pathlib import Path
 
 import pytest
@@ -9,18 +8,16 @@ import pytest
 from kcli.core.types import TopicPartition
 from tests.integration.kafka_script import configs, share_groups, sorted_lines
 from tests.integration.test_share_and_streams_groups import (
-    console_share_consumer,
     needs_lag_of_share_groups,
     produce,
     rows_of,
-    running,
-    wait_until,
+    share_member,
 )
 from tests.kafka import Kafka
 from tests.run import Done, kcli_process
 
 pytestmark = pytest.mark.integration
-COUNT = 5_000
+COUNT = 100
 
 
 class World:
@@ -115,9 +112,9 @@ def test_members_stand_in_the_way_and_the_script_prints_the_same_of_them(world: 
     world(
         "groups", "create", world.group, "--type", "share", "-t", world.topic, "--from", "earliest", "--yes"
     )
-    with running(console_share_consumer(world.kafka, world.group, world.topic)):
-        wait_until(lambda: '"Stable"' in world("groups", "list", "--match", world.group, "-o", "json").out)
-        wait_until(lambda: all(lag == "0" for _, lag in world.judged(world.group).values()))
+    with share_member(world.kafka, world.group, world.topic, 60):
+        assert '"Stable"' in world("groups", "list", "--match", world.group, "-o", "json").out
+        assert [lag for _, lag in world.judged(world.group).values()] == ["0", "0"]
         for section in ("--members", "--state"):
             mine = world("groups", "describe", world.group, section, "-o", "kafka", "-v")
             judge = share_groups(world.kafka, "--describe", "--group", world.group, section, "--verbose")
@@ -130,48 +127,26 @@ def test_members_stand_in_the_way_and_the_script_prints_the_same_of_them(world: 
         ):
             assert "member" in world("groups", *line, "--yes", code=7).err
         assert world.judged(world.group) == before
-    wait_until(lambda: '"Empty"' in world("groups", "list", "--match", world.group, "-o", "json").out)
+    assert '"Empty"' in world("groups", "list", "--match", world.group, "-o", "json").out
     world("groups", "rewind", world.group, "--topic", world.topic, "--to", "10", "--yes")
     assert world.judged(world.group) == {0: ("10", "20"), 1: ("10", "20")}
 
 
-def test_what_is_acknowledged_is_forgotten_only_where_something_is_set(world: World, tmp_path: Path) -> None:
-    """A member that holds the first records of a partition, while another has acknowledged those after them, and dies."""
-    topic = world.kafka.topic("acknowledged")
+def test_what_is_acknowledged_is_forgotten_only_where_something_is_set(world: World) -> None:
+    """A member that has acknowledged records behind others, which it gives back when it leaves."""
+    topic, group, accepted = world.kafka.topic("acknowledged"), world.group, range(40, 60)
     produce(world.kafka, topic, 0, COUNT)
-    group, config = world.group, ("--alter", "--entity-type", "groups", "--entity-name", world.group)
-    configs(world.kafka, *config, "--add-config", "share.record.lock.duration.ms=60000")
     world("groups", "create", group, "--type", "share", "-t", topic, "--from", "earliest", "--yes")
-    command = console_share_consumer(world.kafka, group, topic)
-    few = (
-        "--command-property",
-        "max.poll.records=5",
-        "--command-property",
-        "share.acquire.mode=record_limit",
-    )
-    with running([*command, *few]) as holder:
-        wait_until(lambda: lag_of(world, group) < COUNT)  # it has acknowledged the first five
-        holder.send_signal(signal.SIGSTOP)  # it holds what it has
-        with running(command):
-            wait_until(lambda: lag_of(world, group) <= 5)
-        holder.kill()
-    wait_until(lambda: '"Empty"' in world("groups", "list", "--match", group, "-o", "json").out, 120)
-    start, lag = (int(text) for text in world.judged(group)[0])
-    row = json.loads(world("groups", "lag", group, "-o", "json").out)["items"][0]
-    assert (row["committed"], row["lag_records"]) == (start, lag)
-    acknowledged = COUNT - start - lag
-    assert acknowledged
+    with share_member(world.kafka, group, topic, COUNT, accepted):
+        pass
+    lag = COUNT - len(accepted)
+    assert world.judged(group) == {0: ("0", str(lag))}
+    assert starts_of(world, group) == [(0, 0, lag)]
     kept = world("groups", "rewind", group, "--to", "current", "--yes")
-    assert world.judged(group)[0] == (str(start), str(lag)), kept.err
-    done = world("groups", "rewind", group, "--to", str(start), "--topic", topic, "--yes")
-    assert f"{acknowledged:,} acknowledged after it, delivered again" in done.err
-    assert world.judged(group)[0] == (str(start), str(COUNT - start))
-
-
-def lag_of(world: World, group: str) -> int:
-    """Of the only partition."""
-    (row,) = json.loads(world("groups", "lag", group, "-o", "json").out)["items"]
-    return COUNT if row["lag_records"] is None else int(row["lag_records"])
+    assert world.judged(group) == {0: ("0", str(lag))}, kept.err
+    done = world("groups", "rewind", group, "--to", "0", "--topic", topic, "--yes")
+    assert f"{len(accepted)} acknowledged after it, delivered again" in done.err
+    assert world.judged(group) == {0: ("0", str(COUNT))}
 
 
 def test_what_is_deleted_is_restored(world: World) -> None:

@@ -21,7 +21,7 @@ from tests.terminal import Terminal
 
 pytestmark = pytest.mark.integration
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 PARTITIONS = 2
 HEALTHY, SLOW, STALLED = "healthy", "slow", "stalled"
 

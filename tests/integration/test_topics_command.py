@@ -70,14 +70,14 @@ def test_debug_proto_is_a_line_per_request_and_answer(kafka: Kafka) -> None:
 def configs_of(judge: AdminClient, name: str) -> dict[str, str]:
     """What librdkafka sees as set on the topic."""
     resource = JudgeResource("topic", name)
-    found = judge.describe_configs([resource])[resource].result(30)
+    found = judge.describe_configs([resource])[resource].result(120)
     return {key: entry.value for key, entry in found.items() if entry.source == DYNAMIC_TOPIC_CONFIG}
 
 
 def log_starts(judge: AdminClient, name: str, partitions: int) -> list[int]:
     wanted = {JudgePartition(name, number): OffsetSpec.earliest() for number in range(partitions)}
     found = judge.list_offsets(wanted)
-    return [found[tp].result(30).offset for tp in wanted]
+    return [found[tp].result(120).offset for tp in wanted]
 
 
 def test_a_topic_is_altered_as_the_judge_sees_it(kafka: Kafka) -> None:

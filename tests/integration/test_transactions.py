@@ -126,7 +126,6 @@ def test_what_is_open_at_the_end_is_aborted(broker: Kafka, topic: str) -> None:
 
 
 @pytest.mark.case("P15")
-@pytest.mark.timeout(120)
 def test_a_transaction_that_is_open_for_too_long(broker: Kafka, topic: str) -> None:
     """The coordinator looks every 10 s and aborts it; the next one is clean."""
     with transactional(broker, topic, transaction_timeout_ms=1_000) as producer:

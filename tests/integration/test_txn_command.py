@@ -6,6 +6,7 @@ that its coordinator does not have: brokers before 3.6 accept them, later ones w
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -19,11 +20,13 @@ from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigOp, ConfigRe
 from kcli.sandbox.config import DEFAULT_VERSION
 from tests.fake.raw_broker import RawBroker, ready, until
 from tests.fake.raw_client import RawClient
+from tests.integration.kafka_script import transactions
 from tests.kafka import Kafka, sandboxed, version_of
 from tests.run import Done, kcli_process
 
 pytestmark = pytest.mark.integration
 
+PATIENCE = 120
 NEW, OLD = DEFAULT_VERSION, "2.8.2"
 _CHECK = "transaction.partition.verification.enable"
 _BEFORE_IMPLICIT = 9
@@ -176,3 +179,41 @@ def test_a_transaction_with_offsets_of_a_group_is_found_in_their_partition(broke
     assert found["state"] == "open"
     producer.abort_transaction(30)
     consumer.close()
+
+
+def test_producers_of_a_partition_are_those_of_kafkas_script(broker: Kafka) -> None:
+    """With and without an open transaction, and one that has ended one."""
+    topic = broker.topic("producers")
+    idempotent = JudgeProducer({"bootstrap.servers": broker.bootstrap, "enable.idempotence": True})
+    idempotent.produce(topic, b"alone", partition=0)
+    assert idempotent.flush(PATIENCE) == 0
+    transactional = JudgeProducer({"bootstrap.servers": broker.bootstrap, "transactional.id": topic})
+    transactional.init_transactions(PATIENCE)
+    for value in (b"ended", b"open"):
+        transactional.begin_transaction()
+        transactional.produce(topic, value, partition=0)
+        assert transactional.flush(PATIENCE) == 0
+        if value == b"ended":
+            transactional.commit_transaction(PATIENCE)
+    judge = transactions(broker, "describe-producers", "--topic", topic, "--partition", "0").stdout
+    head, *lines = [line.split() for line in judge.splitlines() if line.strip()]
+    theirs = {row["ProducerId"]: row for row in (dict(zip(head, line, strict=True)) for line in lines)}
+    (item,) = kcli_process("topics", "who", topic, "-o", "json", bootstrap=broker.bootstrap).items
+    ours = {str(row["producer_id"]): row for row in item["producers"]}
+    assert len(ours) == 2
+    assert ours.keys() == theirs.keys()
+    for number, row in ours.items():
+        told = theirs[number]
+        written = datetime.fromisoformat(row["last_write"])
+        unknown = {None: "-1"}
+        assert [
+            str(row["producer_epoch"]),
+            unknown.get(row["coordinator_epoch"], str(row["coordinator_epoch"])),
+            str(row["last_sequence"]),
+            str(round(written.timestamp() * 1000)),
+        ] == [
+            told[key] for key in ("ProducerEpoch", "LatestCoordinatorEpoch", "LastSequence", "LastTimestamp")
+        ]
+        assert told["CurrentTransactionStartOffset"] == str(row["start_offset"])
+    assert sorted(row["transaction"] or "" for row in ours.values()) == ["", "open"]
+    transactional.abort_transaction(PATIENCE)

@@ -35,7 +35,7 @@ def fill(cluster: FakeCluster, rows: list[Row], partition: int = 0, topic: str =
             )
             futures.append(producer.send(record))
     for future in futures:
-        future.result(10)
+        future.result(120)
 
 
 def contents(bootstrap: str, topic: str, partition: int = 0) -> list[Row]:

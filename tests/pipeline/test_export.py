@@ -293,7 +293,7 @@ def test_a_range_that_retention_ate_is_an_error_with_its_offsets(
     hold = cluster.hold(FetchRequest)
 
     def act() -> None:
-        hold.wait(timeout=20)
+        hold.wait(timeout=120)
         cluster.delete_records("t", 1, 7)
         hold.release()
 
@@ -336,7 +336,7 @@ def test_offsets_without_a_record_are_no_loss(cluster: FakeCluster, tmp_path: Pa
         producer.init_transactions()
         for number in range(4):
             producer.begin_transaction()
-            producer.send(ProducerRecord("u", b"%d" % number, timestamp=1)).result(10)
+            producer.send(ProducerRecord("u", b"%d" % number, timestamp=1)).result(120)
             producer.commit_transaction() if number % 2 else producer.abort_transaction()
     done, report = export(cluster, tmp_path / "x", "u")
     assert done.code == 0, done.err

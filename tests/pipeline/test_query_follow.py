@@ -311,7 +311,7 @@ def test_a_closed_pipe_ends_it(cluster: FakeCluster) -> None:
     started.line()
     assert started.process.stdout is not None
     started.process.stdout.close()
-    assert started.process.wait(30) in (-signal.SIGPIPE, 141)
+    assert started.process.wait(120) in (-signal.SIGPIPE, 141)
 
 
 def test_a_topic_that_is_deleted_is_an_error_with_the_account(cluster: FakeCluster) -> None:

@@ -94,7 +94,6 @@ def test_a_store_that_a_library_is_missing_for(monkeypatch: pytest.MonkeyPatch) 
     assert "kcli-kafka[lake]" in caught.value.do
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "use", [lambda store: list(store.names()), lambda store: store.read("x"), lambda s: s.put("x", b"", "")]
 )

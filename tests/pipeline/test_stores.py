@@ -179,7 +179,7 @@ def test_of_two_that_put_at_once_one_is_refused(
     barrier, refused = threading.Barrier(4), list[str]()
 
     def put(word: bytes) -> None:
-        barrier.wait(10)
+        barrier.wait(120)
         try:
             store.put("m.json", word, version)
         except ChangedError as error:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.integration
 DAY = 86_400_000
 NOW = int(time.time() * 1000)
 EAGER = {"log.retention.check.interval.ms": "300", "log.initial.task.delay.ms": "100"}
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 @pytest.fixture(scope="module")

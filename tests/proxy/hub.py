@@ -21,7 +21,7 @@ from tests.proxy.rules import Rules
 from tests.proxy.upstream import learn
 
 T = TypeVar("T")
-_PATIENCE = 20.0
+_PATIENCE = 120.0
 
 
 class Hub:

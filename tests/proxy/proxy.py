@@ -95,7 +95,7 @@ class Proxy(FrameKnobs, LinkKnobs):
         """How often a producer asked for a new epoch."""
         return self.log.epochs.bumps
 
-    def wait_for(self, found: Callable[[], T], timeout: float = 10.0, what: str = "it") -> T:
+    def wait_for(self, found: Callable[[], T], timeout: float = 120.0, what: str = "it") -> T:
         """What ``found`` says once that is true; it is asked again whenever the record changes."""
         return self.log.wait_for(found, timeout, what)
 

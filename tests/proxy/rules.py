@@ -158,7 +158,7 @@ class Hold(Rule):
         await self._decided.wait()
         passing.dropped = self._drop
 
-    def wait(self, timeout: float = 10.0, count: int = 1) -> Exchange:
+    def wait(self, timeout: float = 120.0, count: int = 1) -> Exchange:
         """Returns the first frame's exchange once ``count`` frames are held."""
         self._log.wait_for(lambda: len(self.held) >= count, timeout, f"{count} held")
         return self.held[0]

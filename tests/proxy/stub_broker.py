@@ -24,7 +24,7 @@ class StubBroker:
         """Connecting is refused; connections end by themselves."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self._thread.join(5)
+        self._thread.join(120)
 
     def start(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", self.port))

@@ -258,4 +258,4 @@ class RunningRegistry:
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join(5)
+        self._thread.join(120)

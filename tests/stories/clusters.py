@@ -12,7 +12,7 @@ from kcli.sandbox.discovery import DEFAULT_NAME
 from kcli.sandbox.state import read_state, write_state
 from tests.kafka import QUICK_JVM, Kafka, sandboxed
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 
 
 class Clusters:

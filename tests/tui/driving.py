@@ -21,7 +21,7 @@ from kcli.tui.screens.rewind import Rewind, Stage
 from kcli.tui.widgets.lines import Lines
 
 SIZE = (120, 30)
-_PATIENCE = 60.0
+_PATIENCE = 120.0
 _ASKED = TopOptions((), 0.5, "groups", record=None, replay=None, at=None, read_only=False)
 
 

@@ -16,7 +16,7 @@ from kcli.tui.facts import Facts
 from kcli.tui.replay import ReplayFeed
 from tests.tui.made_up import write
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 
 
 @asynccontextmanager

@@ -93,6 +93,6 @@ def test_what_is_being_recorded_is_waited_for() -> None:
 
     feed = LiveFeed(Hanging(1).opened, 0.01, record)
     feed.begin()
-    assert begun.wait(10)
+    assert begun.wait(120)
     feed.close()
     assert written.is_set()

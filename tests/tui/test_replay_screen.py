@@ -69,7 +69,7 @@ def test_a_jump_that_takes_long_shows_its_reading_at_once_and_how_far_it_is(
 
     def slowly(self: Recording, number: int) -> Reading | None:
         if number == wanted - 5:
-            assert go.wait(20)
+            assert go.wait(120)
         return at(self, number)
 
     async def script() -> None:

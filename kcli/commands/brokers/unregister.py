@@ -25,9 +25,9 @@ from kcli.commands.shared.context import Invocation, pass_invocation
 def unregister_brokers(inv: Invocation, numbers: tuple[int, ...]) -> int:
     """Unregister brokers that are gone for good: the controllers forget them, and upgrades wait for them no more.
 
-    Refused for a broker that is online, which would register again, and for one that has replicas: `kcli reassign` moves
-    them first. Read back; a broker that is started again registers by itself. Brokers before Kafka 4.0 do not list those
-    that are fenced, so there the answer of the controller is all that confirms it. KRaft only.
+    Refused for a broker that is online, which would register again, and for one that has replicas: `kcli brokers drain`
+    moves them first. Read back; a broker that is started again registers by itself. Brokers before Kafka 4.0 do not
+    list those that are fenced, so there the answer of the controller is all that confirms it. KRaft only.
     """
     from kcli.flows.brokers.unregister import BrokerUnregistration  # clients are loaded when the command runs
 

@@ -352,10 +352,8 @@ _OPTIONS = {
     "topics delete": dict.fromkeys(("--ids", "-r", "--regex"), _BY_NAME),
     "topics trim": {
         **dict.fromkeys(("--offset", "--to"), "--before SPEC, as in --before 1200"),
-        **dict.fromkeys(
-            ("-f", "--from-file", "--offset-json-file"),
-            "kcli has no file of offsets here: --before SPEC with -p LIST",
-        ),
+        "--offset-json-file": "--from-file FILE",
+        "-f": "--before SPEC with -p LIST; --from-file FILE takes a file of kafka-delete-records.sh",
     },
     "groups list": {
         **dict.fromkeys(("-f", "--filter", "--states"), "--state STATE; --match GLOB chooses names"),

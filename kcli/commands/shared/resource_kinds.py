@@ -35,7 +35,9 @@ class ResourceKindType(OfferedType):
         raise usage(
             f"{where(ctx)}{value!r} is no kind of document",
             why=f"the kinds are {', '.join(KINDS)}",
-            do=f"did you mean {near}?" if near else "choose one of them; topics and acls are understood, too",
+            do=f"did you mean {near}?"
+            if near
+            else "choose one of them; `kcli consume TOPIC -e -o ndjson` prints the records of a topic",
             ctx=ctx,
         )
 

@@ -398,7 +398,7 @@ SCRIPTS: dict[str, tuple[Mode, ...]] = {
     ),
     "kafka-run-class": (),
     "kafka-delete-records": (
-        Mode((), "topics trim TOPIC --before OFFSET", {**_CLUSTER, "--offset-json-file=": ""}),
+        Mode((), "topics trim", {**_CLUSTER, "--offset-json-file=": "--from-file {}"}),
     ),
     "kafka-reassign-partitions": (
         Mode(("--generate",), "reassign plan FILE", {**_REASSIGN, "--generate": ""}),

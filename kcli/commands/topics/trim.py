@@ -25,12 +25,12 @@ _EXAMPLES = (
         ("kcli topics trim orders --before 1200 -p 0 --yes", "in a script"),
         ("kcli topics trim orders --before -1000 --dry-run", "all but the last 1000 of each partition"),
         ("kcli topics trim orders --before latest", "all records; the topic stays"),
+        ("kcli topics trim --from-file offsets.json", "an offset for each partition that a file names"),
     ),
 )
-@click.argument("name", type=TOPIC, metavar="TOPIC")
+@click.argument("name", type=TOPIC, required=False, metavar="[TOPIC]")
 @click.option(
     "--before",
-    required=True,
     type=OfferedType("offset", ("latest",)),
     metavar="SPEC",
     help="the records before it are deleted: an offset, +N, -N, latest, or a time, such as 7d (before now)",
@@ -38,8 +38,19 @@ _EXAMPLES = (
 @click.option(
     "-p", "--partitions", type=PARTITIONS, metavar="LIST", help="only these partitions, as in 0,2,5-7"
 )
+@click.option(
+    "--from-file",
+    metavar="FILE",
+    help="the partitions and offsets of a file of kafka-delete-records.sh; - is stdin",
+)
 @pass_invocation
-def trim_topic(inv: Invocation, name: str, before: str, partitions: tuple[int, ...] | None) -> int:
+def trim_topic(
+    inv: Invocation,
+    name: str | None,
+    before: str | None,
+    partitions: tuple[int, ...] | None,
+    from_file: str | None,
+) -> int:
     """Delete the records of a topic before an offset or a time.
 
     This cannot be undone, so the name of the topic has to be typed, or --yes or --confirm NAME given. With a time,
@@ -48,9 +59,30 @@ def trim_topic(inv: Invocation, name: str, before: str, partitions: tuple[int, .
 
     An offset beyond the end of a partition is refused, the other partitions are trimmed: exit code 6, or 5 if all are
     refused. Internal and compacted topics: exit code 7.
-    """
-    from kcli.flows.topics.trim import TopicTrim  # clients are loaded when the command runs
 
+    The file has the form {"partitions": [{"topic": "orders", "partition": 1, "offset": 1200}]}; the offset -1 is the
+    end. The name of each topic has to be typed; if one does not exist, nothing is deleted.
+    """
+    from kcli.flows.topics.trim import (
+        TopicTrim,
+        TrimScope,
+        read_trim_file,
+    )  # clients are loaded when the command runs
+
+    if from_file is not None:
+        if name is not None or before is not None or partitions is not None:
+            raise usage(
+                "topics trim: --from-file with TOPIC, --before or -p",
+                why="the file names the partitions and their offsets",
+                do="leave one of them out",
+            )
+        return run_change(inv, TopicTrim(read_trim_file(from_file)))
+    if name is None or before is None:
+        raise usage(
+            f"topics trim: missing {'argument TOPIC' if name is None else 'option --before'}",
+            why="it is required without --from-file",
+            do=f"as in {_EXAMPLES}; see `kcli topics trim --help`",
+        )
     check_topic_name(name, "topics trim")
     now = wall_ms()
     if _is_duration(before):
@@ -62,7 +94,8 @@ def trim_topic(inv: Invocation, name: str, before: str, partitions: tuple[int, .
             why="it means a group's committed offset, and no group is given",
             do=f"as in {_EXAMPLES}",
         )
-    return run_change(inv, TopicTrim(name, spec, _words(spec, now, ago=is_ago(before)), partitions))
+    words = _words(spec, now, ago=is_ago(before))
+    return run_change(inv, TopicTrim([TrimScope(name, spec, words, partitions)]))
 
 
 def _is_duration(text: str) -> bool:

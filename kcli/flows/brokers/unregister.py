@@ -170,6 +170,6 @@ def _in_use(number: int, found: Registration) -> KcliError | None:
         return BrokerInUseError(
             f"broker {number} has {counted(found.replicas, 'replica')}",
             why="partitions would keep replicas on a broker that does not exist",
-            do="move them first: `kcli reassign plan --brokers 1,2,3 moves.json`, with the brokers that stay",
+            do=f"move them first: `kcli brokers drain {number}`",
         )
     return None

@@ -114,7 +114,9 @@ class ConfigAlter(ConfigAlteration):
 
 
 class ConfigAlterOfEach(ConfigAlter):
-    """Changes of its own for each resource."""
+    """Changes of its own for each resource, which are of files."""
+
+    from_line = False
 
     def __init__(self, wanted: Mapping[ConfigResource, Sequence[ConfigChange]]) -> None:
         self.wanted = wanted

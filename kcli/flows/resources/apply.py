@@ -19,7 +19,7 @@ from kcli.core.admin.acls import AclBinding, AclPattern, AclPermission, AclResou
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigOp, ConfigResource
 from kcli.core.admin.quotas import QuotaEntity
-from kcli.core.errors import ConfigError
+from kcli.core.errors import AuthError, BrokerError, ConfigError, UnsupportedError
 from kcli.core.names import is_own_group, is_own_topic
 from kcli.core.permissions import AclOperation
 from kcli.core.types import TopicSpec
@@ -126,8 +126,11 @@ class Apply(StagedChange):
         wish = self.wish
         found = compare(admin, wish.resources, exact=wish.exact, prune=wish.prune, match=wish.match)
         sorted_, rest = _Sorted(), []
+        moving = self._moving(admin)
         for one in found.items:
-            if one.is_equal:
+            if one.is_equal and one.ref in moving:
+                sorted_.placed[one.ref.name] = _placement(self._wanted[one.ref])
+            elif one.is_equal:
                 rest.append(Item(Step(one.ref), Told(), Outcome.UNCHANGED))
             elif one.wanted is None:
                 if one.now is not None and not _is_kept(one.ref):
@@ -136,10 +139,26 @@ class Apply(StagedChange):
                 sorted_.acls.append(_binding(one.wanted))
             elif one.ref.kind is Kind.TOPIC and one.now is None:
                 sorted_.topics.append(_new_topic(one.wanted))
+            elif one.ref.kind is Kind.USER and one.now is None:
+                _set_mechanisms(sorted_, one.wanted, one.wanted.spec.get("mechanisms", {}))
             else:
                 _SORT[one.ref.kind](sorted_, one.wanted, one.differences)
         known = {one.ref for one in found.items}
         return list(self._stages(sorted_)), [*rest, *self._unread(known, found.missing)]
+
+    def _moving(self, admin: Admin) -> set[Ref]:
+        """The topics whose replicas are wanted somewhere, and are being moved: what is begun is waited for."""
+        placed = {
+            one.ref
+            for one in self.wish.resources
+            if one.ref.kind is Kind.TOPIC and ("replication_factor" in one.spec or "assignment" in one.spec)
+        }
+        try:
+            return placed & {
+                Ref(Kind.TOPIC, tp.topic) for tp in (admin.list_reassignments() if placed else ())
+            }
+        except (AuthError, BrokerError, UnsupportedError):  # then nothing is said of moves
+            return set()
 
     def _unread(self, known: Collection[Ref], missing: Sequence[Missing]) -> Iterator[StepItem]:
         """What could not be read is not changed: documents, and what might have to be deleted."""
@@ -234,12 +253,16 @@ def _topic(into: _Sorted, wanted: Resource, differs: Sequence[Difference]) -> No
     paths = {one.path[0] for one in differs}
     if "partitions" in paths:
         into.growth.setdefault(spec["partitions"], []).append(name)
-    if "assignment" in paths:
-        replicas = {int(one.path[1]): tuple(one.wanted) for one in differs if one.path[0] == "assignment"}
-        into.placed[name] = Wanted(replicas=replicas)
-    elif "replication_factor" in paths and "assignment" not in spec:
-        into.placed[name] = Wanted(factor=spec["replication_factor"])
+    if paths & {"assignment", "replication_factor"}:
+        into.placed[name] = _placement(wanted)
     _config(into, wanted, differs)
+
+
+def _placement(wanted: Resource) -> Wanted:
+    """Where the replicas are to be: the assignment of a document has the number of replicas, too."""
+    if placed := wanted.spec.get("assignment"):
+        return Wanted(replicas={int(number): tuple(brokers) for number, brokers in placed.items()})
+    return Wanted(factor=wanted.spec["replication_factor"])
 
 
 def _new_topic(wanted: Resource) -> TopicSpec:
@@ -295,10 +318,16 @@ def _user(into: _Sorted, wanted: Resource, differs: Sequence[Difference]) -> Non
     named = wanted.spec.get("mechanisms", {})
     for mechanism in dict.fromkeys(one.path[1] for one in differs if one.path[0] == "mechanisms"):
         if mechanism in named:
-            iterations = (named[mechanism] or {}).get("iterations") or DEFAULT_ITERATIONS
-            into.credentials.setdefault(wanted.ref.name, {})[mechanism] = iterations
+            _set_mechanisms(into, wanted, [mechanism])
         else:
             into.mechanisms_left.setdefault(wanted.ref.name, []).append(mechanism)
+
+
+def _set_mechanisms(into: _Sorted, wanted: Resource, mechanisms: Iterable[str]) -> None:
+    for mechanism in mechanisms:
+        settings = wanted.spec["mechanisms"][mechanism] or {}
+        iterations = settings.get("iterations") or DEFAULT_ITERATIONS
+        into.credentials.setdefault(wanted.ref.name, {})[mechanism] = iterations
 
 
 def _quota(into: _Sorted, wanted: Resource, differs: Sequence[Difference]) -> None:

@@ -93,8 +93,10 @@ def _config(now: Resource, wanted: Resource, exact: bool) -> Iterator[Difference
         elif value is None:
             if not entry.is_default:
                 yield Difference(("config", key), entry.value, None)
-        elif not is_in_effect(entry, value) or (exact and entry.is_default):
+        elif not is_in_effect(entry, value):
             yield Difference(("config", key), entry.value, value)
+        elif exact and entry.is_default:
+            yield Difference(("config", key), None, value)
     if exact:
         for key in sorted(now.entries.keys() - keys.keys()):
             entry = now.entries[key]
@@ -103,8 +105,8 @@ def _config(now: Resource, wanted: Resource, exact: bool) -> Iterator[Difference
 
 
 def is_of_kafka(ref: Ref, key: str) -> bool:
-    """Whether Kafka itself sets the key, and does not let it be removed: the cluster's min.insync.replicas, while eligible
-    leader replicas are enabled (KIP-966).
+    """Whether Kafka itself sets the key, and does not let it be removed: the cluster's min.insync.replicas, while
+    eligible leader replicas are enabled (KIP-966).
     """
     return ref == Ref(Kind.BROKER_CONFIG, ALL_BROKERS) and key == "min.insync.replicas"
 

@@ -1,8 +1,8 @@
-"""``kcli topics trim``: deletes the records of a topic before an offset or a time, partition by partition."""
+"""``kcli topics trim``: deletes the records of topics before an offset or a time, partition by partition."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kcli.account.change import Change, Found, Item, Question
@@ -20,6 +20,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.configs.values import list_words
 from kcli.flows.groups.offsets import LogEnds, log_ends, offsets_at
 from kcli.flows.partition_failures import partition_names
+from kcli.flows.partitions_file import PartitionsFile, shown_name
 from kcli.flows.permitted import denied_topics
 from kcli.flows.topics.purpose import internal_purpose
 from kcli.output.progress import counted
@@ -67,8 +68,36 @@ class Trim(NamedTuple):
 TrimItem = Item[TopicPartition, Trim]
 
 
+class TrimScope(NamedTuple):
+    """Partitions of a topic, None for all, and their new start, which ``words`` says."""
+
+    topic: str
+    before: OffsetSpec
+    words: str
+    partitions: Sequence[int] | None = None
+
+
+_FILE = PartitionsFile(
+    "file of offsets",
+    'see `kcli help topics trim`: {"partitions": [{"topic": "orders", "partition": 1, "offset": 1200}]}',
+)
+
+
+def read_trim_file(path: str) -> list[TrimScope]:
+    """The offsets of a file of kafka-delete-records.sh, where -1 is the end; ConfigError says what is wrong with it."""
+    name, found = shown_name(path), list[TrimScope]()
+    words = f"the offsets in {name}"
+    for tp, row in _FILE.read(path):
+        offset = row.get("offset")
+        if not isinstance(offset, int) or isinstance(offset, bool) or not -1 <= offset < 1 << 63:
+            raise _FILE.broken(name, f"{tp} has no offset of 0 or more, or -1")
+        before = OffsetSpec("latest") if offset == -1 else OffsetSpec("offset", offset)
+        found.append(TrimScope(tp.topic, before, words, (tp.partition,)))
+    return found
+
+
 class TopicTrim(Change[TopicPartition, Trim]):
-    """``before`` is the new start, and ``words`` says it; ``partitions``: only these numbers."""
+    """``scopes`` name each partition once; those of a topic have the same words."""
 
     kind = "TopicTrim"
     printed_by = "topics trim"
@@ -77,30 +106,42 @@ class TopicTrim(Change[TopicPartition, Trim]):
     parts = True
     nothing = "nothing is to be deleted"
 
-    def __init__(self, name: str, before: OffsetSpec, words: str, partitions: Sequence[int] | None) -> None:
-        self.name, self.before, self.words, self.partitions = name, before, words, partitions
+    def __init__(self, scopes: Sequence[TrimScope]) -> None:
+        self.scopes = scopes
+        self.words = {scope.topic: scope.words for scope in scopes}
 
     def decide(self, admin: Admin) -> list[TrimItem]:
         """The new start of each partition. Internal topics and those whose policy does not delete are refused."""
-        topic = admin.describe_topics([self.name])[self.name]
-        if isinstance(topic, KcliError):
-            raise topic
-        selected = _selected(topic, self.partitions)
-        if not selected and topic.error is not None:
-            raise topic.error
-        denied = denied_topics(admin, [self.name], "DELETE", "deleting records of topic {}")
-        refused = denied.get(self.name) or _refusal(admin, topic)
-        ends = log_ends(admin, selected)
-        known = [tp for tp, log in ends.items() if log.end is not None]
-        time = self.before.listed
-        at_time = {} if time is None or not known else offsets_at(admin, known, time)
-        items = trim_items(topic.topic_id, self.before, ends, at_time)
-        if refused is None:
-            return items
-        return [_refused(item, refused) for item in items]
+        topics = _existing(admin, list(self.words))
+        before = {
+            tp: scope.before
+            for scope in self.scopes
+            for tp in _selected(topics[scope.topic], scope.partitions)
+        }
+        for topic in topics.values():
+            if topic.error is not None and all(tp.topic != topic.name for tp in before):
+                raise topic.error
+        denied = denied_topics(admin, list(topics), "DELETE", "deleting records of topic {}")
+        refused = {**_refusals(admin, list(topics.values())), **denied}
+        ends = log_ends(admin, list(before))
+        at_time: dict[TopicPartition, OffsetInfo | KcliError] = {}
+        for time in {spec.listed for spec in before.values() if spec.listed is not None}:
+            known = [tp for tp, log in ends.items() if log.end is not None and before[tp].listed == time]
+            at_time.update(offsets_at(admin, known, time) if known else {})
+        items = [
+            _item(topics[tp.topic].topic_id, spec, tp, ends[tp], at_time.get(tp))
+            for tp, spec in before.items()
+        ]
+        return [
+            item if (error := refused.get(item.key.topic)) is None else _refused(item, error)
+            for item in items
+        ]
 
     def text(self, plan: Sequence[TrimItem]) -> str:
-        """The plan for people."""
+        """The plan for people, topic by topic."""
+        return "\n".join(filter(None, (self._text(name, of(name, plan)) for name in self.words)))
+
+    def _text(self, name: str, plan: Sequence[TrimItem]) -> str:
         if all(isinstance(item.error, TrimRefusedError) for item in plan):
             return ""
         columns = [column for column in self.columns if column.key != "topic"]
@@ -111,7 +152,7 @@ class TopicTrim(Change[TopicPartition, Trim]):
         total = f"  {counted(len(trimmed), 'partition')}, up to {counted(records, 'record')} deleted"
         if kept := len(plan) - len(trimmed):
             total += f"; {counted(kept, 'partition')} unchanged"
-        lines = [f"Trim topic {visible_line(self.name)}: delete the records before {self.words}.", *table]
+        lines = [f"Trim topic {visible_line(name)}: delete the records before {self.words[name]}.", *table]
         lines.append(total + ".")
         if trimmed:
             lines.append(
@@ -120,8 +161,13 @@ class TopicTrim(Change[TopicPartition, Trim]):
         return "\n".join(lines)
 
     def questions(self, plan: Sequence[TrimItem]) -> list[Question]:
-        """The topic's name has to be typed."""
-        return [Question(self.text(plan), f"Delete these records of topic {self.name}?", name=self.name)]
+        """The name of each topic has to be typed."""
+        trimmed = {item.key.topic for item in plan if item.outcome is Outcome.PLANNED}
+        return [
+            Question(self._text(name, of(name, plan)), f"Delete these records of topic {name}?", name=name)
+            for name in self.words
+            if name in trimmed
+        ]
 
     def again(self, item: TrimItem, now: TrimItem | None) -> TrimItem:
         """The offsets of the plan hold while the topic is the same one; a topic of that name that was created since is
@@ -130,7 +176,7 @@ class TopicTrim(Change[TopicPartition, Trim]):
         if now is None or now.facts.topic_id == item.facts.topic_id:
             return super().again(item, now and now._replace(facts=item.facts))
         error = DataLossError(
-            f"topic {self.name} was deleted and created anew",
+            f"topic {item.key.topic} was deleted and created anew",
             why="the plan is of a topic that does not exist any more; nothing was deleted",
             do="run it again for a new plan",
         )
@@ -171,7 +217,11 @@ class TopicTrim(Change[TopicPartition, Trim]):
             alike: dict[str, list[TrimItem]] = {}
             for item in items:
                 if item.error is not None and (item.outcome is Outcome.UNKNOWN) == unknown:
-                    same = item.error.do if isinstance(item.error, DataLossError) else self.reason(item.error)
+                    same = self.reason(item.error)
+                    if isinstance(item.error, DataLossError):
+                        same = item.error.do
+                    elif isinstance(item.error, TrimRefusedError):
+                        same = item.error.what
                     alike.setdefault(same, []).append(item)  # ends differ
             for group in alike.values():
                 first = group[0].error
@@ -192,11 +242,12 @@ class TopicTrim(Change[TopicPartition, Trim]):
         return "no leader" if isinstance(error, NoLeaderError) else error.why or error.what
 
     def summary(self, items: Sequence[TrimItem]) -> Iterable[str]:
-        """How many offsets are gone."""
-        if items:
-            gone = sum(item.facts.records or 0 for item in items)
-            what = f"{counted(gone, 'offset')} deleted in {counted(len(items), 'partition')}, read back"
-            yield f"trimmed topic {self.name}: {what}"
+        """How many offsets are gone of each topic."""
+        for name in self.words:
+            if mine := of(name, items):
+                gone = sum(item.facts.records or 0 for item in mine)
+                what = f"{counted(gone, 'offset')} deleted in {counted(len(mine), 'partition')}, read back"
+                yield f"trimmed topic {name}: {what}"
 
     def _shown(self, item: TrimItem) -> dict[str, Any]:
         """A row of the plan with separators in its numbers."""
@@ -208,14 +259,9 @@ class TopicTrim(Change[TopicPartition, Trim]):
         } | {"note": note}
 
 
-AtTime = Mapping[TopicPartition, OffsetInfo | KcliError]
-
-
-def trim_items(
-    topic_id: str, spec: OffsetSpec, ends: Mapping[TopicPartition, LogEnds], at_time: AtTime
-) -> list[TrimItem]:
-    """The new start of each partition. ``at_time``: what brokers have found, for a time or a special offset. Pure."""
-    return [_item(topic_id, spec, tp, log, at_time.get(tp)) for tp, log in ends.items()]
+def of(name: str, items: Sequence[TrimItem]) -> list[TrimItem]:
+    """The partitions of a topic."""
+    return [item for item in items if item.key.topic == name]
 
 
 def _item(
@@ -287,8 +333,18 @@ def _found(item: TrimItem, start: OffsetInfo | KcliError) -> Found[Trim] | KcliE
     return Found(facts, error)
 
 
+def _existing(admin: Admin, names: Sequence[str]) -> dict[str, TopicInfo]:
+    """The topics; the error of the first that cannot be described."""
+    found = {}
+    for name, topic in admin.describe_topics(names).items():
+        if isinstance(topic, KcliError):
+            raise topic
+        found[name] = topic
+    return found
+
+
 def _selected(topic: TopicInfo, partitions: Sequence[int] | None) -> list[TopicPartition]:
-    """All partitions, or those of ``-p``; an error if one does not exist."""
+    """All partitions, or those that are named; an error if one does not exist."""
     numbers = [part.partition for part in topic.partitions]
     for number in partitions or ():
         if number not in numbers:
@@ -296,28 +352,33 @@ def _selected(topic: TopicInfo, partitions: Sequence[int] | None) -> list[TopicP
     return [TopicPartition(topic.name, number) for number in sorted(partitions or numbers)]
 
 
-def _refusal(admin: Admin, topic: TopicInfo) -> KcliError | None:
+def _refusals(admin: Admin, topics: Sequence[TopicInfo]) -> dict[str, KcliError]:
     """Refuses what brokers refuse: internal topics, and those whose policy does not delete."""
-    purpose = internal_purpose(topic)
-    if purpose is not None:
-        return TrimRefusedError(
-            f"records of topic {topic.name} are not deleted",
-            why=purpose,
-            do="Kafka compacts it by itself"
-            if is_own_topic(topic.name)
-            else "Kafka compacts it by itself; `kcli groups delete-offsets GROUP -t TOPIC` deletes committed offsets",
-        )
-    (entries,) = admin.describe_configs(
-        [ConfigResource(ConfigKind.TOPIC, topic.name)], keys=["cleanup.policy"]
-    ).values()
-    if isinstance(entries, KcliError):
-        return None  # without the permission to see it, the broker decides when records are deleted
-    for entry in entries:
-        if entry.name == "cleanup.policy" and "delete" not in list_words(entry.value):
-            return TrimRefusedError(
+    refused: dict[str, KcliError] = {}
+    for topic in topics:
+        purpose = internal_purpose(topic)
+        if purpose is not None:
+            refused[topic.name] = TrimRefusedError(
                 f"records of topic {topic.name} are not deleted",
-                why=f"POLICY_VIOLATION (44): its cleanup.policy is {entry.value or 'empty'}, without delete",
-                do="a record without a value deletes its key in a compacted topic; to trim it, add the policy: "
-                f"`kcli topics alter {topic.name} --append cleanup.policy=delete`, with which retention applies, too",
+                why=purpose,
+                do="Kafka compacts it by itself"
+                if is_own_topic(topic.name)
+                else "Kafka compacts it by itself; `kcli groups delete-offsets GROUP -t TOPIC` deletes committed offsets",
             )
-    return None
+    asked = [ConfigResource(ConfigKind.TOPIC, topic.name) for topic in topics if topic.name not in refused]
+    found = admin.describe_configs(asked, keys=["cleanup.policy"]) if asked else {}
+    for resource, entries in found.items():
+        # Without the permission to see it, the broker decides when records are deleted.
+        for entry in () if isinstance(entries, KcliError) else entries:
+            if entry.name == "cleanup.policy" and "delete" not in list_words(entry.value):
+                refused[resource.name] = _compacted(resource.name, entry.value)
+    return refused
+
+
+def _compacted(name: str, policy: str | None) -> TrimRefusedError:
+    return TrimRefusedError(
+        f"records of topic {name} are not deleted",
+        why=f"POLICY_VIOLATION (44): its cleanup.policy is {policy or 'empty'}, without delete",
+        do="a record without a value deletes its key in a compacted topic; to trim it, add the policy: "
+        f"`kcli topics alter {name} --append cleanup.policy=delete`, with which retention applies, too",
+    )

@@ -49,6 +49,12 @@ PRODUCERS = (
         meaning="Its transactional id; null for an idempotent producer without one, and where it is unknown.",
     ),
     Column(
+        "coordinator_epoch",
+        "id",
+        wide=True,
+        meaning="Epoch of the coordinator that ended its last transaction in the partition; null where none did.",
+    ),
+    Column(
         "last_sequence", "number", spare=3, values="integer", meaning="Sequence number of its last record."
     ),
     Column(
@@ -218,6 +224,7 @@ def producer_row(
         "producer_id": one.producer_id,
         "producer_epoch": one.producer_epoch,
         "transactional_id": None if transaction is None else transaction.transactional_id,
+        "coordinator_epoch": known(one.coordinator_epoch),
         "last_sequence": one.last_sequence,
         "last_write": known(one.last_timestamp),
         "idle_seconds": age(one.last_timestamp, now),

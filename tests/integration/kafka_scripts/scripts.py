@@ -14,6 +14,7 @@ from typing import NamedTuple, Self
 import pytest
 
 from benchmarks._kafka_tools import STREAMS, tool
+from tests.kafka import QUICK_JVM
 
 RUNNER = Path(__file__).parent / "ToolRunner.java"
 JARS = (
@@ -82,7 +83,7 @@ class Scripts:
         command = tool(str(RUNNER), *JARS)
         if command is None:
             pytest.skip("Kafka's tools cannot be had: there is no Java")
-        command[1:2] = ["-Xmx256m", "-XX:+UseSerialGC", "-Djava.security.manager=allow"]
+        command[1:2] = ["-Xmx256m", *QUICK_JVM, "-Djava.security.manager=allow"]
         self._jvm = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
@@ -100,9 +101,14 @@ class Scripts:
         assert self._jvm.stdin is not None
         assert self._jvm.stdout is not None
         words = [_TOOLS + SCRIPTS[script], base64.b64encode(stdin).decode(), *arguments]
-        self._jvm.stdin.write("\t".join(words) + "\n")
-        self._jvm.stdin.flush()
-        status, out, err = self._jvm.stdout.readline().rstrip("\n").split("\t")
+        try:
+            self._jvm.stdin.write("\t".join(words) + "\n")
+            self._jvm.stdin.flush()
+            status, out, err = self._jvm.stdout.readline().rstrip("\n").split("\t")
+        except BaseException:  # of a test whose time is up: the next one must not get this answer
+            self._jvm.kill()
+            shared.cache_clear()
+            raise
         return Ran(int(status), base64.b64decode(out).decode(), base64.b64decode(err).decode())
 
     def options(self, script: str) -> list[str]:

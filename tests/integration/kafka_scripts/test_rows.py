@@ -51,6 +51,7 @@ COMMANDS_ELSEWHERE = {
     "users set": "a connection with TLS: tests/integration/test_access_commands.py",
     "txn abort": "a transaction that hangs: tests/integration/test_hanging_transactions.py",
     "txn describe": "a transactional id: tests/integration/test_txn_command.py",
+    "topics who": "an open transaction: tests/integration/test_txn_command.py",
     "brokers move-log-dir": "two log directories: tests/integration/test_drain_under_load.py",
 }
 """Likewise, by the command of a row."""

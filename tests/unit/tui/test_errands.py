@@ -77,7 +77,7 @@ def test_a_wait_ends_when_it_is_cancelled_and_the_next_errand_may_wait_again() -
         world.errands.sleep(60)
 
     world.errands.do("wait", wait)
-    assert begun.wait(10)
+    assert begun.wait(120)
     world.errands.cancel()
     said = world.posted.get(timeout=10)
     assert isinstance(said, Said)

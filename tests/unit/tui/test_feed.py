@@ -88,7 +88,7 @@ def test_what_was_read_before_the_screen_is_there_is_posted_when_it_comes_first_
     live: Any = feed.LiveFeed(lambda: nullcontext(cast("Monitor", cluster)), 300.0)
     live.begin()
     live.now()
-    assert cluster.emptied.wait(10)
+    assert cluster.emptied.wait(120)
     live.start(posted.put)
     first, second = posted.get(timeout=10), posted.get(timeout=10)
     live.close()

@@ -58,6 +58,6 @@ def test_the_thread_ends_without_work_and_begins_again() -> None:
         worker.submit(threading.current_thread, results.done)
         results.wait(1)
         thread = results.rows[-1][0]
-        thread.join(10)
+        thread.join(120)
         assert not thread.is_alive()
         assert thread.daemon

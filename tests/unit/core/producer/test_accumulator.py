@@ -293,7 +293,7 @@ def test_a_waiting_caller_is_let_go(clock: Clock, event: str) -> None:
         acc.remove_past_delivery_timeout(clock() + 2)
     else:
         acc.memory.interrupt()
-    thread.join(10)
+    thread.join(120)
     assert outcome == [ClosedError if event in ("closed", "interrupted") else "room"]
 
 

@@ -28,7 +28,7 @@ class Waiting:
         return self
 
     def end(self) -> bool | None:
-        self._thread.join(30)
+        self._thread.join(120)
         assert not self._thread.is_alive()
         return self.found
 

@@ -15,9 +15,9 @@ def resource(kind: Kind, spec: dict[str, Any], *entries: ConfigEntry) -> Resourc
 
 
 def entry(
-    name: str, value: str | None, *, type: str = "", default: bool = False, secret: bool = False
+    name: str, value: str | None, *, kind: str = "", default: bool = False, secret: bool = False
 ) -> ConfigEntry:
-    return ConfigEntry(name, value, "default" if default else "topic", secret, type=type)
+    return ConfigEntry(name, value, "default" if default else "topic", secret, type=kind)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def entry(
     ],
 )
 def test_values_are_compared_as_brokers_read_them(kind: str, now: str, wanted: str, same: bool) -> None:
-    is_now = resource(Kind.TOPIC, {"partitions": 1, "replication_factor": 1}, entry("k", now, type=kind))
+    is_now = resource(Kind.TOPIC, {"partitions": 1, "replication_factor": 1}, entry("k", now, kind=kind))
     is_wanted = resource(Kind.TOPIC, {"config": {"k": wanted}})
     expected = [] if same else [Difference(("config", "k"), now, wanted)]
     assert differences(is_now, is_wanted) == expected
@@ -55,8 +55,8 @@ QUOTA = resource(Kind.QUOTA, {"entity": {"user": "a"}, "limits": {"x": 5, "y": 1
 BROKER = resource(
     Kind.BROKER_CONFIG,
     {"config": {}},
-    entry("set.password", None, type="password", secret=True),
-    entry("unset.password", None, type="password", default=True, secret=True),
+    entry("set.password", None, kind="password", secret=True),
+    entry("unset.password", None, kind="password", default=True, secret=True),
     entry("threads", "1", default=True),
 )
 OFFSETS = resource(Kind.GROUP_OFFSETS, {"offsets": {"t": {0: 5, 1: 6}}})
@@ -67,7 +67,7 @@ TABLE: list[tuple[Resource, dict[str, Any], list[Difference], list[Difference]]]
     (TOPIC, {"partitions": 3, "replication_factor": 1}, [], [Difference(("config", "own"), "1", None)]),
     (TOPIC, {"config": {"own": "1"}}, [], []),
     (TOPIC, {"config": {"own": None}}, [Difference(("config", "own"), "1", None)], []),
-    (TOPIC, {"config": {"own": "1", "inherited": "2"}}, [], []),
+    (TOPIC, {"config": {"own": "1", "inherited": "2"}}, [], [Difference(("config", "inherited"), None, "2")]),
     (
         TOPIC,
         {"partitions": 4, "replication_factor": 2, "config": {"own": "1"}},
@@ -109,7 +109,7 @@ TABLE: list[tuple[Resource, dict[str, Any], list[Difference], list[Difference]]]
             Difference(("config", "unset.password"), None, HIDDEN),
             Difference(("config", "plug.in"), None, HIDDEN),
         ],
-        [],
+        [Difference(("config", "threads"), None, "1")],
     ),
     (BROKER, {"config": {}}, [], [Difference(("config", "set.password"), HIDDEN, None)]),
     (

@@ -193,7 +193,7 @@ def both(
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(120)
     assert errors == []
     return reports
 

@@ -304,7 +304,7 @@ def test_passwords_come_from_files_commands_and_variables_and_are_shown_nowhere(
     secret.write_text(PASSWORD)
     secret.chmod(0o600)
     for name, key, value in (
-        ("a", "password_file", str(secret)),
+        ("a", "password_file", "secret"),
         ("b", "password_command", f"cat {secret}"),
         ("c", "password_env", "BOB"),
     ):

@@ -127,3 +127,24 @@ def test_it_does_from_300_states_to_300_others(
 ) -> None:
     for seed in range(1_000 + 100 * part, 1_100 + 100 * part):
         check(seed, admin, Cluster(guarded, tmp_path), tmp_path)
+
+
+def test_replicas_are_moved_and_waited_for_and_go_back(kafka3: Kafka, tmp_path: Path) -> None:
+    cluster = Cluster(kafka3, tmp_path)
+    name = kafka3.topic("placed", partitions=2, replicas=1)
+    file = tmp_path / "placed.yaml"
+    spec = "{partitions: 2, replication_factor: 3, config: {retention.ms: 7000000}}"
+    file.write_text(f"{{apiVersion: kcli/v1, kind: Topic, metadata: {{name: {name}}}, spec: {spec}}}\n")
+    cluster("diff", str(file), code=8)
+    cluster.kill(0.7, "apply", str(file), "--yes")  # wherever it is then
+    journals = len(cluster("undo", "-o", "json").items)
+    done = cluster("apply", str(file), "--yes", "--throttle", "50MB/s", "-o", "json")
+    assert {one["status"] for one in done.items} <= {"done", "unchanged"}
+    cluster("diff", str(file))
+    cluster("reassign", "status")
+    found = cluster("undo", "-o", "json").items
+    assert len(found) >= journals
+    for one in reversed(found):
+        cluster("undo", one["id"], "--yes")
+    assert "replication_factor: 1" in cluster("export", "topics", "--match", name).out
+    assert "7000000" not in cluster("export", "topics", "--match", name).out

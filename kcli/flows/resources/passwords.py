@@ -4,6 +4,7 @@ Errors name where it comes from, never what was read.
 """
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from kcli.core.errors import ConfigError, KcliError
@@ -56,7 +57,8 @@ class Passwords:
         what, place = f"the password of {user.ref.name}", f"spec.{key} in {user.place}"
         if key != "password_env":
             kind = FILE if key == "password_file" else COMMAND
-            return self._reader.read(SecretSource(what, kind, str(text), place))
+            path = _beside(user, str(text)) if kind == FILE else str(text)
+            return self._reader.read(SecretSource(what, kind, path, place))
         found = self._environ.get(str(text))
         if not found:
             raise ConfigError(
@@ -65,3 +67,8 @@ class Passwords:
                 do=f"set {text} in the environment of kcli",
             )
         return Secret(found)
+
+
+def _beside(user: Resource, path: str) -> str:
+    """The path as it is meant in the file of the document: from its folder on."""
+    return path if path.startswith("~") else str(Path(user.place.file).parent / path)

@@ -97,6 +97,16 @@ class Stage:
         ]
 
 
+_NOUNS = {
+    Kind.TOPIC: "topic",
+    Kind.ACL_BINDING: "ACL",
+    Kind.USER: "user",
+    Kind.QUOTA: "quota",
+    Kind.BROKER_CONFIG: "broker configuration",
+    Kind.GROUP_CONFIG: "group configuration",
+    Kind.GROUP_OFFSETS: "group",
+}
+"""How summaries name the kinds."""
 _WORST_FIRST = (
     Outcome.FAILED,
     Outcome.UNKNOWN,
@@ -298,10 +308,10 @@ class StagedChange(Change[Step, Told]):
         for kind in dict.fromkeys(item.key.ref.kind for item in items):
             for act, word in words.items():
                 count = len(
-                    {item.key for item in items if item.key.ref.kind is kind and item.facts.act == act}
+                    {item.key.ref for item in items if item.key.ref.kind is kind and item.facts.act == act}
                 )
                 if count:
-                    yield f"{word} {counted(count, kind)}, read back"
+                    yield f"{word} {counted(count, _NOUNS[kind])}, read back"
 
 
 def _text(stage: Stage) -> str:

@@ -1,8 +1,9 @@
 """YAML as a tree: what is read, what is refused and where."""
 
 import pytest
+import yaml
 
-from kcli.files.yaml_nodes import Items, Pairs, Scalar, YamlError, yaml_documents
+from kcli.files.yaml_nodes import Items, Node, Pairs, Scalar, YamlError, yaml_documents
 
 
 def test_every_node_has_its_place() -> None:
@@ -66,3 +67,34 @@ def test_what_is_refused_has_a_place(text: str, line: int, column: int, why: str
         list(yaml_documents(text, []))
     assert why in caught.value.why
     assert (caught.value.line, caught.value.column) == (line, column)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: 1\nb:\n  - 'x'\n---\n{c: [d, {e: f}]}\n",
+        '{"a": [1, null, "\\u00e9"]}',
+        "",
+        "--- # x\n",
+        "a: |\n  b\n c\n",
+    ],
+)
+def test_the_parser_in_python_makes_the_same_tree(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def found() -> list[Node] | type[YamlError]:
+        try:
+            return list(yaml_documents(text, []))
+        except YamlError:
+            return YamlError
+
+    in_c = found()
+    monkeypatch.delattr(yaml, "CSafeLoader")
+    assert found() == in_c
+
+
+@pytest.mark.parametrize(
+    "text", ["a: &x [1]\nb: *x", "a: !!str 1", "[" * 1000, "? [a]\n: 2", "a: @x", "a: [1", "a: \x00"]
+)
+def test_the_parser_in_python_refuses_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(yaml, "CSafeLoader")
+    with pytest.raises(YamlError):
+        list(yaml_documents(text, []))

@@ -1,11 +1,14 @@
 """Files to resources: what is read, and every fault with its place."""
 
 import json
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kcli.flows.resources.documents import read_documents
 from kcli.flows.resources.faults import FilesError
@@ -415,3 +418,26 @@ def test_what_is_not_text_is_a_fault(write: Write, tmp_path: Path) -> None:
 def test_a_large_file_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kcli.flows.resources.sources.LARGEST", 100)
     assert "it is larger than 100 bytes" in faults(write(TOPIC))[0]
+
+
+_PIECES = st.sampled_from(
+    [*" \n\t{}[]'#~é\"", "- ", ": ", "&a ", "*a", "!!x ", "${", "$${", "0x1", "yes", "---\n"]
+)
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 8), _PIECES), min_size=1, max_size=4))
+def test_whatever_a_file_has_it_is_read_or_its_faults_have_places(
+    changes: list[tuple[int, int, str]],
+) -> None:
+    text = TOPIC
+    for at, length, piece in changes:
+        text = text[:at] + piece + text[at + length :]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "f.yaml"
+        file.write_text(text)
+        found: list[Place] = []
+        try:
+            found += [resource.place for resource in read(str(file))]
+        except FilesError as error:
+            found += [fault.place for fault in error.faults]
+        assert all(place.line > 0 and place.column > 0 for place in found)

@@ -20,6 +20,7 @@ LINES = {
     "acls create": "--principal User:a --operation read --topic {topic} --dry-run",
     "acls delete": "--topic {topic} --dry-run",
     "acls list": "",
+    "apply": "{dir}/applied.yaml --dry-run",
     "brokers api-versions": "",
     "brokers describe": "1",
     "brokers drain": "9 --dry-run",
@@ -36,8 +37,10 @@ LINES = {
     "configs list": "client-metrics",
     "consume": "{topic} --exit -n 3 -s value=json -o ndjson",
     "demo": "--help",  # every package runs it whole: see checks.py
+    "diff": "{dir}/topic.yaml",
     "doctor": "--topic {topic} --group {group}",
     "elect-leaders": "--topic {topic} --dry-run",
+    "export": "topics --match {topic}",
     "exporter": "",
     "features downgrade": "--feature transaction.version=1 --dry-run",
     "features list": "",
@@ -131,6 +134,7 @@ LINES = {
 DENIED = {
     "acls create": ("CreateAcls", "CLUSTER"),
     "acls delete": ("DeleteAcls", "CLUSTER"),
+    "apply": ("IncrementalAlterConfigs", "TOPIC"),
     "brokers drain": ("AlterPartitionReassignments", "CLUSTER"),
     "brokers move-log-dir": ("AlterReplicaLogDirs", "CLUSTER"),
     "brokers unregister": ("UnregisterBroker", "CLUSTER"),

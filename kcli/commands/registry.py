@@ -137,6 +137,9 @@ ROWS: dict[str, Row] = {
         "acls.delete:delete_acls", CHANGES,
         "delete ACLs: those that are selected and shown in the plan, and no others",
     ),
+    "export": ("export:export_cluster", READS, "write what the cluster has as YAML documents"),
+    "diff": ("diff:diff", READS, "compare what files describe with what the cluster has"),
+    "apply": ("apply:apply_files", CHANGES, "change a cluster to what files describe"),
     "top": ("top:top", READS, "watch groups, topics and brokers live"),
     "exporter": ("exporter:exporter", READS, "export the lag of groups for Prometheus"),
     "txn": ("txn:txn", NOUN, "find the transactions that hold partitions back, and end them"),
@@ -284,6 +287,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Cluster and access": (
         "cluster", "brokers", "quorum", "features", "reassign", "elect-leaders", "acls", "users", "tokens", "quotas",
     ),
+    "The cluster as files": ("export", "diff", "apply"),
     "Copy and pipeline": ("mirror", "pipeline"),
     "Watch and measure": ("top", "exporter", "perf", "doctor"),
     "This tool": (

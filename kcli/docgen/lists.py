@@ -116,6 +116,17 @@ LISTS = {
         ),
         _list("consume -o json", "Records.", Items("Record")),
         _list(
+            "diff",
+            "What files describe, compared with what the cluster has.",
+            Items("ResourceDifference", "A resource.", "commands._diffing:COLUMNS"),
+            kind="ClusterDiff",
+        ),
+        _list(
+            "export",
+            "What the cluster has, as documents of files.",
+            Items("Resource", "A resource.", "commands.export:COLUMNS"),
+        ),
+        _list(
             "consume --select",
             "Fields of records.",
             Items(

@@ -298,6 +298,11 @@ TASKS: dict[str, tuple[Task, ...]] = {
             "acl permission grant allow producer app",
         ),
         Task(
+            "keep topics, ACLs and quotas in files, and see where the cluster differs",
+            ("kcli export --file cluster.yaml", "kcli diff cluster.yaml"),
+            "export yaml declarative gitops backup drift compare settings configuration",
+        ),
+        Task(
             "see whether a user may read a topic",
             ("kcli acls check --principal User:alice --operation read --topic orders --group billing",),
             "acl permission check may can allowed denied alice write access",

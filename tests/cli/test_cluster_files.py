@@ -176,6 +176,14 @@ def test_kinds_and_names_are_selected(cluster: FakeCluster, line: str, names: li
     assert ("nothing matches" in done.err) == (not names)
 
 
+def test_only_what_is_selected_is_asked_for(cluster: FakeCluster) -> None:
+    before = len(cluster.requests)
+    assert not run(cluster, "export topics --match orders").code
+    asked = [seen.request for seen in cluster.requests[before:]]
+    described = [one.resources for one in asked if isinstance(one, DescribeConfigsRequest)]
+    assert [[row.resource_name for row in rows] for rows in described] == [["orders"]]
+
+
 def test_all_has_defaults_and_where_replicas_are_and_is_no_difference(
     cluster: FakeCluster, tmp_path: Path
 ) -> None:

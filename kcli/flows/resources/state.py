@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
 
 from kcli.account.survey import Missing, Survey
 from kcli.core.admin.acls import AclFilter, NoAuthorizerError
@@ -52,7 +53,7 @@ def read_state(
     reading = _Reading(admin, None, every_setting=every_setting, placed=every_setting)
     for kind in Kind:
         if kind in kinds:
-            reading.read_all(kind, internal=internal)
+            reading.read_all(kind, _Chosen(match, internal))
     found = {
         resource.ref: resource
         for resource in sorted(reading.found, key=lambda one: (_ORDER[one.ref.kind], sort_key(one.ref)))
@@ -93,6 +94,24 @@ def sort_key(ref: Ref) -> tuple[bool, int, str]:
 _ORDER = {kind: at for at, kind in enumerate(Kind)}
 
 
+class _Chosen(NamedTuple):
+    """Which topics and groups are read at all; what has other names is chosen among what was read."""
+
+    match: str | None
+    internal: bool
+
+    def has_topic(self, topic: TopicInfo) -> bool:
+        """Whether a topic is read."""
+        return self._has(topic.name) and (self.internal or not topic.internal)
+
+    def has_group(self, name: str) -> bool:
+        """Whether a group is read."""
+        return self._has(name) and (self.internal or not is_own_group(name))
+
+    def _has(self, name: str) -> bool:
+        return self.match is None or fnmatchcase(name, self.match)
+
+
 class _Reading:
     """One survey. ``unread``: the kinds of which nothing could be read."""
 
@@ -109,7 +128,7 @@ class _Reading:
         self.missing: list[Missing] = []
         self.unread: set[Kind] = set()
 
-    def read_all(self, kind: Kind, *, internal: bool) -> None:
+    def read_all(self, kind: Kind, chosen: _Chosen) -> None:
         """All resources of a kind."""
         with_names = {
             Kind.TOPIC: self._all_topics,
@@ -124,7 +143,7 @@ class _Reading:
         }
         try:
             if kind in with_names:
-                with_names[kind](internal)
+                with_names[kind](chosen)
             else:
                 without[kind]()
         except (BrokerError, UnsupportedError) as error:
@@ -157,8 +176,8 @@ class _Reading:
 
     # topics
 
-    def _all_topics(self, internal: bool) -> None:
-        self._topics([topic for topic in self._admin.list_topics() if internal or not topic.internal])
+    def _all_topics(self, chosen: _Chosen) -> None:
+        self._topics([topic for topic in self._admin.list_topics() if chosen.has_topic(topic)])
 
     def _some_topics(self, names: list[str]) -> None:
         listed = {topic.name: topic for topic in self._admin.list_topics()}
@@ -233,16 +252,16 @@ class _Reading:
         names = [ALL_BROKERS, *(str(broker.node.id) for broker in found.brokers)]
         self._configs_of(Kind.BROKER_CONFIG, names, set_only=not self._every_setting)
 
-    def _all_group_configs(self, internal: bool) -> None:
+    def _all_group_configs(self, chosen: _Chosen) -> None:
         try:
             names = self._admin.list_config_resources(ConfigKind.GROUP)
         except UnsupportedError as error:
-            names = self._listed_groups(internal)
+            names = self._listed_groups(chosen)
             if not self._have_groups_configs(names):
                 return
             self.missing.append(Missing("GroupConfig of groups that do not exist yet", "", error))
-        chosen = [name for name in names if internal or not is_own_group(name)]
-        self._configs_of(Kind.GROUP_CONFIG, chosen, set_only=not self._every_setting)
+        names = [name for name in names if chosen.has_group(name)]
+        self._configs_of(Kind.GROUP_CONFIG, names, set_only=not self._every_setting)
 
     def _have_groups_configs(self, names: list[str]) -> bool:
         """Whether the brokers know configurations of groups at all (KIP-848)."""
@@ -294,17 +313,15 @@ class _Reading:
 
     # offsets
 
-    def _listed_groups(self, internal: bool) -> list[str]:
+    def _listed_groups(self, chosen: _Chosen) -> list[str]:
         listing = self._admin.list_groups()
         self.missing += [Missing.of(error, "groups") for error in listing.missing]
         return [
-            row.group_id
-            for row in listing.groups
-            if row.is_of_consumers and (internal or not is_own_group(row.group_id))
+            row.group_id for row in listing.groups if row.is_of_consumers and chosen.has_group(row.group_id)
         ]
 
-    def _all_group_offsets(self, internal: bool) -> None:
-        self._offsets(self._listed_groups(internal))
+    def _all_group_offsets(self, chosen: _Chosen) -> None:
+        self._offsets(self._listed_groups(chosen))
 
     def _offsets(self, groups: Collection[str]) -> None:
         for group, found in self._admin.fetch_offsets(dict.fromkeys(groups)).items():

@@ -145,3 +145,8 @@ def test_of_what_is_on_one_side_only_every_value_differs(kind: Kind) -> None:
     assert differences(None, one) == [Difference(path, None, value) for path, value in values.items()]
     assert differences(one, None) == [Difference(path, value, None) for path, value in values.items()]
     assert differences(None, None) == []
+
+
+def test_a_credential_of_any_number_of_iterations_is_missing_where_the_user_is() -> None:
+    user = resource(Kind.USER, {"mechanisms": {"SCRAM-SHA-512": {}}})
+    assert differences(None, user) == [Difference(("mechanisms", "SCRAM-SHA-512"), None, {})]

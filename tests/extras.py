@@ -15,6 +15,7 @@ EXTRAS = {
     "yaml": (),
     "pkcs12": ("cryptography",),
     "msk-iam": ("botocore",),
+    "glue": ("botocore",),
     "kerberos": ("gssapi",),
 }
 """By the names under which they are imported."""

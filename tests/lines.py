@@ -24,6 +24,7 @@ LINES = {
     "brokers list": "",
     "brokers move-log-dir": "1 --from /fake/1 --to /fake/1-2 --dry-run",
     "brokers unregister": "9 --dry-run",
+    "cluster check": "",
     "cluster describe": "--log-dirs",
     "completion": "bash",
     "config check": "",

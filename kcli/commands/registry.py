@@ -44,11 +44,12 @@ ROWS: dict[str, Row] = {
     "groups delete-offsets": ("groups.delete_offsets:delete_offsets", CHANGES, "delete committed offsets of a group"),
     "groups reset-app": ("groups.reset_app:reset_app", CHANGES, "have a Kafka Streams application start anew"),
     "groups remove-members": ("groups.remove_members:remove_members", CHANGES, "remove members from a group"),
-    "cluster": ("cluster:cluster", NOUN, "describe the cluster and its brokers"),
+    "cluster": ("cluster:cluster", NOUN, "describe and check the cluster"),
     "cluster describe": (
         "cluster.describe:describe_cluster", READS,
         "show brokers, controller, versions, and partitions that are offline or under-replicated",
     ),
+    "cluster check": ("cluster.check:check_cluster", READS, "check that all is well, and that a broker may be stopped"),
     "brokers": ("brokers:brokers", NOUN, "list and describe brokers, and take them out of the cluster"),
     "brokers list": ("brokers.list:list_brokers", READS, "list brokers: state, roles, address, rack, version, replicas"),
     "brokers drain": (

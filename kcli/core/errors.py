@@ -76,6 +76,10 @@ class TimedOutError(KcliError):
     exit_code = ExitCode.UNREACHABLE
 
 
+class NotConnectedError(TimedOutError):
+    """There was no connection to a broker until the deadline: it was not asked."""
+
+
 class NoLeaderError(TimedOutError):
     """A partition has no leader: an election is under way, or none of its replicas can lead."""
 

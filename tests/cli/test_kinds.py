@@ -229,11 +229,15 @@ def test_the_kinds_are_documented() -> None:
     )
     made = {kind + ending for kind in deletions for ending in ("Plan", "PlanItem", "Report", "ReportItem")}
     assert named == {kind for _, *kinds in LINES for kind in kinds} | made | {
+        "ClusterCheck",
+        "ClusterCheckList",
         "LagSample",
         "MonitorReading",
         "OffsetExport",
         "ReassignmentCancelReport",
         "ReassignmentCancelReportItem",
+        "RestartStep",
+        "RestartStepList",
         "UndoJournal",
         "UndoJournalList",
         "UserDeleteReport",

@@ -79,6 +79,7 @@ NEEDS = {
     "yaml": (),
     "pkcs12": ("topics create {new} -X security.protocol=SSL -X ssl.truststore.location={dir}/store.p12",),
     "msk-iam": ("topics create {new} -X security.protocol=SASL_SSL -X sasl.mechanism=AWS_MSK_IAM",),
+    "glue": ("consume orders -e -s value=glue",),
     "kerberos": (f"topics create {{new}} {SASL}GSSAPI",),
 }
 """Lines that cannot do without the extra."""
@@ -105,7 +106,7 @@ CHANGES += ("OffsetDelete", "Produce", "TxnOffsetCommit", "WriteTxn")
 """How the names of requests that change something begin."""
 
 
-FAKE = {"groups why": 6, "cluster describe": 6}
+FAKE = {"groups why": 6, "cluster check": 8, "cluster describe": 6}
 """What a line returns on the fake cluster: it has no topic of commits, and a broker is fenced."""
 
 

@@ -38,6 +38,7 @@ LINES = {
     "brokers list": 0,
     "brokers move-log-dir 1 --from=/fake/1 --to=/fake/1-2 --yes": 0,
     "brokers unregister 9 --yes": 0,
+    "cluster check": 8,  # a broker is fenced
     "cluster describe --log-dirs": 6,  # a broker is fenced
     "configs alter topics t --set retention.ms=5 --yes": 0,
     "configs describe topics t": 0,

@@ -16,12 +16,10 @@ from uuid import UUID
 from kcli.serde.errors import RegistryError, SchemaNotFoundError
 from kcli.serde.framing import SchemaId
 from kcli.serde.lru import Lru
+from kcli.serde.missing import MissingSchemas
 from kcli.serde.registry.addresses import addresses
 from kcli.serde.registry.options import RegistryOptions
 from kcli.serde.registry.transport import Transport
-
-MISSING_FOR = 30.0
-"""Seconds before a missing schema is requested again."""
 
 SUBJECT_FOR = 60.0
 """Seconds for which the subject of an id is cached, for messages only."""
@@ -67,7 +65,7 @@ class Registry:
         self._now = now
         capacity = options.schema_registry_cache_capacity
         self._schemas: Lru[str, Schema] = Lru(capacity)
-        self._missing: Lru[str, tuple[float, SchemaNotFoundError]] = Lru(capacity)
+        self._missing = MissingSchemas(capacity, now)
         self._names: Lru[SchemaId, tuple[float, str]] = Lru(capacity)
 
     def close(self) -> None:
@@ -92,7 +90,7 @@ class Registry:
         """The names of all subjects, in their order, requested each time."""
         found = self._transport.ask("GET", "/subjects")
         if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-            raise _odd("/subjects", "it is no list of names")
+            raise unusable("/subjects", "it is no list of names")
         return sorted(found)
 
     def versions(self, subject: str) -> list[int]:
@@ -100,7 +98,7 @@ class Registry:
         path = f"/subjects/{_quoted(subject)}/versions"
         found = self._transport.ask("GET", path)
         if not isinstance(found, list) or not all(type(number) is int for number in found):
-            raise _odd(path, "it is no list of numbers")
+            raise unusable(path, "it is no list of numbers")
         return sorted(found)
 
     def look_up(self, subject: str, schema: Schema) -> int:
@@ -115,26 +113,9 @@ class Registry:
 
     def references(self, schema: Schema, *, serialized: bool = False) -> list[tuple[str, Schema]]:
         """All direct and indirect references of a schema, each once, as (name, schema); dependencies come first."""
-        found: dict[str, Schema] = {}
-        waiting = [(ref, False) for ref in reversed(schema.references)]
-        loaded: dict[str, Schema] = {}
-        while waiting:
-            ref, inner_done = waiting.pop()
-            if ref.name in found:
-                continue
-            if inner_done:
-                found[ref.name] = loaded[ref.name]
-                continue
-            if ref.name in loaded:  # a cycle: its compiler reports it
-                continue
-            if len(loaded) >= _MAX_REFERENCES:
-                raise RegistryError(
-                    f"schema {schema.id} refers to more than {_MAX_REFERENCES} others", why="it is refused"
-                )
-            loaded[ref.name] = inner = self.by_version(ref.subject, ref.version, serialized=serialized)
-            waiting.append((ref, True))
-            waiting += [(deeper, False) for deeper in reversed(inner.references)]
-        return list(found.items())
+        return referenced(
+            schema, lambda ref: self.by_version(ref.subject, ref.version, serialized=serialized)
+        )
 
     def subject_of(self, schema_id: SchemaId) -> str:
         """``SUBJECT version N`` of an id, for messages; empty when it is not known."""
@@ -159,23 +140,38 @@ class Registry:
         path = _with_format(path, serialized)
         schema = self._schemas.get(path)
         if schema is None:
-            self._refuse_missing(path)
+            self._missing.refuse(path)
             try:
                 schema = _schema_of(self._transport.ask("GET", path), path)
             except SchemaNotFoundError as error:
-                self._missing.put(path, (self._now() + MISSING_FOR, error))
+                self._missing.note(path, error)
                 raise
             self._schemas.put(path, schema)
         return schema
 
-    def _refuse_missing(self, path: str) -> None:
-        missing = self._missing.get(path)
-        if missing is None:
-            return
-        until, error = missing
-        if self._now() < until:
-            raise SchemaNotFoundError(error.what, why=error.why, status=error.status, code=error.code)
-        self._missing.drop(path)
+
+def referenced(schema: Schema, load: Callable[[Reference], Schema]) -> list[tuple[str, Schema]]:
+    """All direct and indirect references of a schema, each once, as (name, schema); dependencies come first."""
+    found: dict[str, Schema] = {}
+    waiting = [(ref, False) for ref in reversed(schema.references)]
+    loaded: dict[str, Schema] = {}
+    while waiting:
+        ref, inner_done = waiting.pop()
+        if ref.name in found:
+            continue
+        if inner_done:
+            found[ref.name] = loaded[ref.name]
+            continue
+        if ref.name in loaded:  # a cycle: its compiler reports it
+            continue
+        if len(loaded) >= _MAX_REFERENCES:
+            raise RegistryError(
+                f"schema {schema.id} refers to more than {_MAX_REFERENCES} others", why="it is refused"
+            )
+        loaded[ref.name] = inner = load(ref)
+        waiting.append((ref, True))
+        waiting += [(deeper, False) for deeper in reversed(inner.references)]
+    return list(found.items())
 
 
 def _quoted(subject: str) -> str:
@@ -200,12 +196,12 @@ def _body_of(schema: Schema) -> dict[str, Any]:
 def _schema_of(answer: Any, path: str) -> Schema:
     """The schema in a response, which may be anything."""
     if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
-        raise _odd(path, "there is no schema in it")
+        raise unusable(path, "there is no schema in it")
     rows = answer.get("references") or []
     try:
         references = tuple(Reference(str(r["name"]), str(r["subject"]), int(r["version"])) for r in rows)
     except (TypeError, KeyError, ValueError, AttributeError):
-        raise _odd(path, "its references cannot be read") from None
+        raise unusable(path, "its references cannot be read") from None
     number, version = answer.get("id"), answer.get("version")
     return Schema(
         id=number if isinstance(number, int) else _number_in(path),
@@ -226,11 +222,12 @@ def _number_in(path: str) -> int:
 def _id_of(answer: Any, path: str) -> int:
     number = answer.get("id") if isinstance(answer, dict) else None
     if not isinstance(number, int) or not 0 <= number <= 0xFFFF_FFFF:
-        raise _odd(path, "there is no id in it")
+        raise unusable(path, "there is no id in it")
     return number
 
 
-def _odd(path: str, why: str) -> RegistryError:
+def unusable(path: str, why: str) -> RegistryError:
+    """The error for a response that is not what the API says."""
     return RegistryError(
         f"the schema registry's answer about {path} cannot be used", why=why, do="check schema.registry.url"
     )

@@ -125,7 +125,6 @@ ENTRIES = (
             ),
             Column("schema", values="string", meaning="The text of the schema.", sometimes=True),
             Column("permanent", values="boolean", meaning="Whether it was deleted for good.", sometimes=True),
-            ),
             Column(
                 "rewind",
                 values="string",

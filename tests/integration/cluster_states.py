@@ -89,6 +89,10 @@ _LIMITS = {
 _HOSTS, _PRINCIPALS = ("*", "10.0.0.1", "0:0:0:0:0:0:0:1"), ("User:a", "User:b c", "User:*", "User:CN=x,O=y")
 
 
+NOTHING: State = {Ref(Kind.BROKER_CONFIG, "default"): {"config": {"min.insync.replicas": "1"}}}
+"""What there is without anybody's doing."""
+
+
 def random_state(rng: Random) -> State:
     """Of every kind some resources, or none."""
     state: State = {}

@@ -11,6 +11,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.options import ClientOptions
 from tests.integration.cluster_states import (
     KINDS,
+    NOTHING,
     State,
     changed,
     current,
@@ -38,10 +39,14 @@ def guarded() -> Iterator[Kafka]:
         yield found
 
 
+def client(kafka: Kafka) -> Admin:
+    """A client that may send credentials without encryption."""
+    return Admin(ClientOptions(bootstrap_servers=kafka.bootstrap, allow_plaintext_secrets=True))
+
+
 @pytest.fixture(scope="module")
 def admin(guarded: Kafka) -> Iterator[Admin]:
-    options = ClientOptions(bootstrap_servers=guarded.bootstrap, allow_plaintext_secrets=True)
-    with Admin(options) as found:
+    with client(guarded) as found:
         yield found
 
 
@@ -148,3 +153,19 @@ def test_replicas_are_moved_and_waited_for_and_go_back(kafka3: Kafka, tmp_path: 
         cluster("undo", one["id"], "--yes")
     assert "replication_factor: 1" in cluster("export", "topics", "--match", name).out
     assert "7000000" not in cluster("export", "topics", "--match", name).out
+
+
+@pytest.mark.long
+def test_a_cluster_that_is_thrown_away_gets_the_same_export(
+    guarded: Kafka, admin: Admin, tmp_path: Path
+) -> None:
+    with sandboxed(extra=TEST_PROPERTIES | AUTHORIZER) as other, client(other) as its:
+        for seed in range(10):
+            set_state(its, NOTHING)
+            set_state(admin, random_state(Random(seed)))
+            text = Cluster(guarded, tmp_path)("export").out
+            file = tmp_path / "all.yaml"
+            file.write_text(with_passwords(text))
+            copy = Cluster(other, tmp_path)
+            copy("apply", str(file), "--exact", "--prune", *_ALL, "--yes")
+            assert copy("export").out == text

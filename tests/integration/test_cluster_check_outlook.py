@@ -382,6 +382,7 @@ class Drill:
             odd = (seen.offline ^ foreseen.offline) | (seen.refusing ^ foreseen.refusing)
             details = [f"{tp}: {before.get(tp)} → {after.get(tp)}" for tp in sorted(odd)]
             self.wrong.append("\n".join([*self.story, f"foreseen {foreseen}", f"seen     {seen}", *details]))
+            print(self.wrong[-1], flush=True)
         return seen
 
     def mend(self) -> None:

@@ -298,6 +298,11 @@ TASKS: dict[str, tuple[Task, ...]] = {
             "acl permission grant allow producer app",
         ),
         Task(
+            "keep topics, ACLs and quotas in files, and see where the cluster differs",
+            ("kcli export --file cluster.yaml", "kcli diff cluster.yaml"),
+            "export yaml declarative gitops backup drift compare settings configuration",
+        ),
+        Task(
             "see whether a user may read a topic",
             ("kcli acls check --principal User:alice --operation read --topic orders --group billing",),
             "acl permission check may can allowed denied alice write access",
@@ -359,6 +364,29 @@ TASKS: dict[str, tuple[Task, ...]] = {
             "limit how much a client sends",
             ("kcli quotas alter --client-id etl --set producer_byte_rate=1MB/s",),
             "quota throttle rate noisy",
+        ),
+        Task(
+            "see the schemas of a registry",
+            ("kcli registry list", "kcli registry describe orders-value"),
+            "schema registry subject subjects version avro protobuf confluent karapace apicurio",
+        ),
+        Task(
+            "check and register a schema",
+            (
+                "kcli registry check orders-value order.avsc",
+                "kcli registry register orders-value order.avsc",
+            ),
+            "schema registry compatible compatibility evolution register subject",
+        ),
+        Task(
+            "find the topics that use a schema",
+            ("kcli registry usage orders-value",),
+            "schema registry subject id used consumers topics who",
+        ),
+        Task(
+            "copy a schema registry",
+            ("kcli registry export --profile prod | kcli registry import - --profile staging",),
+            "schema registry export import migrate backup ids",
         ),
         Task(
             "take back a deletion",

@@ -20,7 +20,9 @@ from kcli.profiles.secret_keys import COMMAND, FILE, SecretSource, lacks_passwor
 from kcli.profiles.secrets import check_private_files, empty, no_keyring, read_secret_file
 from kcli.profiles.sources import BROKERS, Sources
 from kcli.serde.registry.addresses import addresses
+from kcli.serde.registry.bearer import bearer_tokens
 from kcli.serde.registry.options import RegistryOptions
+from kcli.serde.registry.transport import proxy_of, registry_context
 
 _SOME_SECRET = Secret("x" * 8)
 """In place of secrets that are not read here."""
@@ -163,10 +165,18 @@ def _check_registry(resolved: Resolved, report: Report) -> None:
     }
     allowed = bool(resolved.values.get("allow_plaintext_secrets"))
     for url in str(values["schema_registry_url"]).split(","):
+        options = RegistryOptions.build({**values, "schema_registry_url": url})
         try:
-            addresses(
-                RegistryOptions.build({**values, "schema_registry_url": url}), allow_plaintext_secrets=allowed
+            found = addresses(options, allow_plaintext_secrets=allowed)
+            bearer_tokens(options)
+            proxy_of(options)
+            kept = any(
+                isinstance(value, SecretSource)
+                for name, value in resolved.registry.items()
+                if "_ssl_" in name
             )
+            if any(address.secure for address in found) and not kept:
+                registry_context(options)
         except ConfigError as error:
             report(error)
 

@@ -1,6 +1,5 @@
 """Where the options of ``kcli.read_topic`` and the others come from: keywords, or a profile of the command line."""
 
-import dataclasses
 import os
 import sys
 import warnings
@@ -8,18 +7,17 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from kcli.core.errors import ConfigError
-from kcli.core.options import ClientOptions, given, option_names
+from kcli.core.options import ClientOptions, given, option_names, written_fields
 from kcli.core.secret import Secret
 from kcli.profiles.resolve import Resolved, resolve
-from kcli.profiles.secret_keys import SecretSource
-from kcli.profiles.secrets import SecretReader, check_private_files
+from kcli.profiles.secrets import SecretReader, check_private_files, registry_values
 from kcli.profiles.sources import SourceFiles, Sources
 from kcli.sandbox.discovery import options_of
 from kcli.serde.registry.options import RegistryOptions
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 
-_REGISTRY = {field.name: field for field in dataclasses.fields(RegistryOptions)}
+_REGISTRY = {field.name: field for field in written_fields(RegistryOptions)}
 
 
 class Settings(NamedTuple):
@@ -46,16 +44,15 @@ def settings_of(kind: type[O], options: O | None, profile: str | None, values: M
         )
     parsed = given(kind, None, own)  # also checks the names
     resolved = _resolved(profile, need_broker="bootstrap_servers" not in own)
-    read = SecretReader(os.environ, warn).read
-    found = {
-        name: read(value) if isinstance(value, SecretSource) else value
-        for name, value in resolved.registry.items()
-    }
+    reader = SecretReader(os.environ, warn)
+    found = registry_values(
+        reader, {name: value for name, value in resolved.registry.items() if name not in registry}
+    )
     replaced = {name: getattr(parsed, name) for name in own}
     known = option_names(kind)
     without = [name for name in resolved.values if name not in known]
     return Settings(
-        resolved.revealed(read).options(kind, replaced, without),
+        resolved.revealed(reader.read).options(kind, replaced, without),
         RegistryOptions.build({**found, **registry}),
     )
 

@@ -18,7 +18,7 @@ from kcli.core.secret import Secret
 from kcli.profiles.profile import COMMAND_LINE
 from kcli.profiles.resolve import Resolved, resolve
 from kcli.profiles.secret_keys import SecretSource
-from kcli.profiles.secrets import SecretReader
+from kcli.profiles.secrets import SecretReader, registry_values
 from kcli.profiles.sources import SourceFiles, Sources, is_sandbox
 from kcli.serde.registry.options import RegistryOptions
 
@@ -69,12 +69,12 @@ class ClusterRef:
     def registry_options(self) -> RegistryOptions:
         """How to reach the schema registry."""
         reader = SecretReader(os.environ, _silent, self.command_seconds)
-        found = {name: _read(reader, value) for name, value in self.registry.items()}
+        found = dict(self.registry)
         if self.registry_by_origin:
             again = self._resolved()
             for name, origin in self.registry_by_origin.items():
-                found[name] = _read(reader, _found(again.registry, name, origin))
-        return RegistryOptions.build(found)
+                found[name] = _found(again.registry, name, origin)
+        return RegistryOptions.build(registry_values(reader, found))
 
     def without(self, names: Collection[str]) -> "ClusterRef":
         """The reference without these options, by field name."""

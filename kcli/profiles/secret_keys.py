@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from kcli.core.errors import ConfigError
 from kcli.core.options import is_option, option_field
 
-_OF_REGISTRY = ("schema.registry.", "basic.auth.", "bearer.auth.")
+_OF_REGISTRY = ("schema.registry.", "basic.auth.", "bearer.auth.", "proxy.")
 
 
 def is_registry_key(key: str) -> bool:

@@ -9,6 +9,7 @@ import os
 import shlex
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from kcli.core.errors import ConfigError
 from kcli.core.extras import installation
@@ -45,6 +46,11 @@ class SecretReader:
             self._known[place] = Secret(text)
         return self._known[place]
 
+    def again(self, source: SecretSource) -> Secret:
+        """The secret as it is now: a token that is renewed where it is kept."""
+        self._known.pop((source.kind, source.text), None)
+        return self.read(source)
+
     def _file(self, source: SecretSource) -> str:
         return read_secret_file(source, self._warn)
 
@@ -53,6 +59,20 @@ class SecretReader:
         from kcli.profiles.secret_command import command_output
 
         return first_text(command_output(source, self._environ, self._seconds), source)
+
+
+def registry_values(reader: SecretReader, found: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the registry's options, by field name, with their secrets. A token that a file or a command gives can
+    be read again.
+    """
+    values = {
+        name: reader.read(value) if isinstance(value, SecretSource) else value
+        for name, value in found.items()
+    }
+    token = found.get("bearer_auth_token")
+    if isinstance(token, SecretSource):
+        values["bearer_auth_token_reader"] = lambda: reader.again(token)
+    return values
 
 
 def read_secret_file(source: SecretSource, warn: Callable[[str], None]) -> str:
@@ -131,10 +151,14 @@ _CONTENT = {
     "sasl_kerberos_keytab": _KEY,
     "sasl_oauthbearer_token_file": _TOKEN,
     "schema_registry_ssl_key_location": _KEY,
+    "schema_registry_ssl_keystore_location": _KEY,
 }
 _BOTH = {
     "ssl_certificate_location": ("ssl_key_location", "ssl_key_pem"),
-    "schema_registry_ssl_certificate_location": ("schema_registry_ssl_key_location",),
+    "schema_registry_ssl_certificate_location": (
+        "schema_registry_ssl_key_location",
+        "schema_registry_ssl_key_pem",
+    ),
 }
 """Certificates with their key in the same file, as OpenSSL's tools write them, unless one of these options names it."""
 

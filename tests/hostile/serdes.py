@@ -11,7 +11,7 @@ from kcli.serde.json_text import dump_json
 from kcli.serde.serde import Serde, SerdeContext
 from tests.hostile.mutator import Mark, Sample, mutate
 from tests.hostile.target import Family, Target
-from tests.registry.server import FakeRegistry
+from tests.registry.fake import FakeRegistry
 from tests.unit.serde.schemas import PLACE, serde
 
 _PLAIN = ("str", "json", "short", "int", "long", "float", "double", "hex", "base64")

@@ -60,7 +60,7 @@ def _registry(inv: Invocation, options: ClientOptions) -> Iterator[Finding]:
     began = monotonic()
     target = "schema registry"
     try:
-        found = inv.configuration.registry_options()
+        found = inv.configuration.registry_options(inv.given_timeout)
         target = f"registry {without_secrets(found.schema_registry_url)}"
         registry = Registry(found, allow_plaintext_secrets=options.allow_plaintext_secrets)
         try:

@@ -22,8 +22,8 @@ from kcli.output.talk import Talk
 from kcli.profiles.applicability import Unused, check, unused_options
 from kcli.profiles.profile import COMMAND_LINE, Profile
 from kcli.profiles.resolve import Resolved, origin_lines, resolve
-from kcli.profiles.secret_keys import SecretSource, lacks_password
-from kcli.profiles.secrets import SecretReader, check_private_files
+from kcli.profiles.secret_keys import lacks_password
+from kcli.profiles.secrets import SecretReader, check_private_files, registry_values
 from kcli.profiles.sources import Sources
 
 if TYPE_CHECKING:
@@ -184,17 +184,14 @@ class Configuration:
         given = {name: getattr(common, name) for name in resolved.values if hasattr(common, name)}
         return resolved.options(kind, {**given, **self._own(timeout, own)}, without=resolved.values)
 
-    def registry_options(self) -> "RegistryOptions":
-        """How to reach the schema registry."""
+    def registry_options(self, timeout: float | None = None) -> "RegistryOptions":
+        """How to reach the schema registry. ``timeout``: the seconds that the user gives a request, None for none."""
         from kcli.serde.registry.options import RegistryOptions  # rare: most runs name no registry
 
-        found = self.resolved.registry
-        return RegistryOptions.build(
-            {
-                name: self._secrets.read(value) if isinstance(value, SecretSource) else value
-                for name, value in found.items()
-            }
-        )
+        found = registry_values(self._secrets, self.resolved.registry)
+        if timeout is not None:
+            found["schema_registry_api_timeout_ms"] = max(1, round(timeout * 1000))
+        return RegistryOptions.build(found)
 
     def check_no_registry(self) -> None:
         """ConfigError if ``-X`` gives an option of a schema registry, for a run that uses none."""
@@ -202,7 +199,7 @@ class Configuration:
             if origin == COMMAND_LINE:
                 raise ConfigError(
                     f"-X {key_of(name)} has no effect",
-                    why="no schema registry is used: only `kcli consume` and `kcli produce` with -s use one",
+                    why="no schema registry is used: `kcli registry` uses one, and so do consume and produce with -s",
                     do="leave it out, or add -s, as in -s value=avro",
                 )
 

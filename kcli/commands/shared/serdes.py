@@ -81,7 +81,7 @@ def _opened(inv: Invocation, specs: SerdeSpecs, *, writing: bool = False) -> Ser
     """Opens the serdes, without using the network yet; ConfigError if that is impossible."""
     return open_serdes(
         specs,
-        inv.configuration.registry_options(),
+        inv.configuration.registry_options(inv.given_timeout),
         writing=writing,
         allow_plaintext_secrets=inv.resolved.values.get("allow_plaintext_secrets", False),
     )

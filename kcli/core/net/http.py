@@ -10,7 +10,7 @@ import http.client
 import ssl
 import urllib.request
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
 _CHUNK = 1 << 16
@@ -26,23 +26,38 @@ class HttpConnection(Protocol):
     def close(self) -> None: ...
 
 
-def https_connection(host: str, port: int, timeout: float, context: ssl.SSLContext) -> HttpConnection:
-    """Through the proxy of HTTPS_PROXY where NO_PROXY does not exempt the host.
+class Proxy(NamedTuple):
+    """An HTTP proxy. ``authorization``: the value of its header, or empty."""
+
+    host: str
+    port: int
+    authorization: str = ""
+
+
+def https_connection(
+    host: str, port: int, timeout: float, context: ssl.SSLContext, proxy: Proxy | None = None
+) -> http.client.HTTPSConnection:
+    """Through ``proxy``, or else the proxy of HTTPS_PROXY where NO_PROXY does not exempt the host.
 
     A proxy sees the host and the port only: TLS is with the host. ``timeout``: seconds, of each step.
     """
-    proxy = None if urllib.request.proxy_bypass(host) else urllib.request.getproxies().get("https")
-    if not proxy:
+    proxy = proxy or _proxy_of_environment(host)
+    if proxy is None:
         return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
-    parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-    tunnel = http.client.HTTPSConnection(
-        parts.hostname or "", parts.port or 8080, timeout=timeout, context=context
-    )
-    headers = {}
-    if parts.username is not None:
-        headers["Proxy-Authorization"] = basic(unquote(parts.username), unquote(parts.password or ""))
-    tunnel.set_tunnel(host, port, headers)
+    tunnel = http.client.HTTPSConnection(proxy.host, proxy.port, timeout=timeout, context=context)
+    tunnel.set_tunnel(host, port, {"Proxy-Authorization": proxy.authorization} if proxy.authorization else {})
     return tunnel
+
+
+def _proxy_of_environment(host: str) -> Proxy | None:
+    named = None if urllib.request.proxy_bypass(host) else urllib.request.getproxies().get("https")
+    if not named:
+        return None
+    parts = urlsplit(named if "://" in named else f"http://{named}")
+    authorization = ""
+    if parts.username is not None:
+        authorization = basic(unquote(parts.username), unquote(parts.password or ""))
+    return Proxy(parts.hostname or "", parts.port or 8080, authorization)
 
 
 def basic(name: str, password: str) -> str:

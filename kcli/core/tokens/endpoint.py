@@ -11,7 +11,7 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from kcli.core.clock import monotonic, wall
@@ -23,7 +23,26 @@ from kcli.core.net.tls.stores import Stores
 from kcli.core.secret import Secret
 from kcli.core.tokens.bearer import expiry_of, token_of
 
-URL_KEY = "sasl.oauthbearer.token.endpoint.url"
+
+class Keys(NamedTuple):
+    """The options by which a client names its endpoint, for errors. ``token_file``: instead of a URL of a file."""
+
+    url: str
+    client_id: str
+    client_secret: str
+    scope: str
+    ca_location: str
+    token_file: str
+
+
+KAFKA = Keys(
+    "sasl.oauthbearer.token.endpoint.url",
+    "sasl.oauthbearer.client.id",
+    "sasl.oauthbearer.client.secret",
+    "sasl.oauthbearer.scope",
+    "sasl.oauthbearer.ca.location",
+    "sasl.oauthbearer.token.file",
+)
 MAX_BODY = 1 << 20
 _TRIES = 3
 _FIRST_PAUSE = 0.2
@@ -62,32 +81,29 @@ class _TemporaryError(Exception):
     """This try failed, another may succeed."""
 
 
-def parse_endpoint(url: str) -> Endpoint:
+def parse_endpoint(url: str, keys: Keys = KAFKA) -> Endpoint:
     """ConfigError for anything but an https address without a user name and without a fragment."""
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         parts, port = urlsplit(""), None
+    why = do = ""
     if parts.scheme == "file":
-        raise _bad_url("it names a file", "name the file with sasl.oauthbearer.token.file=PATH")
-    if parts.scheme == "http":
-        raise _bad_url(
-            "the client's secret would travel unencrypted", "use the https address of the token endpoint"
-        )
-    if parts.username is not None:
-        raise _bad_url(
-            "it has credentials in it",
-            "give them as sasl.oauthbearer.client.id and sasl.oauthbearer.client.secret",
-        )
-    if parts.scheme != "https" or not parts.hostname or parts.fragment or not url.isprintable() or " " in url:
-        raise _bad_url("it is no https address", "write https://HOST[:PORT]/PATH")
+        why, do = "it names a file", f"name the file with {keys.token_file}=PATH"
+    elif parts.scheme == "http":
+        why = "the client's secret would travel unencrypted"
+        do = "use the https address of the token endpoint"
+    elif parts.username is not None:
+        why, do = "it has credentials in it", f"give them as {keys.client_id} and {keys.client_secret}"
+    elif (
+        parts.scheme != "https" or not parts.hostname or parts.fragment or not url.isprintable() or " " in url
+    ):
+        why, do = "it is no https address", "write https://HOST[:PORT]/PATH"
+    if why:
+        raise ConfigError(f"{keys.url} cannot be used", why=why, do=do)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Endpoint(parts.hostname, port or 443, target)
-
-
-def _bad_url(why: str, do: str) -> ConfigError:
-    return ConfigError(f"{URL_KEY} cannot be used", why=why, do=do)
+    return Endpoint(str(parts.hostname), port or 443, target)
 
 
 class TokenEndpoint:
@@ -102,6 +118,7 @@ class TokenEndpoint:
         *,
         timeout: float,
         authorities: str = "",
+        keys: Keys = KAFKA,
         connect: Connect | None = None,
         monotonic: Callable[[], float] = monotonic,
         now: Callable[[], float] = wall,
@@ -110,7 +127,8 @@ class TokenEndpoint:
         self._endpoint = endpoint
         self._grant = grant
         self._timeout = timeout
-        self._connect = connect or _Connector(authorities).connect
+        self._keys = keys
+        self._connect = connect or _Connector(authorities, keys).connect
         self._monotonic, self._now, self._sleep = monotonic, now, sleep
 
     def fetch(self) -> Token:
@@ -129,7 +147,7 @@ class TokenEndpoint:
         raise ConnectError(
             f"no token from {self._endpoint}",
             why=why,
-            do=f"check {URL_KEY}, and that the identity provider is running",
+            do=f"check {self._keys.url}, and that the identity provider is running",
         )
 
     def _request(self, deadline: float) -> Token:
@@ -145,7 +163,7 @@ class TokenEndpoint:
             raise AuthError(
                 f"{self._endpoint}: the certificate of the token endpoint was not accepted",
                 why=error.verify_message or str(error),
-                do="name its authority with sasl.oauthbearer.ca.location, and check that it names this host",
+                do=f"name its authority with {self._keys.ca_location}, and check that it names this host",
             ) from None
         except (OSError, http.client.HTTPException) as error:
             raise _TemporaryError(failure(error)) from None
@@ -159,21 +177,21 @@ class TokenEndpoint:
             raise AuthError(
                 f"{origin} redirects to another address",
                 why=f"HTTP {status}; redirects are not followed, as they would carry the client's secret along",
-                do=f"put the final address into {URL_KEY}",
+                do=f"put the final address into {self._keys.url}",
             )
         answer = _json(body) if len(body) <= MAX_BODY else None
         if status != 200:
             raise AuthError(
                 f"{origin} refused the client {self._grant.client_id}",
                 why=_refusal(status, answer or {}),
-                do="check sasl.oauthbearer.client.id, sasl.oauthbearer.client.secret and sasl.oauthbearer.scope",
+                do=f"check {self._keys.client_id}, {self._keys.client_secret} and {self._keys.scope}",
             )
         text = answer.get("access_token") if answer is not None else None
         if not isinstance(text, str):
             raise AuthError(
                 f"{origin} sent no access token",
                 why="its response is not JSON with an access_token (RFC 6749, section 5.1)",
-                do=f"check {URL_KEY}",
+                do=f"check {self._keys.url}",
             )
         assert answer is not None
         return token_of(
@@ -201,8 +219,9 @@ class TokenEndpoint:
 class _Connector:
     """Opens connections, with one TLS context for all of them."""
 
-    def __init__(self, authorities: str) -> None:
-        self._context = make_context(Stores(prefix="sasl.oauthbearer", ca_location=authorities))
+    def __init__(self, authorities: str, keys: Keys) -> None:
+        prefix = keys.ca_location.removesuffix(".ca.location")
+        self._context = make_context(Stores(prefix=prefix, ca_location=authorities))
 
     def connect(self, endpoint: Endpoint, timeout: float) -> HttpConnection:
         return https_connection(endpoint.host, endpoint.port, timeout, self._context)

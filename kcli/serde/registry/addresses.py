@@ -1,10 +1,11 @@
 """Registry addresses from ``schema.registry.url``, and credentials. Pure; ``str`` never shows secrets."""
 
-import base64
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
 from kcli.core.errors import ConfigError
+from kcli.core.net.http import basic
+from kcli.serde.registry.bearer import sends_token
 from kcli.serde.registry.options import RegistryOptions
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -12,7 +13,9 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One registry. ``path`` has no trailing slash; ``authorization`` is the header's value, or empty."""
+    """One registry. ``path`` has no trailing slash; ``authorization`` is the header's value, empty also where a bearer
+    token is sent, which changes (``bearer.py``).
+    """
 
     secure: bool
     host: str
@@ -27,12 +30,12 @@ class Address:
 
 def addresses(options: RegistryOptions, *, allow_plaintext_secrets: bool = False) -> tuple[Address, ...]:
     """The registries to use, in order; ConfigError for an invalid address, and for secrets over plain HTTP."""
-    common = _common_authorization(options)
+    common, token = _user_info(options), sends_token(options)
     found = []
     for text in options.schema_registry_url.split(","):
         if text.strip():
-            address = _parse(text.strip(), common, options.basic_auth_credentials_source)
-            if not allow_plaintext_secrets:
+            address = _parse(text.strip(), common, options.basic_auth_credentials_source, token=token)
+            if (token or address.authorization) and not allow_plaintext_secrets:
                 _refuse_plaintext(address)
             found.append(address)
     if not found:
@@ -44,7 +47,7 @@ def addresses(options: RegistryOptions, *, allow_plaintext_secrets: bool = False
     return tuple(found)
 
 
-def _parse(text: str, common: str, source: str) -> Address:
+def _parse(text: str, common: str, source: str, *, token: bool) -> Address:
     try:
         parts = urlsplit(text)
         port = parts.port
@@ -57,56 +60,41 @@ def _parse(text: str, common: str, source: str) -> Address:
             do="http://HOST:8081, for example",
         )
     authorization = common
+    if parts.username is not None and token:
+        raise ConfigError(
+            f"a name in schema.registry.url={without_secrets(text)!r} and a token (bearer.auth.*) together",
+            why="a registry accepts only one of them",
+            do="leave one out",
+        )
     if parts.username is not None and source in ("", "URL"):
-        authorization = _basic(unquote(parts.username), unquote(parts.password or ""))
+        authorization = basic(unquote(parts.username), unquote(parts.password or ""))
     secure = parts.scheme == "https"
     return Address(
         secure, parts.hostname, port or (443 if secure else 80), parts.path.rstrip("/"), authorization
     )
 
 
-def _common_authorization(options: RegistryOptions) -> str:
-    """The Authorization header for every registry."""
-    if options.basic_auth_user_info and options.bearer_auth_token:
-        raise ConfigError(
-            "basic.auth.user.info and bearer.auth.token together",
-            why="a registry accepts only one of them",
-            do="leave one out",
-        )
-    if options.bearer_auth_token:
-        _refuse_controls("bearer.auth.token", options.bearer_auth_token.reveal())
-        return f"Bearer {options.bearer_auth_token.reveal()}"
-    if options.bearer_auth_credentials_source:
-        raise _incomplete("bearer.auth.credentials.source=STATIC_TOKEN", "bearer.auth.token")
-    if options.basic_auth_user_info and options.basic_auth_credentials_source != "URL":
+def _user_info(options: RegistryOptions) -> str:
+    """The Authorization header for every registry, by basic.auth.user.info."""
+    source = options.basic_auth_credentials_source
+    if options.basic_auth_user_info and source != "URL":
         name, colon, password = options.basic_auth_user_info.reveal().partition(":")
         if not colon:
             raise ConfigError(
                 "basic.auth.user.info is not NAME:PASSWORD", why="there is no colon in it", do="add it"
             )
-        return _basic(name, password)
-    if options.basic_auth_credentials_source == "USER_INFO":
-        raise _incomplete("basic.auth.credentials.source=USER_INFO", "basic.auth.user.info")
+        return basic(name, password)
+    if source == "USER_INFO":
+        raise ConfigError(
+            "basic.auth.credentials.source=USER_INFO without basic.auth.user.info",
+            why="there is nothing to send",
+            do="set basic.auth.user.info",
+        )
     return ""
 
 
-def _incomplete(given: str, missing: str) -> ConfigError:
-    return ConfigError(f"{given} without {missing}", why="there is nothing to send", do=f"set {missing}")
-
-
-def _basic(name: str, password: str) -> str:
-    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
-
-
-def _refuse_controls(key: str, value: str) -> None:
-    if not value.isprintable() or not value.isascii():
-        raise ConfigError(
-            f"{key} is no token", why="it has characters that no HTTP header may have", do="check it"
-        )
-
-
 def _refuse_plaintext(address: Address) -> None:
-    if address.authorization and not address.secure and address.host not in _LOOPBACK:
+    if not address.secure and address.host not in _LOOPBACK:
         raise ConfigError(
             f"credentials for {address} would travel unencrypted",
             why="the address begins with http",

@@ -16,12 +16,10 @@ from uuid import UUID
 from kcli.serde.errors import RegistryError, SchemaNotFoundError
 from kcli.serde.framing import SchemaId
 from kcli.serde.lru import Lru
+from kcli.serde.missing import MissingSchemas
 from kcli.serde.registry.addresses import addresses
 from kcli.serde.registry.options import RegistryOptions
 from kcli.serde.registry.transport import Transport
-
-MISSING_FOR = 30.0
-"""Seconds before a missing schema is requested again."""
 
 SUBJECT_FOR = 60.0
 """Seconds for which the subject of an id is cached, for messages only."""
@@ -40,7 +38,9 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A schema of the registry. ``kind`` is AVRO, PROTOBUF or JSON; ``id`` is −1 for a schema from a file."""
+    """A schema of the registry. ``kind`` is AVRO, PROTOBUF or JSON; ``id`` is −1 for a schema from a file; ``guid`` is
+    empty where the registry has none.
+    """
 
     id: int
     kind: str
@@ -48,6 +48,7 @@ class Schema:
     references: tuple[Reference, ...] = ()
     subject: str = ""
     version: int = 0
+    guid: str = ""
 
 
 class Registry:
@@ -67,7 +68,7 @@ class Registry:
         self._now = now
         capacity = options.schema_registry_cache_capacity
         self._schemas: Lru[str, Schema] = Lru(capacity)
-        self._missing: Lru[str, tuple[float, SchemaNotFoundError]] = Lru(capacity)
+        self._missing = MissingSchemas(capacity, now)
         self._names: Lru[SchemaId, tuple[float, str]] = Lru(capacity)
 
     def close(self) -> None:
@@ -81,60 +82,43 @@ class Registry:
 
     def by_version(self, subject: str, version: int, *, serialized: bool = False) -> Schema:
         """One version of a subject; SchemaNotFoundError."""
-        return self._schema(f"/subjects/{_quoted(subject)}/versions/{version}", serialized)
+        return self._schema(f"/subjects/{quoted(subject)}/versions/{version}", serialized)
 
     def latest(self, subject: str, *, serialized: bool = False) -> Schema:
         """The newest version of a subject, requested each time; SchemaNotFoundError."""
-        path = _with_format(f"/subjects/{_quoted(subject)}/versions/latest", serialized)
-        return _schema_of(self._transport.ask("GET", path), path)
+        path = _with_format(f"/subjects/{quoted(subject)}/versions/latest", serialized)
+        return schema_of(self._transport.ask("GET", path), path)
 
     def subjects(self) -> list[str]:
         """The names of all subjects, in their order, requested each time."""
         found = self._transport.ask("GET", "/subjects")
         if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-            raise _odd("/subjects", "it is no list of names")
+            raise unusable("/subjects", "it is no list of names")
         return sorted(found)
 
     def versions(self, subject: str) -> list[int]:
         """The numbers of all versions of a subject, in their order, requested each time; SchemaNotFoundError."""
-        path = f"/subjects/{_quoted(subject)}/versions"
+        path = f"/subjects/{quoted(subject)}/versions"
         found = self._transport.ask("GET", path)
         if not isinstance(found, list) or not all(type(number) is int for number in found):
-            raise _odd(path, "it is no list of numbers")
+            raise unusable(path, "it is no list of numbers")
         return sorted(found)
 
     def look_up(self, subject: str, schema: Schema) -> int:
         """The id of a schema that is registered under ``subject``; SchemaNotFoundError."""
-        path = f"/subjects/{_quoted(subject)}"
-        return _id_of(self._transport.ask("POST", path, _body_of(schema)), path)
+        path = f"/subjects/{quoted(subject)}"
+        return _id_of(self._transport.ask("POST", path, body_of(schema)), path)
 
     def register(self, subject: str, schema: Schema) -> int:
         """Registers a schema, if it is not registered already, and returns its id."""
-        path = f"/subjects/{_quoted(subject)}/versions"
-        return _id_of(self._transport.ask("POST", path, _body_of(schema)), path)
+        path = f"/subjects/{quoted(subject)}/versions"
+        return _id_of(self._transport.ask("POST", path, body_of(schema)), path)
 
     def references(self, schema: Schema, *, serialized: bool = False) -> list[tuple[str, Schema]]:
         """All direct and indirect references of a schema, each once, as (name, schema); dependencies come first."""
-        found: dict[str, Schema] = {}
-        waiting = [(ref, False) for ref in reversed(schema.references)]
-        loaded: dict[str, Schema] = {}
-        while waiting:
-            ref, inner_done = waiting.pop()
-            if ref.name in found:
-                continue
-            if inner_done:
-                found[ref.name] = loaded[ref.name]
-                continue
-            if ref.name in loaded:  # a cycle: its compiler reports it
-                continue
-            if len(loaded) >= _MAX_REFERENCES:
-                raise RegistryError(
-                    f"schema {schema.id} refers to more than {_MAX_REFERENCES} others", why="it is refused"
-                )
-            loaded[ref.name] = inner = self.by_version(ref.subject, ref.version, serialized=serialized)
-            waiting.append((ref, True))
-            waiting += [(deeper, False) for deeper in reversed(inner.references)]
-        return list(found.items())
+        return referenced(
+            schema, lambda ref: self.by_version(ref.subject, ref.version, serialized=serialized)
+        )
 
     def subject_of(self, schema_id: SchemaId) -> str:
         """``SUBJECT version N`` of an id, for messages; empty when it is not known."""
@@ -159,26 +143,42 @@ class Registry:
         path = _with_format(path, serialized)
         schema = self._schemas.get(path)
         if schema is None:
-            self._refuse_missing(path)
+            self._missing.refuse(path)
             try:
-                schema = _schema_of(self._transport.ask("GET", path), path)
+                schema = schema_of(self._transport.ask("GET", path), path)
             except SchemaNotFoundError as error:
-                self._missing.put(path, (self._now() + MISSING_FOR, error))
+                self._missing.note(path, error)
                 raise
             self._schemas.put(path, schema)
         return schema
 
-    def _refuse_missing(self, path: str) -> None:
-        missing = self._missing.get(path)
-        if missing is None:
-            return
-        until, error = missing
-        if self._now() < until:
-            raise SchemaNotFoundError(error.what, why=error.why, status=error.status, code=error.code)
-        self._missing.drop(path)
+
+def referenced(schema: Schema, load: Callable[[Reference], Schema]) -> list[tuple[str, Schema]]:
+    """All direct and indirect references of a schema, each once, as (name, schema); dependencies come first."""
+    found: dict[str, Schema] = {}
+    waiting = [(ref, False) for ref in reversed(schema.references)]
+    loaded: dict[str, Schema] = {}
+    while waiting:
+        ref, inner_done = waiting.pop()
+        if ref.name in found:
+            continue
+        if inner_done:
+            found[ref.name] = loaded[ref.name]
+            continue
+        if ref.name in loaded:  # a cycle: its compiler reports it
+            continue
+        if len(loaded) >= _MAX_REFERENCES:
+            raise RegistryError(
+                f"schema {schema.id} refers to more than {_MAX_REFERENCES} others", why="it is refused"
+            )
+        loaded[ref.name] = inner = load(ref)
+        waiting.append((ref, True))
+        waiting += [(deeper, False) for deeper in reversed(inner.references)]
+    return list(found.items())
 
 
-def _quoted(subject: str) -> str:
+def quoted(subject: str) -> str:
+    """A subject as a part of a path."""
     return quote(subject, safe="")
 
 
@@ -186,7 +186,8 @@ def _with_format(path: str, serialized: bool) -> str:
     return f"{path}?format=serialized" if serialized else path
 
 
-def _body_of(schema: Schema) -> dict[str, Any]:
+def body_of(schema: Schema) -> dict[str, Any]:
+    """What is posted of a schema."""
     body: dict[str, Any] = {"schema": schema.text}
     if schema.kind != "AVRO":
         body["schemaType"] = schema.kind
@@ -197,15 +198,15 @@ def _body_of(schema: Schema) -> dict[str, Any]:
     return body
 
 
-def _schema_of(answer: Any, path: str) -> Schema:
+def schema_of(answer: Any, path: str) -> Schema:
     """The schema in a response, which may be anything."""
     if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
-        raise _odd(path, "there is no schema in it")
+        raise unusable(path, "there is no schema in it")
     rows = answer.get("references") or []
     try:
         references = tuple(Reference(str(r["name"]), str(r["subject"]), int(r["version"])) for r in rows)
     except (TypeError, KeyError, ValueError, AttributeError):
-        raise _odd(path, "its references cannot be read") from None
+        raise unusable(path, "its references cannot be read") from None
     number, version = answer.get("id"), answer.get("version")
     return Schema(
         id=number if isinstance(number, int) else _number_in(path),
@@ -214,6 +215,7 @@ def _schema_of(answer: Any, path: str) -> Schema:
         references=references,
         subject=str(answer.get("subject") or ""),
         version=version if isinstance(version, int) else 0,
+        guid=str(answer.get("guid") or ""),
     )
 
 
@@ -226,11 +228,12 @@ def _number_in(path: str) -> int:
 def _id_of(answer: Any, path: str) -> int:
     number = answer.get("id") if isinstance(answer, dict) else None
     if not isinstance(number, int) or not 0 <= number <= 0xFFFF_FFFF:
-        raise _odd(path, "there is no id in it")
+        raise unusable(path, "there is no id in it")
     return number
 
 
-def _odd(path: str, why: str) -> RegistryError:
+def unusable(path: str, why: str) -> RegistryError:
+    """The error for a response that is not what the API says."""
     return RegistryError(
         f"the schema registry's answer about {path} cannot be used", why=why, do="check schema.registry.url"
     )

@@ -1,44 +1,59 @@
 """HTTP to a schema registry: one connection per address, kept open; retry and failover; responses of limited size.
 
-Runs in the thread that decodes, between two polls: it waits at most for the time limit of each try. Responses are
-untrusted. Connections, clock and sleep are injected, so tests need neither sockets nor time.
+Runs in the thread that decodes, between two polls: it waits at most for the time limit of each request. Responses are
+untrusted. No redirect is followed: it would carry credentials to another address. Connections, clock and sleep are
+injected, so tests need neither sockets nor time.
 """
 
+import email.utils
 import http.client
 import json
 import random
 import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
-from kcli.core.errors import AuthError
+from kcli.core.clock import wall
+from kcli.core.errors import AuthError, ConfigError
+from kcli.core.net.http import HttpConnection, Proxy, failure, https_connection, read_body
 from kcli.core.net.tls.context import make_context
 from kcli.core.net.tls.stores import Stores
 from kcli.serde.errors import RegistryAuthError, RegistryError, RegistryUnreachableError, SchemaNotFoundError
 from kcli.serde.registry.addresses import Address
+from kcli.serde.registry.bearer import bearer_tokens
 from kcli.serde.registry.options import RegistryOptions
 
 MAX_ANSWER = 16 << 20
-_CHUNK = 1 << 16
+_JSON_PART = 1 << 16
+_LEAST = 0.001
 _NOT_FOUND = (40401, 40402, 40403)
-_AGAIN = (408, 429)
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+_TEMPORARY = (408, 429, 500, 502, 503, 504)
 _CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
+_WANTS_CERTIFICATE = ("CERTIFICATE_REQUIRED", "BAD_CERTIFICATE", "UNKNOWN_CA", "CERTIFICATE_UNKNOWN")
+"""Words in OpenSSL's names of the alerts by which a server refuses the client's certificate, or that there is none."""
+
+Connect = Callable[[Address, float], HttpConnection]
+"""A connection, with the timeout of each of its steps in seconds."""
 
 
-class HttpConnection(Protocol):
-    """The methods used of ``http.client.HTTPConnection``."""
+class Answer(NamedTuple):
+    """A response. ``headers`` by name in lower case."""
 
-    def request(self, method: str, url: str, body: Any = None, headers: Mapping[str, str] = ...) -> None: ...
-
-    def getresponse(self) -> Any: ...
-
-    def close(self) -> None: ...
+    address: Address
+    status: int
+    headers: dict[str, str]
+    body: bytes
 
 
 class _TemporaryError(Exception):
-    """This try failed, another may succeed."""
+    """This try failed, another may succeed, but not with the same address within ``seconds``."""
+
+    def __init__(self, why: str, seconds: float = 0.0) -> None:
+        super().__init__(why)
+        self.seconds = seconds
 
 
 class Transport:
@@ -49,28 +64,51 @@ class Transport:
         addresses: Sequence[Address],
         options: RegistryOptions,
         *,
-        connect: Callable[[Address], HttpConnection] | None = None,
+        accept: str = f"{_CONTENT_TYPE}, application/json",
+        connect: Connect | None = None,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._addresses = addresses
         self._options = options
+        self._accept = accept
         self._connect = connect or Connector(options).connect
+        self._tokens = bearer_tokens(options)
         self._now, self._sleep = now, sleep
         self._open: dict[Address, HttpConnection] = {}
+        self._busy: dict[Address, float] = {}
         self._current = 0
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """The response's JSON; RegistryError for an error response, RegistryUnreachableError when all tries failed."""
+        answer = self.answer(method, path, body)
+        try:
+            return json.loads(answer.body)
+        except (ValueError, RecursionError):
+            raise RegistryError(
+                f"the answer of {answer.address} to {method} {path} is not JSON",
+                why="another server answers at this address, perhaps",
+                do="check schema.registry.url",
+                status=answer.status,
+            ) from None
+
+    def answer(self, method: str, path: str, body: Any = None) -> Answer:
+        """The response of whatever content; errors as ``ask``."""
         why: list[str] = []
+        deadline = self._now() + self._options.schema_registry_api_timeout_ms / 1000
         for attempt in range(self._options.schema_registry_max_retries + 1):
-            if attempt:
-                self._sleep(_pause(attempt))
             address = self._addresses[self._current]
+            if attempt:
+                pause = max(self._pause(attempt), self._busy.pop(address, 0.0) - self._now())
+                if self._now() + pause >= deadline:
+                    break
+                self._sleep(pause)
             try:
-                return self._try(address, method, path, body)
+                return self._judged(address, method, path, body, deadline)
             except _TemporaryError as error:
                 why.append(f"{address}: {error}")
+                if error.seconds:
+                    self._busy[address] = self._now() + error.seconds
                 self._current = (self._current + 1) % len(self._addresses)
         raise RegistryUnreachableError(
             f"the schema registry does not answer {method} {path}",
@@ -83,59 +121,78 @@ class Transport:
         while self._open:
             self._open.popitem()[1].close()
 
-    def _try(self, address: Address, method: str, path: str, body: Any) -> Any:
+    def _judged(self, address: Address, method: str, path: str, body: Any, deadline: float) -> Answer:
+        """The response, if it is no error. A token that is refused is renewed once."""
+        answer = self._try(address, method, path, body, deadline)
+        if answer.status == 401 and self._tokens is not None and self._tokens.renew():
+            answer = self._try(address, method, path, body, deadline)
+        if answer.status in _TEMPORARY:
+            seconds = _retry_after(answer.headers.get("retry-after", ""))
+            raise _TemporaryError(_message(answer.status, answer.body)[1], seconds)
+        if not 200 <= answer.status < 300:
+            raise _refusal(answer, f"{method} {path}")
+        return answer
+
+    def _try(self, address: Address, method: str, path: str, body: Any, deadline: float) -> Answer:
         # The other side may have closed a kept connection in the meantime: that is not a failure yet.
-        for connection, fresh in self._connections(address):
+        until = min(deadline, self._now() + self._options.schema_registry_request_timeout_ms / 1000)
+        for connection, fresh in self._connections(address, until):
             try:
-                status, data = self._exchange(connection, address, method, path, body)
+                return self._exchange(connection, address, method, path, body, until)
             except (OSError, http.client.HTTPException) as error:
                 self._drop(address)
+                _refuse_certificate(address, error)
                 if fresh:
-                    raise _TemporaryError(_words(error)) from None
-            else:
-                return self._judge(address, method, path, status, data)
+                    raise _TemporaryError(failure(error)) from None
         raise AssertionError("a fresh connection was tried last")
 
-    def _connections(self, address: Address) -> Any:
+    def _connections(self, address: Address, until: float) -> Iterator[tuple[HttpConnection, bool]]:
         """The open connection, if any, then a new one."""
         kept = self._open.get(address)
         if kept is not None:
             yield kept, False
         try:
-            self._open[address] = fresh = self._connect(address)
-        except OSError as error:
-            raise _TemporaryError(_words(error)) from None
+            self._open[address] = fresh = self._connect(address, max(_LEAST, until - self._now()))
+        except (OSError, http.client.HTTPException) as error:
+            _refuse_certificate(address, error)
+            raise _TemporaryError(failure(error)) from None
         yield fresh, True
 
     def _exchange(
-        self, connection: HttpConnection, address: Address, method: str, path: str, body: Any
-    ) -> tuple[int, bytes]:
-        deadline = self._now() + self._options.schema_registry_request_timeout_ms / 1000
+        self, connection: HttpConnection, address: Address, method: str, path: str, body: Any, until: float
+    ) -> Answer:
         data = None if body is None else json.dumps(body).encode()
-        connection.request(method, address.path + path, body=data, headers=self._headers(address, data))
+        target = f"{self._through_proxy(address)}{address.path}{path}"
+        if (kept := getattr(connection, "sock", None)) is not None:
+            kept.settimeout(max(_LEAST, until - self._now()))
+        connection.request(method, target, body=data, headers=self._headers(address, data))
         response = connection.getresponse()
-        parts, size = [], 0
-        while part := response.read1(_CHUNK):
-            parts.append(part)
-            size += len(part)
-            if size > MAX_ANSWER:
-                self._drop(address)
-                raise RegistryError(
-                    f"the answer of {address} to {method} {path} is too large",
-                    why=f"it has more than {MAX_ANSWER:,} bytes",
-                    status=response.status,
-                )
-            if self._now() > deadline:
-                raise TimeoutError("the answer takes too long")
+        content = read_body(response, MAX_ANSWER, until, self._now)
+        if len(content) > MAX_ANSWER:
+            self._drop(address)
+            raise RegistryError(
+                f"the answer of {address} to {method} {path} is too large",
+                why=f"it has more than {MAX_ANSWER:,} bytes",
+                status=response.status,
+            )
+        headers = {name.lower(): value for name, value in response.getheaders()}
         response.close()  # read1 does not notice the end: the connection would not accept the next request
-        return response.status, b"".join(parts)
+        return Answer(address, response.status, headers, content)
+
+    def _through_proxy(self, address: Address) -> str:
+        """What precedes the path in a request: a proxy forwards plain HTTP by the whole URL."""
+        if address.secure or not self._options.proxy_host:
+            return ""
+        return str(address).removesuffix(address.path)
 
     def _headers(self, address: Address, body: bytes | None) -> dict[str, str]:
         options = self._options
-        headers = {"Accept": f"{_CONTENT_TYPE}, application/json", "User-Agent": "kcli"}
+        headers = {"Accept": self._accept, "User-Agent": "kcli"}
         if body is not None:
             headers["Content-Type"] = _CONTENT_TYPE
-        if address.authorization:
+        if self._tokens is not None:
+            headers["Authorization"] = f"Bearer {self._tokens.text()}"
+        elif address.authorization:
             headers["Authorization"] = address.authorization
         if options.bearer_auth_logical_cluster:
             headers["target-sr-cluster"] = options.bearer_auth_logical_cluster
@@ -143,20 +200,13 @@ class Transport:
             headers["Confluent-Identity-Pool-Id"] = options.bearer_auth_identity_pool_id
         return headers
 
-    def _judge(self, address: Address, method: str, path: str, status: int, data: bytes) -> Any:
-        if status >= 500 or status in _AGAIN:
-            raise _TemporaryError(_message(status, data)[1])
-        if status >= 300:
-            raise _refusal(address, f"{method} {path}", status, data)
-        try:
-            return json.loads(data)
-        except (ValueError, RecursionError):
-            raise RegistryError(
-                f"the answer of {address} to {method} {path} is not JSON",
-                why="another server answers at this address, perhaps",
-                do="check schema.registry.url",
-                status=status,
-            ) from None
+    def _pause(self, attempt: int) -> float:
+        first, most = (
+            self._options.schema_registry_retries_wait_ms,
+            self._options.schema_registry_retries_max_wait_ms,
+        )
+        pause: float = min(most, first * 2 ** (attempt - 1)) / 1000
+        return pause * random.uniform(0.8, 1.2)
 
     def _drop(self, address: Address) -> None:
         connection = self._open.pop(address, None)
@@ -165,67 +215,120 @@ class Transport:
 
 
 class Connector:
-    """Makes connections; the TLS context is created with the first one that needs it."""
+    """Makes connections; the TLS context is created with the first one that needs it. Plain HTTP goes through
+    ``proxy.host`` only, HTTPS also through the proxy of the environment.
+    """
 
     def __init__(self, options: RegistryOptions) -> None:
         self._options = options
+        self._proxy = proxy_of(options)
         self._context: ssl.SSLContext | None = None
 
-    def connect(self, address: Address) -> HttpConnection:
+    def connect(self, address: Address, timeout: float) -> HttpConnection:
         """An open connection; OSError, or an error that another try does not cure."""
-        timeout = self._options.schema_registry_request_timeout_ms / 1000
+        proxy = self._proxy
         if not address.secure:
-            plain = http.client.HTTPConnection(address.host, address.port, timeout=timeout)
+            host, port = (address.host, address.port) if proxy is None else (proxy.host, proxy.port)
+            plain = http.client.HTTPConnection(host, port, timeout=timeout)
             plain.connect()
             return plain
-        self._context = self._context or _tls_context(self._options)
-        secure = http.client.HTTPSConnection(
-            address.host, address.port, timeout=timeout, context=self._context
-        )
-        try:
-            secure.connect()
-        except ssl.SSLCertVerificationError as error:
-            raise AuthError(
-                f"{address}: the schema registry's certificate was not accepted",
-                why=error.verify_message or str(error),
-                do="check schema.registry.ssl.ca.location, and that the certificate names this host",
-            ) from None
+        self._context = self._context or registry_context(self._options)
+        secure = https_connection(address.host, address.port, timeout, self._context, proxy)
+        secure.connect()
         return secure
 
 
-def _tls_context(options: RegistryOptions) -> ssl.SSLContext:
+def proxy_of(options: RegistryOptions) -> Proxy | None:
+    """The proxy that the options name; ConfigError for half of it."""
+    if bool(options.proxy_host) == bool(options.proxy_port):
+        return Proxy(options.proxy_host, options.proxy_port) if options.proxy_host else None
+    missing, given = ("port", "host") if options.proxy_host else ("host", "port")
+    raise ConfigError(
+        f"proxy.{given} without proxy.{missing}",
+        why="a proxy has both",
+        do=f"set proxy.{missing}, or leave both out",
+    )
+
+
+def registry_context(options: RegistryOptions) -> ssl.SSLContext:
+    """The TLS context; ConfigError names a file that cannot be used."""
+    names = [field.name for field in fields(Stores) if field.name != "prefix"]
     stores = Stores(
         prefix="schema.registry.ssl",
-        ca_location=options.schema_registry_ssl_ca_location,
-        certificate_location=options.schema_registry_ssl_certificate_location,
-        key_location=options.schema_registry_ssl_key_location,
-        key_password=options.schema_registry_ssl_key_password,
+        **{name: getattr(options, f"schema_registry_ssl_{name}") for name in names},
     )
-    named = options.schema_registry_ssl_endpoint_identification_algorithm != "none"
+    named = options.schema_registry_ssl_endpoint_identification_algorithm not in ("none", "")
     return make_context(stores, check_hostname=named)
 
 
-def _refusal(address: Address, what: str, status: int, data: bytes) -> RegistryError:
-    code, message = _message(status, data)
+def _refuse_certificate(address: Address, error: Exception) -> None:
+    """AuthError where one side refuses the certificate of the other."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        raise AuthError(
+            f"{address}: the schema registry's certificate was not accepted",
+            why=error.verify_message or str(error),
+            do="check schema.registry.ssl.ca.location, and that the certificate names this host",
+        ) from None
+    reason = (getattr(error, "reason", None) or "") if isinstance(error, ssl.SSLError) else ""
+    if "ALERT" in reason and any(word in reason for word in _WANTS_CERTIFICATE):
+        raise AuthError(
+            f"{address}: the schema registry accepts no client without a certificate that it trusts",
+            why=f"the TLS handshake failed ({reason})",
+            do="name one with schema.registry.ssl.keystore.location, or with schema.registry.ssl.certificate.location "
+            "and schema.registry.ssl.key.location",
+        ) from None
+
+
+def _refusal(answer: Answer, what: str) -> RegistryError:
+    address, status = answer.address, answer.status
+    if status < 400:
+        return RegistryError(
+            f"{address} redirects {what} to {_target(answer.headers.get('location', ''))}",
+            why=f"HTTP {status}; redirects are not followed, as they would carry credentials along",
+            do="put the final address into schema.registry.url",
+            status=status,
+        )
+    code, message = _message(status, answer.body)
     what = f"the schema registry {address} refuses {what}"
     if status in (401, 403):
-        do = "check basic.auth.user.info or bearer.auth.token, and what this user may read"
+        do = "check basic.auth.user.info or bearer.auth.*, and what this user may read"
+        return RegistryAuthError(what, why=message, do=do, status=status, code=code)
+    if status == 407:
+        do = "the proxy wants credentials: give HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT instead of proxy.host"
         return RegistryAuthError(what, why=message, do=do, status=status, code=code)
     if status == 404 and code in _NOT_FOUND:
         return SchemaNotFoundError(what, why=message, status=status, code=code)
-    do = ""
-    if status < 400:
-        do = "it points to another address: put that into schema.registry.url"
-    elif status == 404:
-        do = "check the path in schema.registry.url"
+    do = "check the path in schema.registry.url" if status == 404 else ""
     return RegistryError(what, why=message, do=do, status=status, code=code)
+
+
+def _target(location: str) -> str:
+    """Where a redirect leads, without credentials and parameters."""
+    try:
+        parts = urlsplit(location)
+        host = f"//{parts.netloc.rpartition('@')[2]}" if parts.netloc else ""
+    except ValueError:
+        return "another address"
+    scheme = f"{parts.scheme}:" if parts.scheme else ""
+    shown = "".join(c for c in f"{scheme}{host}{parts.path}" if c.isprintable())[:300]
+    return shown or "another address"
+
+
+def _retry_after(text: str) -> float:
+    """Seconds, or a date (RFC 9110); 0 for what is neither."""
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return float(text)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - wall())
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
 
 
 def _message(status: int, data: bytes) -> tuple[int, str]:
     """The registry's own code and message, sanitized: one line without control characters, of limited length."""
     code, message = 0, ""
     try:
-        body = json.loads(data[:_CHUNK])
+        body = json.loads(data[:_JSON_PART])
         if isinstance(body, dict):
             number = body.get("error_code")
             code = number if isinstance(number, int) else 0
@@ -237,16 +340,3 @@ def _message(status: int, data: bytes) -> tuple[int, str]:
         plain = plain[:299] + "…"
     number = code if code and code != status else status
     return code, f"{plain} ({number})" if plain else f"HTTP {number}"
-
-
-def _words(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    if isinstance(error, OSError):
-        return error.strerror or str(error) or type(error).__name__
-    return f"the answer is no HTTP ({type(error).__name__})"
-
-
-def _pause(attempt: int) -> float:
-    pause: float = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (attempt - 1))
-    return pause * random.uniform(0.8, 1.2)

@@ -11,7 +11,7 @@ from kcli.serde.registry.client import Registry
 from kcli.serde.registry.options import RegistryOptions
 from kcli.serde.registry.transport import Transport
 from kcli.serde.serde import Serde, SerdeContext
-from tests.registry.server import FakeRegistry, RefusedError
+from tests.registry.fake import FakeRegistry, RefusedError
 
 OPTIONS = RegistryOptions(schema_registry_url="http://registry.invalid:8081")
 PLACE = SerdeContext("topic")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kcli.core.errors import ConfigError
 from kcli.serde.errors import DecodeError, EncodeError, SchemaNotFoundError
 from kcli.serde.serde import SerdeContext
-from tests.registry.server import FakeRegistry
+from tests.registry.fake import FakeRegistry
 from tests.unit.serde.schemas import PLACE, serde, with_schema
 
 UUID_TEXT = "89791762-2336-4186-9674-299b90a802e2"

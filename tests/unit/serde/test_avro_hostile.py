@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kcli.serde.errors import DecodeError
 from kcli.serde.json_text import dump_json
-from tests.registry.server import FakeRegistry
+from tests.registry.fake import FakeRegistry
 from tests.unit.serde.schemas import PLACE, serde, with_schema
 from tests.unit.serde.test_avro import ROUND_TRIPS, record
 

@@ -10,7 +10,7 @@ from kcli.serde.names import parse_serdes
 from kcli.serde.opening import open_serdes
 from kcli.serde.registry.client import Registry
 from kcli.serde.registry.options import RegistryOptions
-from tests.registry.server import FakeRegistry
+from tests.registry.fake import FakeRegistry
 from tests.unit.serde.schemas import OPTIONS, registry
 
 

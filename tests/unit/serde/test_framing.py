@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kcli.serde.errors import DecodeError
 from kcli.serde.framing import Framed, frame, schema_id_of, unframe
 from kcli.serde.serde import SerdeContext
-from tests.registry.server import FakeRegistry
+from tests.registry.fake import FakeRegistry
 from tests.unit.serde.schemas import serde
 
 GUID = UUID("89791762-2336-4186-9674-299b90a802e2")

@@ -10,7 +10,7 @@ from kcli.core.errors import ConfigError
 from kcli.serde.errors import DecodeError, EncodeError
 from kcli.serde.names import parse_serdes
 from kcli.serde.opening import open_serdes
-from tests.registry.server import FakeRegistry
+from tests.registry.fake import FakeRegistry
 from tests.unit.serde.schemas import PLACE, serde
 
 SCHEMA = {

@@ -16,7 +16,7 @@ from kcli.serde.errors import DecodeError, EncodeError
 from kcli.serde.json_text import dump_json
 from kcli.serde.protobuf.protoc import compile_texts
 from kcli.serde.serde import Serde, SerdeContext
-from tests.registry.server import FakeRegistry
+from tests.registry.fake import FakeRegistry
 from tests.unit.serde.schemas import PLACE, serde
 
 TEXT = """
@@ -302,7 +302,7 @@ def test_schemas_that_cannot_be_used_are_reported(schema: str, references: dict[
         found.register(name, {"schema": text, "schemaType": "PROTOBUF"})
         rows.append({"name": name, "subject": name, "version": 1})
     found.register("topic-value", {"schema": schema, "schemaType": "PROTOBUF", "references": rows})
-    number = found.subjects["topic-value"][0].id
+    number = found.subjects["topic-value"][0].stored.id
     with pytest.raises(DecodeError) as caught:
         serde("protobuf", found).decode(b"\0\0\0\0" + bytes([number]) + b"\0", PLACE)
     assert why in caught.value.why

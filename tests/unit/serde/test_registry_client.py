@@ -6,9 +6,10 @@ from uuid import UUID
 import pytest
 
 from kcli.serde.errors import RegistryError, SchemaNotFoundError
-from kcli.serde.registry.client import MISSING_FOR, SUBJECT_FOR, Reference, Registry, Schema
+from kcli.serde.missing import MISSING_FOR
+from kcli.serde.registry.client import SUBJECT_FOR, Reference, Registry, Schema
 from kcli.serde.registry.options import RegistryOptions
-from tests.registry.server import FakeRegistry
+from tests.registry.fake import FakeRegistry
 from tests.unit.serde.schemas import registry
 
 
@@ -61,7 +62,7 @@ def test_the_subject_of_an_id_is_for_messages() -> None:
     now = [0.0]
     found = filled()
     for name in ("b", "c", "d", "e"):
-        found.register(name, found.schemas[0].body)
+        found.register(name, found.schemas["", 1].body)
     one = registry(found, now=lambda: now[0])
     assert one.subject_of(1) == "s version 1, b version 1, c version 1, …"
     one.subject_of(1)
@@ -85,8 +86,8 @@ def test_subjects_are_quoted() -> None:
 
 def test_a_guid_is_requested_as_such() -> None:
     found = filled()
-    guid = UUID(found.schemas[0].guid)
-    assert registry(found).by_id(guid).text == found.schemas[0].body["schema"]
+    guid = UUID(found.schemas["", 1].guid)
+    assert registry(found).by_id(guid).text == found.schemas["", 1].body["schema"]
     assert found.asked == [f"GET /schemas/guids/{guid}"]
 
 

@@ -10,7 +10,7 @@ from kcli.core.options import key_of
 from kcli.core.secret import Secret
 from kcli.profiles.secret_keys import is_registry_key
 from kcli.serde.registry.addresses import addresses
-from kcli.serde.registry.options import RegistryOptions, parse_registry_pairs
+from kcli.serde.registry.options import RegistryOptions, parse_registry_pairs, registry_field
 
 
 def options(**texts: str) -> RegistryOptions:
@@ -46,7 +46,15 @@ def test_a_misspelt_key_is_reported_with_the_nearest() -> None:
 
 def test_secrets_are_marked() -> None:
     secret = {key_of(f.name) for f in dataclasses.fields(RegistryOptions) if f.metadata["secret"]}
-    assert secret == {"basic.auth.user.info", "bearer.auth.token", "schema.registry.ssl.key.password"}
+    assert secret == {
+        "basic.auth.user.info",
+        "bearer.auth.token",
+        "bearer.auth.client.secret",
+        "schema.registry.ssl.key.password",
+        "schema.registry.ssl.key.pem",
+        "schema.registry.ssl.keystore.password",
+        "schema.registry.ssl.truststore.password",
+    }
 
 
 def test_values_of_others_are_left_out() -> None:
@@ -88,8 +96,7 @@ def test_without_an_address() -> None:
         ({"basic.auth.user.info": "me:se:cret"}, "Basic bWU6c2U6Y3JldA=="),
         ({"basic.auth.credentials.source": "user_info", "basic.auth.user.info": "me:"}, "Basic bWU6"),
         ({"schema.registry.url": "https://me:s%40@h"}, "Basic bWU6c0A="),
-        ({"bearer.auth.token": "t0ken"}, "Bearer t0ken"),
-        ({"bearer.auth.credentials.source": "STATIC_TOKEN", "bearer.auth.token": "t"}, "Bearer t"),
+        ({"bearer.auth.token": "t0ken"}, ""),  # which is no part of the address: it may change
         ({"basic.auth.credentials.source": "URL", "basic.auth.user.info": "me:x"}, ""),
         ({}, ""),
     ],
@@ -108,6 +115,19 @@ def test_client_software_name(given: dict[str, str], header: str) -> None:
         ({"basic.auth.credentials.source": "USER_INFO"}, "without basic.auth.user.info"),
         ({"bearer.auth.credentials.source": "STATIC_TOKEN"}, "without bearer.auth.token"),
         ({"bearer.auth.token": "a\r\nX: y"}, "is no token"),
+        ({"schema.registry.url": "https://me:geheim@h", "bearer.auth.token": "t"}, "together"),
+        ({"basic.auth.user.info": "a:b", "bearer.auth.client.id": "c"}, "together"),
+        ({"bearer.auth.credentials.source": "OAUTHBEARER"}, "without bearer.auth.issuer.endpoint.url"),
+        ({"bearer.auth.client.id": "c"}, "without bearer.auth.issuer.endpoint.url"),
+        (
+            {"bearer.auth.issuer.endpoint.url": "https://h", "bearer.auth.client.id": "c"},
+            "without bearer.auth.client.secret",
+        ),
+        ({"bearer.auth.token": "t", "bearer.auth.scope": "s"}, "bearer.auth.scope has no effect"),
+        (
+            {"bearer.auth.token": "t", "bearer.auth.credentials.source": "OAUTHBEARER"},
+            "bearer.auth.token has no effect",
+        ),
         ({"basic.auth.credentials.source": "SASL_INHERIT"}, "not a valid value"),
     ],
 )
@@ -115,6 +135,56 @@ def test_half_of_a_credential_is_refused(given: dict[str, str], said: str) -> No
     with pytest.raises(ConfigError, match=said) as caught:
         addresses(options(**{"schema.registry.url": "https://h"} | given))
     assert "nocolon" not in str(caught.value) + caught.value.do
+    assert "geheim" not in str(caught.value) + caught.value.do
+
+
+OF_PYTHON = {
+    "url", "ssl.ca.location", "ssl.key.location", "ssl.key.password", "ssl.certificate.location", "timeout.ms",
+    "basic.auth.user.info", "basic.auth.credentials.source", "bearer.auth.credentials.source", "bearer.auth.token",
+    "bearer.auth.client.id", "bearer.auth.client.secret", "bearer.auth.scope", "bearer.auth.logical.cluster",
+    "bearer.auth.issuer.endpoint.url", "bearer.auth.identity.pool.id", "max.retries", "retries.wait.ms",
+    "retries.max.wait.ms", "cache.capacity",
+}  # fmt: skip
+"""Of Confluent's client for Python, behind ``schema.registry.``; its ``timeout`` is in seconds."""
+OF_JAVA = {
+    "basic.auth.credentials.source", "basic.auth.user.info", "bearer.auth.token", "bearer.auth.credentials.source",
+    "bearer.auth.issuer.endpoint.url", "bearer.auth.client.id", "bearer.auth.client.secret", "bearer.auth.scope",
+    "bearer.auth.logical.cluster", "bearer.auth.identity.pool.id", "bearer.auth.cache.expiry.buffer.seconds",
+    "proxy.host", "proxy.port", "schema.registry.proxy.host", "schema.registry.http.read.timeout.ms",
+    *(
+        f"schema.registry.ssl.{name}"
+        for name in (
+            "truststore.location", "truststore.password", "truststore.type", "truststore.certificates",
+            "keystore.location", "keystore.password", "keystore.type", "keystore.key", "keystore.certificate.chain",
+            "key.password", "endpoint.identification.algorithm",
+        )
+    ),
+}  # fmt: skip
+REFUSED = {
+    "bearer.auth.custom.provider.class", "bearer.auth.custom.provider.function", "bearer.auth.scope.claim.name",
+    "bearer.auth.sub.claim.name", "bearer.auth.issuer.endpoint.query", "schema.registry.proxy",
+    "schema.registry.http.connect.timeout.ms", "schema.registry.ssl.protocol", "schema.registry.ssl.provider",
+    "schema.registry.ssl.cipher.suites", "schema.registry.ssl.enabled.protocols",
+    "schema.registry.bearer.auth.sub.claim.name",
+}  # fmt: skip
+
+
+def test_each_option_of_confluents_clients_is_known_or_refused_by_name() -> None:
+    known = {f"schema.registry.{name}" for name in OF_PYTHON} | OF_JAVA
+    assert {key for key in known if registry_field(key) is None or not is_registry_key(key)} == set()
+    for key in REFUSED:
+        assert is_registry_key(key)
+        with pytest.raises(ConfigError, match=f"{key} is not supported") as caught:
+            parse_registry_pairs([(key, "x", "-X")])
+        assert caught.value.why
+        assert caught.value.do
+
+
+OF_ISSUER = {
+    "bearer.auth.issuer.endpoint.url": "https://h",
+    "bearer.auth.client.id": "c",
+    "bearer.auth.client.secret": "s",
+}
 
 
 def test_secrets_are_not_sent_unencrypted_unless_requested() -> None:
@@ -124,6 +194,9 @@ def test_secrets_are_not_sent_unencrypted_unless_requested() -> None:
     assert "geheim" not in str(caught.value)
     assert addresses(given, allow_plaintext_secrets=True)[0].authorization
     assert addresses(options(**{"schema.registry.url": "http://me:x@localhost"}))[0].authorization
+    for token in ({"bearer.auth.token": "t"}, OF_ISSUER):
+        with pytest.raises(ConfigError, match="unencrypted"):
+            addresses(options(**{"schema.registry.url": "http://h"} | token))
 
 
 def test_a_bad_address_does_not_show_its_password() -> None:

@@ -17,17 +17,19 @@ from kcli.serde.registry.addresses import addresses
 from kcli.serde.registry.options import RegistryOptions, parse_registry_pairs
 from kcli.serde.registry.transport import MAX_ANSWER, Transport
 
-Answer = tuple[int, bytes] | Exception
+Answer = tuple[int, bytes] | tuple[int, bytes, dict[str, str]] | Exception
 
 
 class Response:
-    def __init__(self, status: int, data: bytes, chunk: int = 1 << 20) -> None:
-        self.status, self._data, self._chunk = status, data, chunk
+    def __init__(self, status: int, data: bytes, headers: dict[str, str] | None = None) -> None:
+        self.status, self._data, self._headers = status, data, headers or {}
 
     def read1(self, n: int = -1) -> bytes:
-        size = min(n, self._chunk)
-        part, self._data = self._data[:size], self._data[size:]
+        part, self._data = self._data[:n], self._data[n:]
         return part
+
+    def getheaders(self) -> list[tuple[str, str]]:
+        return list(self._headers.items())
 
     def close(self) -> None:
         """Nothing to close."""
@@ -42,9 +44,11 @@ class Wire:
         self.connected: list[str] = []
         self.closed = 0
         self.slept: list[float] = []
+        self.timeouts: list[float] = []
         self.now = 0.0
 
-    def connect(self, address: Any) -> Any:
+    def connect(self, address: Any, timeout: float) -> Any:
+        self.timeouts.append(timeout)
         self.connected.append(str(address))
         if self.answers and isinstance(self.answers[0], ConnectionRefusedError):
             raise self.answers.pop(0)  # type: ignore[misc]
@@ -54,7 +58,11 @@ class Wire:
         pairs = [(key_of(name), str(value), "") for name, value in options.items()]
         given = RegistryOptions.build({"schema_registry_url": url, **parse_registry_pairs(pairs)})
         found = addresses(given, allow_plaintext_secrets=True)
-        return Transport(found, given, connect=self.connect, now=lambda: self.now, sleep=self.slept.append)
+        return Transport(found, given, connect=self.connect, now=lambda: self.now, sleep=self.sleep)
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
 
 
 class Connection:
@@ -126,7 +134,7 @@ def test_it_gives_up_and_says_what_each_address_said() -> None:
         wire.transport("http://a:1,http://b:2", schema_registry_max_retries=2).ask("GET", "/x")
     assert (
         caught.value.why
-        == "http://a:1: refused; http://b:2: disk full (50001); http://a:1: no answer in time"
+        == "http://a:1: refused; http://b:2: disk full (50001); http://a:1: no response in time"
     )
     assert caught.value.exit_code == 3
     assert len(wire.slept) == 2
@@ -191,7 +199,7 @@ def test_an_answer_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
         return b"x"
 
     monkeypatch.setattr(Response, "read1", slowly)
-    with pytest.raises(RegistryUnreachableError, match="no answer in time"):
+    with pytest.raises(RegistryUnreachableError, match="no response in time"):
         wire.transport(schema_registry_max_retries=0, schema_registry_request_timeout_ms=5000).ask(
             "GET", "/x"
         )

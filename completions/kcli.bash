@@ -7,7 +7,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls top exporter txn quotas tokens users doctor undo mirror perf query pipeline profile config sandbox demo completion schema man help"
+            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users registry doctor undo mirror perf query pipeline profile config sandbox demo completion schema man help"
             aliases="profiles=profile topic=topics group=groups acl=acls broker=brokers quota=quotas user=users transactions=txn tui=top" ;;
         "kcli produce")
             names="-t --topic -i --input -f --format -D --delimiter -K --key-delimiter -Z --empty-is-null --null-marker --tee -k --key -H --header --value --tombstone --key-from --headers-from --partition-from -p --partition --partitioner -s --serde -z --compression --acks --idempotent --no-idempotent --transactional-id --transaction-every --rate --allow-auto-topic-creation --expect --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -142,11 +142,16 @@ _kcli_command() {
         "kcli cluster")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
-            children="describe"
+            children="describe check"
             aliases="" ;;
         "kcli cluster describe")
             names="--features --log-dirs -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli cluster check")
+            names="--brokers --max-under-replicated --topic --strict --if-stopped --wait --watch -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--brokers --max-under-replicated --topic --if-stopped --wait -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli brokers")
@@ -299,6 +304,21 @@ _kcli_command() {
             valued="--principal --operation --host --topic --group --transactional-id --delegation-token --user-principal --pattern -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli export")
+            names="--match --all --internal --file -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--match --file -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli diff")
+            names="--only --match --prune --exact --values --policy -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--only --match --values --policy -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli apply")
+            names="--only --match --prune --exact --values --policy --throttle -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--only --match --values --policy --throttle -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli top")
             names="--interval --screen --record --replay --at --read-only -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--interval --screen --record --replay --at -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
@@ -389,6 +409,66 @@ _kcli_command() {
             valued="--mechanism -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
+        "kcli registry")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children="list describe register check usage delete undelete export import config mode"
+            aliases="" ;;
+        "kcli registry list")
+            names="--match --deleted --type --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--match --type --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry describe")
+            names="--deleted --references --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry register")
+            names="--type --reference --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--type --reference --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry check")
+            names="--type --reference --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--type --reference --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry usage")
+            names="-t --topic --records --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic --records --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry delete")
+            names="--permanent --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry undelete")
+            names="--context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry export")
+            names="--match --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--match --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry import")
+            names="--new-ids --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry config")
+            names="--set --unset --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--set --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
+        "kcli registry mode")
+            names="--set --unset --force --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--set --context -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            children=""
+            aliases="" ;;
         "kcli doctor")
             names="--topic --group -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--topic --group -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
@@ -450,8 +530,8 @@ _kcli_command() {
             children="produce consume e2e compare"
             aliases="" ;;
         "kcli perf produce")
-            names="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --keys --seed --throughput --warmup-records --processes --verify --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --keys --seed --throughput --warmup-records --processes --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
+            names="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --keys --seed --throughput --warmup-records --processes --transactional-id --transaction-duration --verify --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic --num-records --duration --record-size --payload-file --payload-delimiter --compressible --keys --seed --throughput --warmup-records --processes --transactional-id --transaction-duration --reporting-interval --fail-if --html -b --bootstrap-server -F --command-config -X --command-property --profile -o --output --client-id --color --progress --timeout --confirm"
             children=""
             aliases="" ;;
         "kcli perf consume")
@@ -637,7 +717,7 @@ _kcli_command() {
         "kcli man")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls top exporter txn quotas tokens users doctor undo mirror perf query pipeline profile config sandbox demo completion schema options offsets times filters formats serdes output security exit-codes environment tasks"
+            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users registry doctor undo mirror perf query pipeline profile config sandbox demo completion schema options offsets times filters formats serdes output security exit-codes environment tasks"
             aliases="profiles=profile topic=topics group=groups acl=acls broker=brokers quota=quotas user=users transactions=txn tui=top" ;;
         "kcli man topics")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -652,7 +732,7 @@ _kcli_command() {
         "kcli man cluster")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="describe"
+            children="describe check"
             aliases="" ;;
         "kcli man brokers")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -704,6 +784,11 @@ _kcli_command() {
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="list set delete"
             aliases="" ;;
+        "kcli man registry")
+            names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list describe register check usage delete undelete export import config mode"
+            aliases="" ;;
         "kcli man mirror")
             names="-b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
@@ -737,7 +822,7 @@ _kcli_command() {
         "kcli help")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls top exporter txn quotas tokens users doctor undo mirror perf query pipeline profile config sandbox demo completion schema options profiles offsets times filters formats serdes output security exit-codes environment tasks"
+            children="produce consume topics groups cluster brokers quorum features configs reassign elect-leaders acls export diff apply top exporter txn quotas tokens users registry doctor undo mirror perf query pipeline profile config sandbox demo completion schema options profiles offsets times filters formats serdes output security exit-codes environment tasks"
             aliases="profiles=profile topic=topics group=groups acl=acls broker=brokers quota=quotas user=users transactions=txn tui=top" ;;
         "kcli help topics")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -752,7 +837,7 @@ _kcli_command() {
         "kcli help cluster")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
-            children="describe"
+            children="describe check"
             aliases="" ;;
         "kcli help brokers")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -803,6 +888,11 @@ _kcli_command() {
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
             children="list set delete"
+            aliases="" ;;
+        "kcli help registry")
+            names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--search -b --bootstrap-server -F --command-config -X --command-property --profile --client-id --color --progress --timeout --confirm"
+            children="list describe register check usage delete undelete export import config mode"
             aliases="" ;;
         "kcli help mirror")
             names="--search -b --bootstrap-server -F --command-config -X --command-property --profile --no-headers --client-id --allow-plaintext-secrets -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -1076,6 +1166,13 @@ _kcli_value() {
         "kcli cluster describe -o" | "kcli cluster describe --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli cluster describe --color") reply="auto always never" ;;
         "kcli cluster describe --progress") reply="auto none bar json" ;;
+        "kcli cluster check --topic") asked=topics ;;
+        "kcli cluster check -F" | "kcli cluster check --command-config") files=1 ;;
+        "kcli cluster check -X" | "kcli cluster check --command-property") keys="$_kcli_keys" ;;
+        "kcli cluster check --profile") asked=profiles ;;
+        "kcli cluster check -o" | "kcli cluster check --output") reply="table plain wide tsv csv json ndjson yaml" ;;
+        "kcli cluster check --color") reply="auto always never" ;;
+        "kcli cluster check --progress") reply="auto none bar json" ;;
         "kcli brokers -F" | "kcli brokers --command-config") files=1 ;;
         "kcli brokers -X" | "kcli brokers --command-property") keys="$_kcli_keys" ;;
         "kcli brokers --profile") asked=profiles ;;
@@ -1279,6 +1376,31 @@ _kcli_value() {
         "kcli acls delete -o" | "kcli acls delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli acls delete --color") reply="auto always never" ;;
         "kcli acls delete --progress") reply="auto none bar json" ;;
+        "kcli export --file") files=1 ;;
+        "kcli export -F" | "kcli export --command-config") files=1 ;;
+        "kcli export -X" | "kcli export --command-property") keys="$_kcli_keys" ;;
+        "kcli export --profile") asked=profiles ;;
+        "kcli export -o" | "kcli export --output") reply="yaml json ndjson" ;;
+        "kcli export --color") reply="auto always never" ;;
+        "kcli export --progress") reply="auto none bar json" ;;
+        "kcli diff --only") reply="Topic AclBinding User Quota BrokerConfig GroupConfig GroupOffsets" ;;
+        "kcli diff --values") files=1 ;;
+        "kcli diff --policy") files=1 ;;
+        "kcli diff -F" | "kcli diff --command-config") files=1 ;;
+        "kcli diff -X" | "kcli diff --command-property") keys="$_kcli_keys" ;;
+        "kcli diff --profile") asked=profiles ;;
+        "kcli diff -o" | "kcli diff --output") reply="json ndjson yaml" ;;
+        "kcli diff --color") reply="auto always never" ;;
+        "kcli diff --progress") reply="auto none bar json" ;;
+        "kcli apply --only") reply="Topic AclBinding User Quota BrokerConfig GroupConfig GroupOffsets" ;;
+        "kcli apply --values") files=1 ;;
+        "kcli apply --policy") files=1 ;;
+        "kcli apply -F" | "kcli apply --command-config") files=1 ;;
+        "kcli apply -X" | "kcli apply --command-property") keys="$_kcli_keys" ;;
+        "kcli apply --profile") asked=profiles ;;
+        "kcli apply -o" | "kcli apply --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli apply --color") reply="auto always never" ;;
+        "kcli apply --progress") reply="auto none bar json" ;;
         "kcli top --screen") reply="groups topics brokers quorum transactions mirrors events" ;;
         "kcli top --record") files=1 ;;
         "kcli top --replay") files=1 ;;
@@ -1402,6 +1524,81 @@ _kcli_value() {
         "kcli users delete -o" | "kcli users delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli users delete --color") reply="auto always never" ;;
         "kcli users delete --progress") reply="auto none bar json" ;;
+        "kcli registry -F" | "kcli registry --command-config") files=1 ;;
+        "kcli registry -X" | "kcli registry --command-property") keys="$_kcli_keys" ;;
+        "kcli registry --profile") asked=profiles ;;
+        "kcli registry -o" | "kcli registry --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry --color") reply="auto always never" ;;
+        "kcli registry --progress") reply="auto none bar json" ;;
+        "kcli registry list --type") reply="avro protobuf json" ;;
+        "kcli registry list -F" | "kcli registry list --command-config") files=1 ;;
+        "kcli registry list -X" | "kcli registry list --command-property") keys="$_kcli_keys" ;;
+        "kcli registry list --profile") asked=profiles ;;
+        "kcli registry list -o" | "kcli registry list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry list --color") reply="auto always never" ;;
+        "kcli registry list --progress") reply="auto none bar json" ;;
+        "kcli registry describe -F" | "kcli registry describe --command-config") files=1 ;;
+        "kcli registry describe -X" | "kcli registry describe --command-property") keys="$_kcli_keys" ;;
+        "kcli registry describe --profile") asked=profiles ;;
+        "kcli registry describe -o" | "kcli registry describe --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry describe --color") reply="auto always never" ;;
+        "kcli registry describe --progress") reply="auto none bar json" ;;
+        "kcli registry register --type") reply="avro protobuf json" ;;
+        "kcli registry register -F" | "kcli registry register --command-config") files=1 ;;
+        "kcli registry register -X" | "kcli registry register --command-property") keys="$_kcli_keys" ;;
+        "kcli registry register --profile") asked=profiles ;;
+        "kcli registry register -o" | "kcli registry register --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry register --color") reply="auto always never" ;;
+        "kcli registry register --progress") reply="auto none bar json" ;;
+        "kcli registry check --type") reply="avro protobuf json" ;;
+        "kcli registry check -F" | "kcli registry check --command-config") files=1 ;;
+        "kcli registry check -X" | "kcli registry check --command-property") keys="$_kcli_keys" ;;
+        "kcli registry check --profile") asked=profiles ;;
+        "kcli registry check -o" | "kcli registry check --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry check --color") reply="auto always never" ;;
+        "kcli registry check --progress") reply="auto none bar json" ;;
+        "kcli registry usage -F" | "kcli registry usage --command-config") files=1 ;;
+        "kcli registry usage -X" | "kcli registry usage --command-property") keys="$_kcli_keys" ;;
+        "kcli registry usage --profile") asked=profiles ;;
+        "kcli registry usage -o" | "kcli registry usage --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry usage --color") reply="auto always never" ;;
+        "kcli registry usage --progress") reply="auto none bar json" ;;
+        "kcli registry delete -F" | "kcli registry delete --command-config") files=1 ;;
+        "kcli registry delete -X" | "kcli registry delete --command-property") keys="$_kcli_keys" ;;
+        "kcli registry delete --profile") asked=profiles ;;
+        "kcli registry delete -o" | "kcli registry delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry delete --color") reply="auto always never" ;;
+        "kcli registry delete --progress") reply="auto none bar json" ;;
+        "kcli registry undelete -F" | "kcli registry undelete --command-config") files=1 ;;
+        "kcli registry undelete -X" | "kcli registry undelete --command-property") keys="$_kcli_keys" ;;
+        "kcli registry undelete --profile") asked=profiles ;;
+        "kcli registry undelete -o" | "kcli registry undelete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry undelete --color") reply="auto always never" ;;
+        "kcli registry undelete --progress") reply="auto none bar json" ;;
+        "kcli registry export -F" | "kcli registry export --command-config") files=1 ;;
+        "kcli registry export -X" | "kcli registry export --command-property") keys="$_kcli_keys" ;;
+        "kcli registry export --profile") asked=profiles ;;
+        "kcli registry export -o" | "kcli registry export --output") reply="ndjson json" ;;
+        "kcli registry export --color") reply="auto always never" ;;
+        "kcli registry export --progress") reply="auto none bar json" ;;
+        "kcli registry import -F" | "kcli registry import --command-config") files=1 ;;
+        "kcli registry import -X" | "kcli registry import --command-property") keys="$_kcli_keys" ;;
+        "kcli registry import --profile") asked=profiles ;;
+        "kcli registry import -o" | "kcli registry import --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry import --color") reply="auto always never" ;;
+        "kcli registry import --progress") reply="auto none bar json" ;;
+        "kcli registry config -F" | "kcli registry config --command-config") files=1 ;;
+        "kcli registry config -X" | "kcli registry config --command-property") keys="$_kcli_keys" ;;
+        "kcli registry config --profile") asked=profiles ;;
+        "kcli registry config -o" | "kcli registry config --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry config --color") reply="auto always never" ;;
+        "kcli registry config --progress") reply="auto none bar json" ;;
+        "kcli registry mode -F" | "kcli registry mode --command-config") files=1 ;;
+        "kcli registry mode -X" | "kcli registry mode --command-property") keys="$_kcli_keys" ;;
+        "kcli registry mode --profile") asked=profiles ;;
+        "kcli registry mode -o" | "kcli registry mode --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli registry mode --color") reply="auto always never" ;;
+        "kcli registry mode --progress") reply="auto none bar json" ;;
         "kcli doctor --topic") asked=topics ;;
         "kcli doctor --group") asked=groups ;;
         "kcli doctor -F" | "kcli doctor --command-config") files=1 ;;
@@ -1873,6 +2070,11 @@ _kcli_value() {
         "kcli man users --profile") asked=profiles ;;
         "kcli man users --color") reply="auto always never" ;;
         "kcli man users --progress") reply="auto none bar json" ;;
+        "kcli man registry -F" | "kcli man registry --command-config") files=1 ;;
+        "kcli man registry -X" | "kcli man registry --command-property") keys="$_kcli_keys" ;;
+        "kcli man registry --profile") asked=profiles ;;
+        "kcli man registry --color") reply="auto always never" ;;
+        "kcli man registry --progress") reply="auto none bar json" ;;
         "kcli man mirror -F" | "kcli man mirror --command-config") files=1 ;;
         "kcli man mirror -X" | "kcli man mirror --command-property") keys="$_kcli_keys" ;;
         "kcli man mirror --profile") asked=profiles ;;
@@ -1973,6 +2175,11 @@ _kcli_value() {
         "kcli help users --profile") asked=profiles ;;
         "kcli help users --color") reply="auto always never" ;;
         "kcli help users --progress") reply="auto none bar json" ;;
+        "kcli help registry -F" | "kcli help registry --command-config") files=1 ;;
+        "kcli help registry -X" | "kcli help registry --command-property") keys="$_kcli_keys" ;;
+        "kcli help registry --profile") asked=profiles ;;
+        "kcli help registry --color") reply="auto always never" ;;
+        "kcli help registry --progress") reply="auto none bar json" ;;
         "kcli help mirror -F" | "kcli help mirror --command-config") files=1 ;;
         "kcli help mirror -X" | "kcli help mirror --command-property") keys="$_kcli_keys" ;;
         "kcli help mirror --profile") asked=profiles ;;
@@ -2037,7 +2244,11 @@ _kcli_argument() {
         "kcli reassign plan 0") files=1 ;;
         "kcli reassign run 0") files=1 ;;
         "kcli reassign status 0") files=1 ;;
+        "kcli export "*) reply="Topic AclBinding User Quota BrokerConfig GroupConfig GroupOffsets" ;;
         "kcli top "*) asked=groups ;;
+        "kcli registry register 1") files=1 ;;
+        "kcli registry check 1") files=1 ;;
+        "kcli registry import 0") files=1 ;;
         "kcli mirror reset "*) asked=topics ;;
         "kcli mirror accept-gap "*) asked=topics ;;
         "kcli query "*) asked=topics ;;
@@ -2059,7 +2270,7 @@ _kcli_argument() {
         "kcli sandbox status 0") asked=sandboxes ;;
         "kcli sandbox logs 0") asked=sandboxes ;;
         "kcli completion 0") reply="bash zsh fish" ;;
-        "kcli schema 0") reply="Acl AclCheck AclCheckList AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ApiVersion ApiVersionList AppResetPlan AppResetPlanItem AppResetReport AppResetReportItem Broker BrokerDescription BrokerDescriptionList BrokerDrainPlan BrokerDrainPlanItem BrokerDrainReport BrokerDrainReportItem BrokerList BrokerUnregisterPlan BrokerUnregisterPlanItem BrokerUnregisterReport BrokerUnregisterReportItem ClientConfig ClientConfigList ClusterDescription ClusterDescriptionList ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigResource ConfigResourceList ConfigValue ConfigValueList ConsumePlan ConsumeReport ControllerAddPlan ControllerAddPlanItem ControllerAddReport ControllerAddReportItem ControllerRemovePlan ControllerRemovePlanItem ControllerRemoveReport ControllerRemoveReportItem DoctorFinding DoctorReport Error ExportChain ExportManifest ExportPlan Feature FeatureDowngradePlan FeatureDowngradePlanItem FeatureDowngradeReport FeatureDowngradeReportItem FeatureList FeatureUpgradePlan FeatureUpgradePlanItem FeatureUpgradeReport FeatureUpgradeReportItem Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList GroupWhy GroupWhyList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem LogDirMovePlan LogDirMovePlanItem LogDirMoveReport LogDirMoveReportItem LogDirRestorePlan LogDirRestorePlanItem LogDirRestoreReport LogDirRestoreReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quorum QuorumReplica Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordCount RecordCountList RecordFields RecordFieldsList RecordList ReplicaRestorePlan ReplicaRestorePlanItem ReplicaRestoreReport ReplicaRestoreReportItem ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaList Token TokenCreatePlan TokenCreatePlanItem TokenCreateReport TokenCreateReportItem TokenExpirePlan TokenExpirePlanItem TokenExpireReport TokenExpireReportItem TokenList TokenRenewPlan TokenRenewPlanItem TokenRenewReport TokenRenewReportItem TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopMirror TopMirrorList TopPartition TopPartitionList TopReader TopReaderList TopReplica TopReplicaList TopTopic TopTopicList TopTopicPartition TopTopicPartitionList TopTransaction TopTransactionList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem TopicWho TopicWhoList Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerdictChange VerifiedPartition" ;;
+        "kcli schema 0") reply="Acl AclCheck AclCheckList AclCreatePlan AclCreatePlanItem AclCreateReport AclCreateReportItem AclDeletePlan AclDeletePlanItem AclDeleteReport AclDeleteReportItem AclList ApiVersion ApiVersionList AppResetPlan AppResetPlanItem AppResetReport AppResetReportItem ApplyPlan ApplyPlanItem ApplyReport ApplyReportItem ApplyUndoPlan ApplyUndoPlanItem ApplyUndoReport ApplyUndoReportItem Broker BrokerDescription BrokerDescriptionList BrokerDrainPlan BrokerDrainPlanItem BrokerDrainReport BrokerDrainReportItem BrokerList BrokerUnregisterPlan BrokerUnregisterPlanItem BrokerUnregisterReport BrokerUnregisterReportItem ClientConfig ClientConfigList ClusterCheck ClusterCheckList ClusterDescription ClusterDescriptionList ClusterDiff ConfigAlterPlan ConfigAlterPlanItem ConfigAlterReport ConfigAlterReportItem ConfigProblem ConfigProblemList ConfigResource ConfigResourceList ConfigValue ConfigValueList ConsumePlan ConsumeReport ControllerAddPlan ControllerAddPlanItem ControllerAddReport ControllerAddReportItem ControllerRemovePlan ControllerRemovePlanItem ControllerRemoveReport ControllerRemoveReportItem DoctorFinding DoctorReport Error ExportChain ExportManifest ExportPlan Feature FeatureDowngradePlan FeatureDowngradePlanItem FeatureDowngradeReport FeatureDowngradeReportItem FeatureList FeatureUpgradePlan FeatureUpgradePlanItem FeatureUpgradeReport FeatureUpgradeReportItem Group GroupDeletePlan GroupDeletePlanItem GroupDeleteReport GroupDeleteReportItem GroupDescription GroupDescriptionList GroupLag GroupLagList GroupList GroupWhy GroupWhyList LagSample LeaderElectionPlan LeaderElectionPlanItem LeaderElectionReport LeaderElectionReportItem LogDirMovePlan LogDirMovePlanItem LogDirMoveReport LogDirMoveReportItem LogDirRestorePlan LogDirRestorePlanItem LogDirRestoreReport LogDirRestoreReportItem MemberLag MemberRemovePlan MemberRemovePlanItem MemberRemoveReport MemberRemoveReportItem MirrorCheck MirrorCheckPartition MirrorGapAcceptancePlan MirrorGapAcceptancePlanItem MirrorGapAcceptanceReport MirrorGapAcceptanceReportItem MirrorGroupOffset MirrorJob MirrorJobList MirrorPartition MirrorPlan MirrorPlanItem MirrorPromotion MirrorPromotionPlan MirrorPromotionPlanItem MirrorReport MirrorResetPlan MirrorResetPlanItem MirrorResetReport MirrorResetReportItem MirrorReversal MirrorReversalPlan MirrorReversalPlanItem MirrorVerification MonitorReading OffsetDeletePlan OffsetDeletePlanItem OffsetDeleteReport OffsetDeleteReportItem OffsetExport OffsetExportHead OffsetImportPlan OffsetImportPlanItem OffsetImportReport OffsetImportReportItem OffsetRestorePlan OffsetRestorePlanItem OffsetRestoreReport OffsetRestoreReportItem PartitionLag PartitionTransaction PartitionTransactionList PerfComparison PerfDifference PerfReport PipelinePartition PipelineReport ProducePlan ProduceReport Profile ProfileList Progress PromotedPartition QueryResult QueryRow Quorum QuorumReplica Quota QuotaAlterPlan QuotaAlterPlanItem QuotaAlterReport QuotaAlterReportItem QuotaList Reassignment ReassignmentCancelPlan ReassignmentCancelPlanItem ReassignmentCancelReport ReassignmentCancelReportItem ReassignmentList ReassignmentPlan ReassignmentPlanItem ReassignmentReport ReassignmentReportItem Record RecordCount RecordCountList RecordFields RecordFieldsList RecordList RegistryConfig RegistryConfigAlterPlan RegistryConfigAlterPlanItem RegistryConfigAlterReport RegistryConfigAlterReportItem RegistryConfigList RegistryMode RegistryModeAlterPlan RegistryModeAlterPlanItem RegistryModeAlterReport RegistryModeAlterReportItem RegistryModeList RegistrySchema RegistrySchemaList ReplicaRestorePlan ReplicaRestorePlanItem ReplicaRestoreReport ReplicaRestoreReportItem Resource ResourceDifference ResourceList RestartStep RestartStepList ReturnedPartition RewindJournal RewindJournalList RewindPlan RewindPlanItem RewindReport RewindReportItem SandboxStatus Schema SchemaCheck SchemaCheckList SchemaDeletePlan SchemaDeletePlanItem SchemaDeleteReport SchemaDeleteReportItem SchemaImportPlan SchemaImportPlanItem SchemaImportReport SchemaImportReportItem SchemaList SchemaRegisterPlan SchemaRegisterPlanItem SchemaRegisterReport SchemaRegisterReportItem SchemaUndeletePlan SchemaUndeletePlanItem SchemaUndeleteReport SchemaUndeleteReportItem Subject SubjectDescription SubjectDescriptionList SubjectList SubjectUsage SubjectUsageList Token TokenCreatePlan TokenCreatePlanItem TokenCreateReport TokenCreateReportItem TokenExpirePlan TokenExpirePlanItem TokenExpireReport TokenExpireReportItem TokenList TokenRenewPlan TokenRenewPlanItem TokenRenewReport TokenRenewReportItem TopBroker TopBrokerList TopConfig TopConfigList TopEvent TopEventList TopGroup TopGroupList TopMember TopMemberList TopMirror TopMirrorList TopPartition TopPartitionList TopReader TopReaderList TopReplica TopReplicaList TopTopic TopTopicList TopTopicPartition TopTopicPartitionList TopTransaction TopTransactionList Topic TopicAlterPlan TopicAlterPlanItem TopicAlterReport TopicAlterReportItem TopicCreatePlan TopicCreatePlanItem TopicCreateReport TopicCreateReportItem TopicDeletePlan TopicDeletePlanItem TopicDeleteReport TopicDeleteReportItem TopicDescription TopicDescriptionList TopicLag TopicList TopicOffset TopicOffsetList TopicRestorePlan TopicRestorePlanItem TopicRestoreReport TopicRestoreReportItem TopicTrimPlan TopicTrimPlanItem TopicTrimReport TopicTrimReportItem TopicWho TopicWhoList Transaction TransactionAbortPlan TransactionAbortPlanItem TransactionAbortReport TransactionAbortReportItem TransactionDescription TransactionDescriptionList TransactionList UndoJournal UndoJournalList User UserDeletePlan UserDeletePlanItem UserDeleteReport UserDeleteReportItem UserList UserSetPlan UserSetPlanItem UserSetReport UserSetReportItem VerdictChange VerifiedPartition apply" ;;
         *) ;;
     esac
 }

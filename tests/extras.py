@@ -12,7 +12,7 @@ EXTRAS = {
     "zookeeper": ("kazoo",),
     "keyring": ("keyring",),
     "exporter": ("prometheus_client",),
-    "yaml": ("yaml",),
+    "yaml": (),
     "pkcs12": ("cryptography",),
     "msk-iam": ("botocore",),
     "glue": ("botocore",),

@@ -9,7 +9,10 @@ from kcli.commands.registry import LOCAL, NOUN, ROWS
 PATHS = [path for path, (_place, effect, _summary) in ROWS.items() if effect != NOUN]
 """All commands that do something."""
 
-NO_CLUSTER = {path for path in PATHS if ROWS[path][1] == LOCAL} | {"pipeline doctor"}
+REGISTRY = {path for path in PATHS if path.startswith("registry ")}
+"""What needs a schema registry: tests/cli/test_registry_commands.py walks over it."""
+
+NO_CLUSTER = {path for path in PATHS if ROWS[path][1] == LOCAL} | {"pipeline doctor"} | REGISTRY
 """What contacts no cluster, or, as a doctor, no other than it is told to."""
 
 LINES = {
@@ -17,12 +20,14 @@ LINES = {
     "acls create": "--principal User:a --operation read --topic {topic} --dry-run",
     "acls delete": "--topic {topic} --dry-run",
     "acls list": "",
+    "apply": "{dir}/applied.yaml --dry-run",
     "brokers api-versions": "",
     "brokers describe": "1",
     "brokers drain": "9 --dry-run",
     "brokers list": "",
     "brokers move-log-dir": "1 --from /fake/1 --to /fake/1-2 --dry-run",
     "brokers unregister": "9 --dry-run",
+    "cluster check": "",
     "cluster describe": "--log-dirs",
     "completion": "bash",
     "config check": "",
@@ -32,8 +37,10 @@ LINES = {
     "configs list": "client-metrics",
     "consume": "{topic} --exit -n 3 -s value=json -o ndjson",
     "demo": "--help",  # every package runs it whole: see checks.py
+    "diff": "{dir}/topic.yaml",
     "doctor": "--topic {topic} --group {group}",
     "elect-leaders": "--topic {topic} --dry-run",
+    "export": "topics --match {topic}",
     "exporter": "",
     "features downgrade": "--feature transaction.version=1 --dry-run",
     "features list": "",
@@ -95,6 +102,7 @@ LINES = {
     "reassign plan": "--topic {topic} --dry-run",
     "reassign run": "{dir}/moves.json --dry-run",
     "reassign status": "",
+    **dict.fromkeys(sorted(REGISTRY), "--help"),
     "sandbox down": "none --dry-run",
     "sandbox logs": "--help",
     "sandbox status": "",
@@ -126,6 +134,7 @@ LINES = {
 DENIED = {
     "acls create": ("CreateAcls", "CLUSTER"),
     "acls delete": ("DeleteAcls", "CLUSTER"),
+    "apply": ("IncrementalAlterConfigs", "TOPIC"),
     "brokers drain": ("AlterPartitionReassignments", "CLUSTER"),
     "brokers move-log-dir": ("AlterReplicaLogDirs", "CLUSTER"),
     "brokers unregister": ("UnregisterBroker", "CLUSTER"),

@@ -44,11 +44,12 @@ ROWS: dict[str, Row] = {
     "groups delete-offsets": ("groups.delete_offsets:delete_offsets", CHANGES, "delete committed offsets of a group"),
     "groups reset-app": ("groups.reset_app:reset_app", CHANGES, "have a Kafka Streams application start anew"),
     "groups remove-members": ("groups.remove_members:remove_members", CHANGES, "remove members from a group"),
-    "cluster": ("cluster:cluster", NOUN, "describe the cluster and its brokers"),
+    "cluster": ("cluster:cluster", NOUN, "describe and check the cluster"),
     "cluster describe": (
         "cluster.describe:describe_cluster", READS,
         "show brokers, controller, versions, and partitions that are offline or under-replicated",
     ),
+    "cluster check": ("cluster.check:check_cluster", READS, "check that all is well, and that a broker may be stopped"),
     "brokers": ("brokers:brokers", NOUN, "list and describe brokers, and take them out of the cluster"),
     "brokers list": ("brokers.list:list_brokers", READS, "list brokers: state, roles, address, rack, version, replicas"),
     "brokers drain": (
@@ -136,6 +137,9 @@ ROWS: dict[str, Row] = {
         "acls.delete:delete_acls", CHANGES,
         "delete ACLs: those that are selected and shown in the plan, and no others",
     ),
+    "export": ("export:export_cluster", READS, "write what the cluster has as YAML documents"),
+    "diff": ("diff:diff", READS, "compare what files describe with what the cluster has"),
+    "apply": ("apply:apply_files", CHANGES, "change a cluster to what files describe"),
     "top": ("top:top", READS, "watch groups, topics and brokers live"),
     "exporter": ("exporter:exporter", READS, "export the lag of groups for Prometheus"),
     "txn": ("txn:txn", NOUN, "find the transactions that hold partitions back, and end them"),
@@ -166,6 +170,42 @@ ROWS: dict[str, Row] = {
     "users list": ("users.list:list_users", READS, "list users with SCRAM credentials"),
     "users set": ("users.set:set_user", CHANGES, "set the password of a user: makes SCRAM credentials, or replaces them"),
     "users delete": ("users.delete:delete_user", CHANGES, "delete SCRAM credentials of a user"),
+    "registry": ("schema_registry:registry", NOUN, "list, register, check and delete schemas of a schema registry"),
+    "registry list": ("schema_registry.list:list_subjects", READS, "list subjects, with the latest version of each"),
+    "registry describe": (
+        "schema_registry.describe:describe_subject", READS,
+        "show versions of a subject: ids, references, compatibility, schemas",
+    ),
+    "registry register": ("schema_registry.register:register_schema", CHANGES, "register a schema under a subject"),
+    "registry check": (
+        "schema_registry.check:check_schema", READS,
+        "check whether a schema is compatible with a subject, and say why not",
+    ),
+    "registry usage": ("schema_registry.usage:subject_usage", READS, "find the topics that use a subject"),
+    "registry delete": (
+        "schema_registry.delete:delete_subject", CHANGES,
+        "delete versions of a subject, softly or for good",
+    ),
+    "registry undelete": (
+        "schema_registry.undelete:undelete_subject", CHANGES,
+        "bring softly deleted versions of a subject back",
+    ),
+    "registry export": (
+        "schema_registry.export:export_schemas", READS,
+        "write schemas with their ids, each after those to which it refers",
+    ),
+    "registry import": (
+        "schema_registry.import_schemas:import_schemas", CHANGES,
+        "register the schemas of an export, with their ids",
+    ),
+    "registry config": (
+        "schema_registry.config:registry_config", BY_FLAGS,
+        "show or change the compatibility of a subject, or of all",
+    ),
+    "registry mode": (
+        "schema_registry.mode:registry_mode", BY_FLAGS,
+        "show or change the mode of a subject, or of all",
+    ),
     "doctor": ("doctor:doctor", READS, "find out why something does not work, step by step"),
     "undo": ("undo:undo", BY_FLAGS, "undo a change that deleted something"),
     "mirror": ("mirror:mirror", NOUN, "copy topics to another cluster, and prove that they are equal"),
@@ -243,10 +283,11 @@ ALIASES = {
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Records": ("consume", "produce", "query"),
-    "Topics and groups": ("topics", "groups", "configs", "txn"),
+    "Topics and groups": ("topics", "groups", "configs", "txn", "registry"),
     "Cluster and access": (
         "cluster", "brokers", "quorum", "features", "reassign", "elect-leaders", "acls", "users", "tokens", "quotas",
     ),
+    "The cluster as files": ("export", "diff", "apply"),
     "Copy and pipeline": ("mirror", "pipeline"),
     "Watch and measure": ("top", "exporter", "perf", "doctor"),
     "This tool": (

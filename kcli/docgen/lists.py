@@ -59,6 +59,17 @@ LISTS = {
         ),
         _list("brokers list", "Brokers.", Items("Broker", "A broker.", "flows.brokers.rows:COLUMNS")),
         _list(
+            "cluster check",
+            "Whether the cluster is well, and what the stop of brokers would do to it.",
+            Items("ClusterCheck", "A check.", "flows.health.rows:COLUMNS+DETAILS"),
+            head="flows.health.rows:HEAD",
+        ),
+        _list(
+            "cluster check --watch",
+            "The steps of a rolling restart, as they are seen.",
+            Items("RestartStep", "What has become of a broker or controller.", "flows.health.rows:STEPS"),
+        ),
+        _list(
             "cluster describe",
             "The cluster: the only item.",
             Items("ClusterDescription", "A cluster.", "commands.cluster._rows:CLUSTER+FURTHER"),
@@ -104,6 +115,17 @@ LISTS = {
             ),
         ),
         _list("consume -o json", "Records.", Items("Record")),
+        _list(
+            "diff",
+            "What files describe, compared with what the cluster has.",
+            Items("ResourceDifference", "A resource.", "commands._diffing:COLUMNS"),
+            kind="ClusterDiff",
+        ),
+        _list(
+            "export",
+            "What the cluster has, as documents of files.",
+            Items("Resource", "A resource.", "commands.export:COLUMNS"),
+        ),
         _list(
             "consume --select",
             "Fields of records.",
@@ -343,6 +365,38 @@ LISTS = {
             "reassign status",
             "The moves that are in progress, or those of a file.",
             Items("Reassignment", "A partition.", "commands.reassign._status:COLUMNS+TARGET"),
+        ),
+        _list(
+            "registry check",
+            "Whether a schema is compatible with a subject.",
+            Items("SchemaCheck", "A schema.", "flows.registry.check:COLUMNS"),
+        ),
+        _list(
+            "registry config",
+            "The compatibility of a subject of a schema registry, or of all.",
+            Items("RegistryConfig", "A setting.", "flows.registry.settings:CONFIG"),
+        ),
+        _list(
+            "registry describe",
+            "Versions of a subject.",
+            Items("SubjectDescription", "A version.", "flows.registry.rows:DESCRIBED"),
+        ),
+        _list(
+            "registry export",
+            "Schemas of a registry, each after those to which it refers.",
+            Items("RegistrySchema", "A version of a subject.", "flows.registry.exported:COLUMNS"),
+        ),
+        _list("registry list", "Subjects.", Items("Subject", "A subject.", "flows.registry.rows:SUBJECTS")),
+        _list(
+            "registry mode",
+            "The mode of a subject of a schema registry, or of all.",
+            Items("RegistryMode", "A setting.", "flows.registry.settings:MODE"),
+        ),
+        _list(
+            "registry usage",
+            "Topics whose last records carry an id of a subject.",
+            Items("SubjectUsage", "An id in the keys or values of a topic.", "flows.registry.usage:COLUMNS"),
+            head="flows.registry.usage:HEAD",
         ),
         _list(
             "sandbox status, sandbox up",

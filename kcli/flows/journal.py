@@ -4,9 +4,10 @@ One file for each change: ``$XDG_STATE_HOME/kcli/journal/<cluster id>/<UTC stamp
 struct here and a row in ``undo.py``.
 """
 
+import contextlib
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -21,6 +22,7 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.files.journal_folder import JournalError, JournalFolder, new_id
 from kcli.files.xdg import state_home
 from kcli.output.progress import counted
+from kcli.serde.registry.client import Reference, Schema
 
 KIND = "ChangeJournal"
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
@@ -88,6 +90,58 @@ class TopicEntry(msgspec.Struct, frozen=True, tag_field="what", tag="topic"):
         """In the list of journals, for programs."""
         row: dict[str, Any] = msgspec.to_builtins(self)
         return {**row, "topic_id": self.topic_id or None}
+
+
+class CreatedTopicEntry(msgspec.Struct, frozen=True, tag_field="what", tag="created_topic"):
+    """A topic that the change creates: to undo it is to delete the topic. ``topic_id`` is empty where it is not known."""
+
+    topic: str
+    topic_id: str = ""
+
+    @staticmethod
+    def words(entries: "Sequence[CreatedTopicEntry]") -> str:
+        """``topics orders, refunds, created``."""
+        return f"{_some('topic', [entry.topic for entry in entries])}, created"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {"what": "created_topic", "topic": self.topic, "topic_id": self.topic_id or None}
+
+
+class PartitionsEntry(msgspec.Struct, frozen=True, tag_field="what", tag="partitions"):
+    """The number of partitions that a topic had before, and after. Kafka cannot remove them."""
+
+    topic: str
+    before: int
+    after: int
+
+    @staticmethod
+    def words(entries: "Sequence[PartitionsEntry]") -> str:
+        """``partitions of topic orders, added``."""
+        return f"partitions of {_some('topic', [entry.topic for entry in entries])}, added"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {"what": "partitions", "topic": self.topic, "old": self.before, "new": self.after}
+
+
+class RewindEntry(msgspec.Struct, frozen=True, tag_field="what", tag="rewind"):
+    """Offsets of a group that were set: ``id`` is that of the journal of rewinds which has those before."""
+
+    group: str
+    id: str
+
+    @staticmethod
+    def words(entries: "Sequence[RewindEntry]") -> str:
+        """``offsets of group billing``."""
+        return f"offsets of {_some('group', [group_shown(entry.group) for entry in entries])}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {"what": "rewind", "group": self.group, "rewind": self.id}
 
 
 class AclEntry(msgspec.Struct, frozen=True, tag_field="what", tag="acl"):
@@ -163,7 +217,10 @@ class QuotaEntry(msgspec.Struct, frozen=True, tag_field="what", tag="quota"):
     @staticmethod
     def words(entries: "Sequence[QuotaEntry]") -> str:
         """``producer_byte_rate of user a``."""
-        return f"{', '.join(entry.key for entry in entries)} of {QuotaEntity(entries[0].entity)}"
+        of: dict[QuotaEntity, list[str]] = {}
+        for entry in entries:
+            of.setdefault(QuotaEntity(entry.entity), []).append(entry.key)
+        return "; ".join(f"{', '.join(keys)} of {entity}" for entity, keys in of.items())
 
     @property
     def row(self) -> dict[str, Any]:
@@ -182,8 +239,29 @@ class UserEntry(msgspec.Struct, frozen=True, tag_field="what", tag="user"):
     @staticmethod
     def words(entries: "Sequence[UserEntry]") -> str:
         """``SCRAM-SHA-256, SCRAM-SHA-512 of user a, without the password``."""
-        mechanisms = ", ".join(entry.mechanism for entry in entries)
-        return f"{mechanisms} of user {entries[0].user}, without the password"
+        of: dict[str, list[str]] = {}
+        for entry in entries:
+            of.setdefault(entry.user, []).append(entry.mechanism)
+        users = "; ".join(f"{', '.join(found)} of user {user}" for user, found in of.items())
+        return f"{users}, without the password"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        row: dict[str, Any] = msgspec.to_builtins(self)
+        return row
+
+
+class CreatedUserEntry(msgspec.Struct, frozen=True, tag_field="what", tag="created_user"):
+    """A SCRAM credential that the change makes: to undo it is to delete the credential."""
+
+    user: str
+    mechanism: str
+
+    @staticmethod
+    def words(entries: "Sequence[CreatedUserEntry]") -> str:
+        """``credentials of users a, b, created``."""
+        return f"credentials of {_some('user', [entry.user for entry in entries])}, created"
 
     @property
     def row(self) -> dict[str, Any]:
@@ -243,6 +321,15 @@ class ConfigKeyEntry(msgspec.Struct, frozen=True, tag_field="what", tag="config"
             "before": self.before,
             "after": self.after,
         }
+
+
+class SecretKeyEntry(ConfigKeyEntry, frozen=True, tag_field="what", tag="secret_config"):
+    """A key that is a secret, was set, and was set otherwise or unset: brokers do not return the value before."""
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {"what": "secret_config", "resource": str(self.resource), "key": self.key}
 
 
 class ControllerEntry(msgspec.Struct, frozen=True, tag_field="what", tag="controller"):
@@ -357,21 +444,124 @@ class LogDirEntry(msgspec.Struct, frozen=True, tag_field="what", tag="log_dir"):
         }
 
 
+class SchemaEntry(msgspec.Struct, frozen=True, tag_field="what", tag="schema"):
+    """A version of a subject of a schema registry. ``references``: name, subject and version. ``permanent``: it was
+    deleted for good, with its id.
+    """
+
+    subject: str
+    version: int
+    id: int
+    type: str
+    text: str
+    references: tuple[tuple[str, str, int], ...]
+    permanent: bool = False
+
+    @classmethod
+    def of(cls, schema: Schema, *, permanent: bool = False) -> Self:
+        references = tuple((one.name, one.subject, one.version) for one in schema.references)
+        return cls(schema.subject, schema.version, schema.id, schema.kind, schema.text, references, permanent)
+
+    def schema_of(self) -> Schema:
+        """The schema."""
+        references = tuple(Reference(*one) for one in self.references)
+        return Schema(self.id, self.type, self.text, references, self.subject, self.version)
+
+    @staticmethod
+    def words(entries: "Sequence[Entry]") -> str:
+        """``3 versions of orders-value, for good``."""
+        schemas = [entry for entry in entries if isinstance(entry, SchemaEntry)]
+        names = [*dict.fromkeys(entry.subject for entry in schemas)]
+        subjects = ", ".join(names) if len(names) < 5 else counted(len(names), "subject")
+        how = ", for good" if schemas[0].permanent else ""
+        return f"{counted(len(schemas), 'version')} of {subjects}{how}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {
+            "what": "schema",
+            "subject": self.subject,
+            "version": self.version,
+            "id": self.id,
+            "schema": self.text,
+            "permanent": self.permanent,
+        }
+
+
+class CreatedSchemaEntry(SchemaEntry, frozen=True, tag_field="what", tag="created_schema"):
+    """A version that the change registers: to undo it is to delete it, softly. ``version`` 0 and ``id`` −1 where the
+    registry chooses them.
+    """
+
+    @staticmethod
+    def words(entries: "Sequence[Entry]") -> str:
+        """``2 versions of orders-value, registered``."""
+        return f"{SchemaEntry.words(entries)}, registered"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {
+            "what": "created_schema",
+            "subject": self.subject,
+            "version": self.version or None,
+            "id": self.id if self.id >= 0 else None,
+            "schema": self.text,
+        }
+
+
+class RegistrySettingEntry(msgspec.Struct, frozen=True, tag_field="what", tag="registry_setting"):
+    """The compatibility or the mode of a subject, or of all (empty), before a change and after it; None: no own one."""
+
+    subject: str
+    key: str
+    before: str | None
+    after: str | None
+
+    @staticmethod
+    def words(entries: "Sequence[RegistrySettingEntry]") -> str:
+        """``compatibility of orders-value``."""
+        return ", ".join(f"{entry.key} of {entry.subject or 'the registry'}" for entry in entries)
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """In the list of journals, for programs."""
+        return {
+            "what": "registry_setting",
+            "subject": self.subject or None,
+            "key": self.key,
+            "before": self.before,
+            "after": self.after,
+        }
+
+
 Entry = (
     OffsetEntry
     | ShareOffsetEntry
     | TopicEntry
+    | CreatedTopicEntry
+    | PartitionsEntry
+    | RewindEntry
     | AclEntry
     | CreatedAclEntry
     | QuotaEntry
     | UserEntry
+    | CreatedUserEntry
     | RetentionEntry
     | ConfigKeyEntry
+    | SecretKeyEntry
     | ControllerEntry
     | FeatureEntry
     | ReplicasEntry
     | LogDirEntry
+    | SchemaEntry
+    | CreatedSchemaEntry
+    | RegistrySettingEntry
 )
+
+REGISTRY_ENTRIES = (SchemaEntry, RegistrySettingEntry)
+"""Those of changes of a schema registry; the ``cluster`` of their journals is its address."""
 
 
 class Journal(msgspec.Struct, frozen=True):
@@ -387,9 +577,10 @@ class Journal(msgspec.Struct, frozen=True):
     @property
     def what(self) -> str:
         """What was deleted, in words."""
-        entries: Any = self.entries
-        words: str = entries[0].words(entries)
-        return words
+        alike: dict[Any, list[Entry]] = {}
+        for entry in self.entries:
+            alike.setdefault(type(entry).words, []).append(entry)
+        return "; ".join(words(entries) for words, entries in alike.items())
 
     def check_cluster(self, cluster: str) -> None:
         """ConfigError unless it is of this cluster."""
@@ -405,21 +596,39 @@ class Draft:
     """The journal of a change that is about to be made. ``can_undo``: whether it has what that takes."""
 
     def __init__(self, command: str, entries: Sequence[Entry], *, can_undo: bool = True) -> None:
-        self._command, self._entries = command, tuple(entries)
+        self.command, self.entries = command, tuple(entries)
         self.can_undo = can_undo
         self._folder: JournalFolder | None = None
         self.id = new_id(wall_ms())
 
     def write(self, cluster: str) -> None:
         """Writes it; JournalError if that fails."""
-        journal = Journal(KIND, self.id, wall_ms(), cluster, self._command, self._entries)
+        journal = Journal(KIND, self.id, wall_ms(), cluster, self.command, self.entries)
         self._folder = folder_of(cluster)
         self._folder.put_first(self.id, journal, "nothing was changed")
+
+    def amend(self, entries: Sequence[Entry]) -> None:
+        """Writes it again, with what is known of the entries by now. Without space the first form stays."""
+        self.entries = tuple(entries)
+        if self._folder is not None:
+            journal = Journal(KIND, self.id, wall_ms(), self._folder.cluster, self.command, self.entries)
+            with contextlib.suppress(OSError):
+                self._folder.put(self.id, journal)
 
     def remove(self) -> None:
         """For a change that has changed nothing."""
         if self._folder is not None:
             self._folder.remove(self.id)
+
+
+_MOST_NAMED = 10
+
+
+def _some(noun: str, names: Sequence[str]) -> str:
+    """``topics orders, refunds``; of many names only the first ones."""
+    found = list(dict.fromkeys(names))
+    more = f" and {len(found) - _MOST_NAMED:,} more" if len(found) > _MOST_NAMED else ""
+    return f"{noun}{'' if len(found) == 1 else 's'} {', '.join(found[:_MOST_NAMED])}{more}"
 
 
 def folder_of(cluster: str) -> JournalFolder:
